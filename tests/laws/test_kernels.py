@@ -68,23 +68,22 @@ def draw_groups(few: bool, rows: int, lengths: tuple[int, ...]) -> list[Inputs]:
     return groups
 
 
-@functools.lru_cache(maxsize=4)
-def models_of(config: ModelConfig, encoding: str) -> list[Transformer]:
-    """Models with large weights, and biases that are not 0."""
-    models = [rough_model(TASK, SCHEME, encoding, config, seed) for seed in range(RUNS)]
-    generator = torch.Generator().manual_seed(7)
+@functools.lru_cache(maxsize=2 * RUNS)
+def model_of(config: ModelConfig, encoding: str, seed: int) -> Transformer:
+    """A model with large weights, and biases that are not 0."""
+    model = rough_model(TASK, SCHEME, encoding, config, seed)
+    generator = torch.Generator().manual_seed(7 + seed)
     with torch.no_grad():
-        for model in models:
-            for name, parameter in model.named_parameters():
-                if name.endswith("bias"):
-                    parameter.copy_(torch.randn(parameter.shape, generator=generator))
-    return models
+        for name, parameter in model.named_parameters():
+            if name.endswith("bias"):
+                parameter.copy_(torch.randn(parameter.shape, generator=generator))
+    return model
 
 
 @functools.lru_cache(maxsize=8)
 def optimized(config: ModelConfig, encoding: str, runs: int) -> nn.Module:
     """The optimized form of the first models; all kinds of batches go through the same one."""
-    models = models_of(config, encoding)[:runs]
+    models = [model_of(config, encoding, seed) for seed in range(runs)]
     return TransformerStack(models) if runs > 1 else optimize(models[0])
 
 
@@ -121,7 +120,7 @@ class Case:
 
     def by_readable(self) -> list[Tensor]:
         """Outputs and gradients (where they are continuous) of the readable models, joined."""
-        models = models_of(self.config, self.encoding)[: self.runs]
+        models = [model_of(self.config, self.encoding, seed) for seed in range(self.runs)]
         values = [self._of_one(run, model) for run, model in enumerate(models)]
         joined = [torch.cat(parts) for parts in zip(*values, strict=True)]
         if not ENCODINGS.build(self.encoding).smooth:
@@ -207,7 +206,7 @@ def test_bf16_is_as_close_to_float32(config: ModelConfig, encoding: str, kind: s
 
 @pytest.mark.parametrize("config", MODELS.values(), ids=MODELS)
 def test_conversion_is_free_both_ways(config: ModelConfig) -> None:
-    model, *_ = models_of(config, "fire")
+    model = model_of(config, "fire", 0)
     fast = optimize(model)
     assert list(fast.state_dict()) == list(model.state_dict())
     for one, other in zip(fast.parameters(), model.parameters(), strict=True):

@@ -13,8 +13,7 @@ import importlib.machinery
 import importlib.util
 import sys
 import sysconfig
-from collections.abc import Hashable, Iterator, Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, ClassVar
@@ -29,20 +28,14 @@ _NEEDED: dict[Path, dict[str, Path]] = {}
 """For each file that the user named, the modules of the user's that were loaded while it ran, by name."""
 _LOADED: dict[Path, dict[str, Any]] = {}
 """The values of modules that were not run from `_TEXT`, as they were when it was read: a new import is read anew."""
-_PACKAGE = Path(__file__).resolve().parents[2]
-
-
-@cache
-def _installed() -> tuple[Path, ...]:
-    paths = sysconfig.get_paths()
-    return tuple({Path(paths[name]).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")} | {_PACKAGE})
+_INSTALLED = {Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+_INSTALLED.add(Path(__file__).resolve().parents[2])
 
 
 def is_the_users(file: Path) -> bool:
     """Whether a file, given by its real path, is neither installed nor part of this package."""
-    if {"site-packages", "dist-packages"} & set(file.parts):
-        return False
-    return not any(file.is_relative_to(folder) for folder in _installed())
+    packages = {"site-packages", "dist-packages"} & set(file.parts)
+    return not packages and not any(file.is_relative_to(folder) for folder in _INSTALLED)
 
 
 def load_module(name: str, file: Path) -> ModuleType:
@@ -169,8 +162,8 @@ def _imports(text: bytes, package: str) -> Iterator[str]:
             up = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
             base = ".".join([*up, *([node.module] if node.module else [])])
             wanted = [base]
-            for alias in node.names:
-                wanted += _submodules(base) if alias.name == "*" else [f"{base}.{alias.name}"]
+            names = _submodules(base) if node.names[0].name == "*" else [alias.name for alias in node.names]
+            wanted += [f"{base}.{name}" for name in names]
         elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
             called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             if called in ("import_module", "__import__") and isinstance(node.args[0].value, str):
@@ -181,35 +174,24 @@ def _imports(text: bytes, package: str) -> Iterator[str]:
 
 
 def _submodules(package: str) -> list[str]:
-    spec = _find(package)
-    folders = list(spec.submodule_search_locations or ()) if spec is not None else []
-    return [f"{package}.{path.stem}" for folder in folders for path in sorted(Path(folder).glob("*.py"))]
-
-
-@cache
-def _top_is_installed(name: str) -> bool:
-    return name in sys.builtin_module_names or name in sys.stdlib_module_names or name == "lengthwise"
+    folders = getattr(_find(package), "submodule_search_locations", None) or ()
+    return [path.stem for folder in folders for path in sorted(Path(folder).glob("*.py"))]
 
 
 def _find(name: str) -> importlib.machinery.ModuleSpec | None:
     """Where Python would find a module now, without running anything."""
-    path: list[str] | None = None
-    spec = None
-    parts = name.split(".")
-    for count in range(1, len(parts) + 1):
-        try:
-            spec = importlib.machinery.PathFinder.find_spec(".".join(parts[:count]), path)
-        except (ImportError, ValueError, KeyError):
-            return None
-        if spec is None:
-            return None
-        path = list(spec.submodule_search_locations or ()) or []
-    return spec
+    package, _, _ = name.rpartition(".")
+    parent = _find(package) if package else None
+    try:
+        path = None if not package else list(getattr(parent, "submodule_search_locations", None) or ())
+        return importlib.machinery.PathFinder.find_spec(name, path)
+    except (ImportError, ValueError, KeyError):
+        return None
 
 
 def _origin(name: str) -> Path | None:
     """The real path of a module of the user's; None for one that is installed, has no file, or is not there."""
-    if _top_is_installed(name.partition(".")[0]):
+    if name.partition(".")[0] in {*sys.builtin_module_names, *sys.stdlib_module_names, "lengthwise"}:
         return None
     spec = _find(name)
     fresh = Path(spec.origin).resolve() if spec is not None and spec.origin and spec.has_location else None
@@ -238,25 +220,20 @@ def check_unedited(values: dict[str, Any], file: Path) -> None:
         _TEXT.pop(file, None)
         _LOADED[file] = values
     try:
-        known = set(_codes(compile(_read(file), str(file), "exec", dont_inherit=True)))
+        known = set(_functions(compile(_read(file), str(file), "exec", dont_inherit=True)))
     except (SyntaxError, ValueError):
         known = set()
     for value in list(values.values()):
         for function in list(vars(value).values()) if isinstance(value, type) else [value]:
             code = getattr(function, "__code__", None)
-            if isinstance(code, CodeType) and Path(code.co_filename) == file and _code(code) not in known:
+            if isinstance(code, CodeType) and Path(code.co_filename) == file and code not in known:
                 raise LengthwiseError(
                     f"{file} was edited after this process loaded it, so what runs is not what is there; start anew"
                 )
 
 
-def _code(code: CodeType) -> tuple[Hashable, ...]:
-    plain = tuple(repr(value) for value in code.co_consts if not isinstance(value, CodeType))
-    return code.co_qualname, code.co_firstlineno, code.co_code, code.co_names, plain
-
-
-def _codes(code: CodeType) -> Iterator[tuple[Hashable, ...]]:
-    yield _code(code)
+def _functions(code: CodeType) -> Iterator[CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _codes(constant)
+            yield constant
+            yield from _functions(constant)

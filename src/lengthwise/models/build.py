@@ -34,5 +34,6 @@ def build_model(
         max_position=scheme.max_position,
     )
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(int(stream(seed, "init").integers(2**62)))
+        # The generator of the processor alone: weights are drawn there, and those of other devices are not restored.
+        torch.default_generator.manual_seed(int(stream(seed, "init").integers(2**62)))
         return Transformer(config, encoding, len(task.vocab), shape, predicts_ids=scheme.predicted)

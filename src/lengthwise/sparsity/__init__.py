@@ -1,4 +1,4 @@
-"""Planted correlations, sparse functional attention and position coupling (Golowich et al. 2025, sections 3 and 4)."""
+"""What answers depend on, and the search for position couplings (after Golowich et al. 2025, sections 3 and 4)."""
 
 from lengthwise.core.lazy import modules_of
 
