@@ -5,7 +5,9 @@ Each test starts its own cluster, a head without cores and two workers, and take
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
 import signal
 import subprocess
@@ -233,3 +235,37 @@ def test_our_errors_are_not_tried_again(tmp_path: Path) -> None:
 def test_an_address_where_nobody_answers(tmp_path: Path) -> None:
     with pytest.raises(LengthwiseError, match=r"no Ray cluster answers at '127\.0\.0\.1:1'"):
         sweep(LONG, tmp_path, on=Ray(ClusterOptions("127.0.0.1:1")))
+
+
+def test_a_raylet_that_dies(tmp_path: Path) -> None:
+    """One line of the command, and the worker ends; the same command would go on from its checkpoint."""
+    words = [sys.executable, "-m", "lengthwise", "run", "addition", "--only", "coupled", "--seeds", "1"]
+    sizes = ("width=16", "heads=2", "layers=1")
+    edits = [f"--set=model.{size}" for size in sizes] + ["--set=training.batch_size=4", "--set=training.steps=100000"]
+    out = tmp_path / "out"
+    process = subprocess.Popen([*words, *edits, "--ray=local", f"--out={out}"], stderr=subprocess.PIPE, text=True)
+    try:
+        ends = time.monotonic() + 240
+        while not (beats := list(out.rglob("beat.json"))):
+            assert time.monotonic() < ends
+            assert process.poll() is None
+            time.sleep(0.2)
+        os.kill(_child_of(process.pid, "raylet"), signal.SIGKILL)
+        _, error = process.communicate(timeout=240)
+    finally:
+        process.kill()
+    assert process.returncode == 2, error
+    assert "Traceback" not in error
+    assert error.splitlines()[-1].startswith("error: the Ray ")
+    before = beats[0].read_bytes()
+    time.sleep(2 * PATIENCE)  # a beat comes every 3 s
+    assert beats[0].read_bytes() == before, "the worker goes on"
+
+
+def _child_of(parent: int, name: str) -> int:
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            process, _, rest = status.read_text().partition(f" ({name}) ")
+            if rest and int(rest.split()[1]) == parent:
+                return int(process)
+    raise AssertionError(f"no {name}")

@@ -29,7 +29,7 @@ from typing import Any
 FINDS = Path(__file__).with_name("finds")
 SECONDS, MEGABYTES = 10, 2048
 LONGEST = {"expressions": 64, "decisions": 64, "programs": 512}
-"""The most bytes of an input, by default 16,384: the work grows with the length, and `test_extremes.py` has long ones."""
+"""The most bytes of an input, by default 16,384; work grows with the length, and `test_extremes.py` has long ones."""
 
 
 def expressions(data: bytes) -> None:

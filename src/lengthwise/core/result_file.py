@@ -272,7 +272,7 @@ def result_files(folder: Path, name: str = "result.json") -> list[Path]:
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Look for no unused objects: it takes a third of the time where thousands of results are read, and all are used."""
+    """Look for no unused objects: where thousands of results are read, a third of the time goes there."""
     working = gc.isenabled()
     gc.disable()
     try:

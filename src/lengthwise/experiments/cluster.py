@@ -13,11 +13,14 @@ import os
 import secrets
 import shutil
 import socket
+import threading
 import time
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +35,8 @@ LOCAL = "local"
 ATTEMPTS = "attempts.json"
 MOST_ATTEMPTS = 3
 """Ends without a trace and without a new checkpoint in between, after which memory is taken to be the reason."""
+LOOK = 10.0
+"""Seconds between two looks at whether the Ray node of the driver is alive."""
 MINUTES, TIMEOUTS = 24 * 60, 1000
 """Time limit of a Slurm job, after which it is queued again as a preempted one is, and how often."""
 
@@ -127,6 +132,25 @@ def run_described(
     return outcome.status, outcome.what
 
 
+def run_on_ray(description: bytes, cpus: int, patience: float, driver: str, folder: str) -> tuple[str, str]:
+    """`run_described` in a process of a raylet."""
+    _end_with_raylet()
+    return run_described(description, cpus, patience, driver, folder)
+
+
+@cache  # once in a process, which does several tasks
+def _end_with_raylet() -> None:
+    """End this process with its raylet, also under a reaper of orphans, which Ray takes for one."""
+    raylet = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == raylet:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def reclaim(folder: Path) -> None:
     """Move all runs and stacks under stale leases of a recipe's folder back into it, so that any command can go on.
 
@@ -206,6 +230,7 @@ class Ray(Cluster):
         super().__init__(options)
         self._driver = secrets.token_hex(8)
         self._ray: Any = None
+        self._looked = time.monotonic()
 
     @property
     def slots(self) -> int:
@@ -218,21 +243,40 @@ class Ray(Cluster):
         # What the system did to a task is tried again for ever; what our own code raised is not.
         settings = {"max_retries": -1, "retry_exceptions": False}
         resources = {"num_cpus": self.options.cpus_per_job, "num_gpus": self.options.gpus_per_job}
-        task = self._started().remote(**settings, **resources)(run_described)
-        return task.remote(described(unit), self.options.cpus_per_job, self.patience, self._driver, os.getcwd())
+        with self._failing_in_a_line() as ray:
+            task = ray.remote(**settings, **resources)(run_on_ray)
+            return task.remote(described(unit), self.options.cpus_per_job, self.patience, self._driver, os.getcwd())
 
     def done(self, handles: Sequence[Any], seconds: float) -> list[Any]:
         if not handles:
             time.sleep(seconds)
             return []
-        return self._started().wait(list(handles), timeout=seconds)[0]
+        with self._failing_in_a_line() as ray:
+            if time.monotonic() - self._looked > LOOK:  # its tasks would be waited for without an end
+                self._looked = time.monotonic()
+                here = ray.get_runtime_context().get_node_id()
+                alive = any(node["Alive"] for node in ray.nodes() if node["NodeID"] == here)
+                require(alive, "the Ray node of this process has died; give the same command again to go on")
+            return ray.wait(list(handles), timeout=seconds)[0]
 
     def outcome(self, handle: Any) -> Outcome:
+        with self._failing_in_a_line() as ray:
+            try:
+                return Outcome(*ray.get(handle))
+            except ray.exceptions.OutOfMemoryError:
+                return Outcome("memory", "not enough memory")
+
+    @contextmanager
+    def _failing_in_a_line(self) -> Iterator[Any]:
+        """Ray itself; what fails in it is a `LengthwiseError`, and what fails in our code stays as it is."""
         ray = self._started()
         try:
-            return Outcome(*ray.get(handle))
-        except ray.exceptions.OutOfMemoryError:
-            return Outcome("memory", "not enough memory")
+            yield ray
+        except ray.exceptions.RayTaskError:
+            raise
+        except ray.exceptions.RayError as error:
+            what = str(error).strip().partition("\n")[0]
+            raise LengthwiseError(f"the Ray cluster failed ({what}); give the same command again to go on") from None
 
     def stop(self, handles: Sequence[Any]) -> None:
         for handle in handles:

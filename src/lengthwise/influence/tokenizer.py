@@ -171,6 +171,9 @@ def load_tokenizer(folder: Path, *, expected: str | None = None) -> OwnTokenizer
         return Bytes()
     tokenizers = _library()
     try:
+        merges, vocabulary = values["model"]["merges"], values["model"]["vocab"]
+        # A pair that makes no token ends in a panic of the library.
+        require(all(first + second in vocabulary for first, second in merges), "a pair makes no token")
         tokenizer = BPE(tokenizers.Tokenizer.from_str(json.dumps(values)))
     # The library raises `Exception` itself.
     except Exception:

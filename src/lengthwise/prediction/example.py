@@ -23,8 +23,8 @@ STRUCTURE_LENGTHS = (5, 20, 100)
 """Lengths at which sparsity and span are shown by default."""
 SHOWN_LENGTH, LONGEST_BY_DEFAULT = 5, 50
 """The length of an example unless another is asked for, and up to where the nearest is looked for."""
-LONGEST = 100_000
-"""Largest length of an example."""
+MOST_CELLS = 200_000
+"""Tokens of an example, times the most parents and selectors of one."""
 MOST_TOKENS = 72
 """A longer sequence would be too small to read in a figure."""
 _Spans = tuple[int | None, int | None, int | None]
@@ -146,7 +146,7 @@ def example(task: Task, scheme: PositionScheme, length: int, seed: int, layout: 
 
     Raises `LengthwiseError` if the length has no instances or the scheme too few ids.
     """
-    require(length <= LONGEST, f"an example has a length of at most {LONGEST}, got {length}")
+    _refuse_large(task, length)
     batch = task.batch(length, 1, stream(seed, "show", "task"), layout)
     ids = scheme.assign(batch.places, task.levels, stream(seed, "show", "ids"))
     text = batch.text(0)
@@ -165,6 +165,26 @@ def example(task: Task, scheme: PositionScheme, length: int, seed: int, layout: 
         for t in range(batch.tokens)
     )
     return Example(task.name, length, tokens, task, scheme, seed, batch.layout.axes)
+
+
+def _too_large(task: Task, length: int) -> int:
+    """How many cells an example has at least if these are too many, else 0; shorter ones show how they grow."""
+    near = 32
+    while near < length and task.lengths(length, length):
+        for shorter in task.lengths(near, min(2 * near, length))[:1]:
+            batch = task.batch(shorter, 1, stream(0))
+            cells = (batch.parents.size + batch.selectors.size) * length // shorter
+            if cells > MOST_CELLS:
+                return cells
+        near *= 2
+    return 0
+
+
+def _refuse_large(task: Task, length: int) -> None:
+    """Raise `LengthwiseError` where an example would be too large, before it is made."""
+    cells = _too_large(task, length)
+    why = f"length {length} is too large for {task.name!r}: tokens times parents are {cells:,} or more"
+    require(not cells, f"{why}, and at most {MOST_CELLS:,} are shown; choose a smaller length")
 
 
 def shown_length(task: Task) -> int:
@@ -186,7 +206,8 @@ def short_example(task: Task) -> Example | None:
 
 def tested_structure(task: Task, lengths: Sequence[int]) -> StructureTable:
     """The structure at the first six of these lengths that have instances, or at the default lengths."""
-    return structure_table(task, sorted({int(n) for n in lengths if task.lengths(int(n), int(n))})[:6] or None, 0)
+    known = (int(n) for n in lengths if task.lengths(int(n), int(n)))
+    return structure_table(task, sorted({n for n in known if not _too_large(task, n)})[:6] or None, 0)
 
 
 def _valid(positions: np.ndarray) -> tuple[int, ...]:
@@ -200,8 +221,8 @@ def structure_table(
 
     ``lengths=None`` takes the default lengths that have instances. Raises `LengthwiseError` for lengths without any.
     """
-    longest = max(lengths or [0])
-    require(longest <= LONGEST, f"structure is shown for lengths of at most {LONGEST}, got {longest}")
+    for n in lengths or ():
+        _refuse_large(task, n)
     if lengths is None:
         lengths = [n for n in STRUCTURE_LENGTHS if task.lengths(n, n)] or task.lengths(1, max(STRUCTURE_LENGTHS))[-3:]
     plain = SCHEMES.build("sequential", max_position=1 << 30)
