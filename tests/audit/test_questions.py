@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from lengthwise.audit.questions import (
-    FORMS,
     INSTRUCTIONS,
     NATURAL,
     AuditPlan,
@@ -104,8 +103,14 @@ def test_a_template_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[st
     shown = capsys.readouterr().out
     assert "Add the two numbers. {0} %s\n\nQ: " in shown
     assert "Input: " in shown
-    for wrong in ("{}", "[]", '{"answer": 7}', '{"answer": "A", "other": ""}', "nonsense"):
+    for empty in ("head", "problem", "answer"):
+        file.write_text(json.dumps({empty: "", "separator": ""}))
+        assert main([*words, "--digits", "natural"]) == 0
+        shown = capsys.readouterr().out.split("form mine")[1].strip()
+        found = re.search(r"^(\d+)\+(\d+)=(\d+)\n\n\d+\+\d+=\d+$", shown, re.M)
+        assert found
+        assert int(found[1]) + int(found[2]) == int(found[3]), "the example is a line"
+    for wrong in ("{}", "[]", '{"answer": 7}', '{"separator": "\\n"}', '{"answer": "A", "other": ""}', "nonsense"):
         file.write_text(wrong)
         assert main(words) == 2
         assert capsys.readouterr().err.count("\n") == 1
-    assert set(FORMS) == {"lines", "arrow", "instruction"}

@@ -30,7 +30,8 @@ def test_nothing_of_it_is_imported_with_lengthwise():
 NEEDS = {
     "transformers": {
         "LengthwiseConfig", "LengthwiseForCausalLM", "attach", "decode", "detach", "encode_prompt", "extend",
-        "from_run", "language_model", "model_card", "right_answers", "save_with_card", "task_windows", "to_run",
+        "from_run", "language_model", "model_card", "right_answers", "save_with_card", "task_tokenizer",
+        "task_windows", "to_run",
     },
     "datasets peft accelerate": {"collate", "dataset", "text_dataset"},
 }  # fmt: skip

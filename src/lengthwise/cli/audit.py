@@ -128,10 +128,10 @@ def audit(given: AuditSettings) -> None:
     plan = given.plan(given.task, given.samples, given.forms)
     if given.show_prompt:
         first = {question.form: question for question in reversed(natural_questions(plan))}
-        for name, question in reversed(first.items()):
-            out().print(
-                f"form {name}, length {question.level}:\n{question.prompt} {question.expected}\n", soft_wrap=True
-            )
+        for form in plan.prompt_forms:
+            question = first[form.name]
+            text = question.prompt + form.completion(question.expected)
+            out().print(f"form {form.name}, length {question.level}:\n{text}\n", soft_wrap=True)
         return
     require(given.against is not None or given.against_endpoint is None, "--against-endpoint needs --against")
     with progress_bars(err()) as bars:

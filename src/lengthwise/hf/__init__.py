@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from lengthwise.hf.attachment import detach as detach
     from lengthwise.hf.data import collate as collate
     from lengthwise.hf.data import dataset as dataset
-    from lengthwise.hf.data import task_tokenizer as task_tokenizer
     from lengthwise.hf.data import text_dataset as text_dataset
     from lengthwise.hf.extension import extend as extend
     from lengthwise.hf.influence import language_model as language_model
@@ -35,16 +34,18 @@ if TYPE_CHECKING:
     from lengthwise.hf.rules import Restart as Restart
     from lengthwise.hf.rules import SchemeIds as SchemeIds
     from lengthwise.hf.score import right_answers as right_answers
+    from lengthwise.hf.vocabulary import task_tokenizer as task_tokenizer
 
 # No module may have the name of a function: its import would take the function's place.
 _NAMES = {
     "attachment": "attach detach",
-    "data": "collate dataset task_tokenizer text_dataset",
+    "data": "collate dataset text_dataset",
     "extension": "extend",
     "influence": "language_model task_windows",
     "own": "LengthwiseConfig LengthwiseForCausalLM decode encode_prompt from_run model_card save_with_card to_run",
     "rules": "Abacus CoupledPlaces IdRule Interpolated Restart SchemeIds",
     "score": "right_answers",
+    "vocabulary": "task_tokenizer",
 }
 """The public names of each module."""
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
