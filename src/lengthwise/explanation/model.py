@@ -168,8 +168,9 @@ class HuggingFaceNetwork(Network):
         )
         self.heads = (tuple(f"head {head}" for head in range(count)),) * settings.num_hidden_layers
         self.size: int = settings.vocab_size
-        if hasattr(self.rule, "token_ids"):
-            names = {number: token for token, number in self.rule.token_ids.items()}
+        known: dict[str, int] | None = getattr(self.rule, "token_ids", None)
+        if known is not None:
+            names = {number: token for token, number in known.items()}
             self.tokens = tuple(names.get(number, "") for number in range(self.size))
 
     @classmethod

@@ -50,7 +50,8 @@ class Fidelity:
     @property
     def interval(self) -> tuple[float, float]:
         """Wilson's 95 % interval of the share, as of independent words; the share itself, where these are all."""
-        return (self.agree / self.n,) * 2 if self.every else wilson(self.agree, self.n)
+        share = self.agree / self.n
+        return (share, share) if self.every else wilson(self.agree, self.n)
 
 
 @config

@@ -212,7 +212,7 @@ def attach(model: HFModel, rule: IdRule | IdFunction | None = None, *, module: s
         "the model has a rule already; call detach(model) first, on the model that was attached",
     )
     if rule is None:
-        saved = getattr(inner.config, SAVED, None)
+        saved: Any = getattr(inner.config, SAVED, None)
         require(saved is not None, "the model was saved without a rule of position ids; give one: attach(model, rule)")
         rule, module = built(saved), module or saved.get("module")
     needed = getattr(rule, "vocab_size", 0)
