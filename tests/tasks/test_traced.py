@@ -142,6 +142,8 @@ class Last(Parity):
 def test_a_task_without_a_machine_is_refused_and_one_that_disagrees_is_caught() -> None:
     with pytest.raises(LengthwiseError, match="has no machine that reads its prompt"):
         TASKS.build({"name": "traced", "task": "copy"})
+    with pytest.raises(LengthwiseError, match="most must be at least the number of states"):
+        TASKS.build({"name": "traced", "task": "parity", "most": 1})
     wrong: Task = Traced(Last())
     batch = wrong.batch(4, 60, stream(0))
     assert any(wrong.answer(batch.text(row)[:6]) != batch.text(row)[6:] for row in range(60))

@@ -34,7 +34,7 @@ from lengthwise.prediction.verdict import SHOWN, Prediction
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.base import EXPRESSION
 from lengthwise.tasks.language import Language
-from lengthwise.tasks.traced import StateScratchpad
+from lengthwise.tasks.traced import StateScratchpad, Traced
 
 if TYPE_CHECKING:
     from lengthwise.forecast.probe import Probe
@@ -419,7 +419,7 @@ def predict(
         theory = predict_target(name, note=note) if isinstance(target, str) else predict_with_search(target, note=note)
         forecasts = [of_task(parsed, theory, system, train, test, cut, probe) for system in systems]
         format = parsed.ask if isinstance(parsed, Language) else "answer"
-        count, periods, pad = forecaster("task").cells, None, None
+        count, periods, pad = forecaster("task").cells, None, scratchpad_instead(trainable, train, test)
         found_by_search = any(a.certificate.get("kind") == "coupling" for v in theory.verdicts for a in v.arguments)
         couple = f"lengthwise couple {shlex.quote(word)}" if found_by_search and word else ""
     if any(found.by_probe for found in forecasts):
@@ -681,14 +681,20 @@ def first_with_command(
 
 
 def scratchpad_instead(task: Task | None, train: int, test: int) -> Instead | None:
-    """A scratchpad of the states of a regular language: sparse and local under coupled ids, and not measured."""
-    if not isinstance(task, Language) or task.ask != "next":
+    """A scratchpad of the states of a machine: sparse and local under coupled ids, and not measured."""
+    if isinstance(task, Language) and task.ask == "next" and task.automaton() is not None:
+        pad: Task = StateScratchpad(language=task.language, alphabet=task.alphabet)
+        more = f" --set {shlex.quote('task.language=' + json.dumps(task.language))}"
+        more += f" --set task.alphabet={task.alphabet}" if task.alphabet else ""
+    elif task is not None and "name" in vars(type(task)) and task.machine() and not isinstance(task, Language):
+        pad = Traced(task)
+        more = f" --set {shlex.quote('task.task=' + json.dumps(TASKS.show(task)))}"
+    else:
         return None
-    pad = StateScratchpad(language=task.language, alphabet=task.alphabet)
-    more = f" --set {shlex.quote('task.language=' + json.dumps(task.language))}"
-    more += f" --set task.alphabet={task.alphabet}" if task.alphabet else ""
-    command = run_command(pad, "state-scratchpad", "predictive-coupling", "learned", train, test, more)
-    line = "sparse and local (Corollary C), not measured on this language"
+    command = run_command(pad, pad.name, "predictive-coupling", "learned", train, test, more)
+    line = (
+        f"sparse and local (Corollary C), not measured on this {'language' if isinstance(task, Language) else 'task'}"
+    )
     return Instead("predictive-coupling", "a scratchpad of states with coupled ids", None, None, line, command)
 
 

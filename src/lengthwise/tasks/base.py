@@ -382,17 +382,6 @@ def write_copies(seq: SequenceBuilder, x: np.ndarray, order: Iterable[int], *, f
     seq.eos()
 
 
-def write_states(seq: SequenceBuilder, states: np.ndarray, given: Sequence[int], marks: Sequence[int] = ()) -> None:
-    """The ``states`` ``[n, B]`` of a machine that reads the ``given`` tokens, and ``<eos>``, at the places 2 to n + 2.
-
-    A state depends on the one before and on the token read; the last one is the answer, the others are a scratchpad.
-    """
-    before: list[int] = []
-    for i, state in enumerate(states):
-        before = [seq.predicted(state, i + 2, parents=[given[i], *before], answer=i == len(states) - 1)]
-    seq.eos(place=len(states) + 2, selectors=marks)
-
-
 def draw(symbols: SymbolChoice, vocab: Vocab, length: int, rows: int, rng: Rng) -> np.ndarray:
     """Token ids of random strings, column by column: shape ``[length, rows]``."""
     letters = len(vocab) - 4

@@ -18,17 +18,7 @@ from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS, SEP
 from lengthwise.languages.machine import Machine
 from lengthwise.tasks.addition import read_numbers, write_numbers
-from lengthwise.tasks.base import (
-    TASKS,
-    AxesLayout,
-    Task,
-    bits_with_ones,
-    body,
-    distinct,
-    read,
-    write_prompt,
-    write_states,
-)
+from lengthwise.tasks.base import TASKS, AxesLayout, Task, bits_with_ones, body, distinct, read, write_prompt
 
 
 @TASKS.register("parity")
@@ -102,7 +92,10 @@ class ParityScratchpad(Task):
         given = seq.givens(bits + zero, place=np.arange(n) + first)
         marks = [seq.given(self.vocab[END_MARK], place=n + first)] if self.end_mark else []
         seq.given(self.vocab["="], place=1)
-        write_states(seq, running + zero, given, marks)
+        before: list[int] = []
+        for i in range(n):
+            before = [seq.predicted(running[i] + zero, i + 2, parents=[given[i], *before], answer=i == n - 1)]
+        seq.eos(place=n + 2, selectors=marks)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         bits = body(prompt, "=", what := "a string of bits followed by =")

@@ -55,6 +55,9 @@ class Traced(Around):
     def __post_init__(self) -> None:
         lacks = f"task {self.task.name!r} has no machine that reads its prompt symbol by symbol"
         require(self.task.machine() is not None, f"{lacks}; trace a language, or a task that defines `machine`")
+        require(
+            self.unrolled.longest != 0, f"most must be at least the number of states after one symbol, got {self.most}"
+        )
 
     @cached_property
     def _language(self) -> Language | None:
