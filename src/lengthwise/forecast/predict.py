@@ -412,8 +412,6 @@ def predict(
         dfa, format = regular
         forecasts = [of_language(dfa, format, system, train, test, cut, probe) for system in systems]
         count, pad = forecaster("language").cells, scratchpad_instead(trainable, train, test)
-        if probe is not None and (probe.accuracy or 0.0) >= cut:
-            pad = None  # What was seen to work has no rival that nobody measured.
         periods = modulo_instead(dfa, format, trainable, word, train, test)
     else:
         theory = predict_target(name, note=note) if isinstance(target, str) else predict_with_search(target, note=note)
@@ -422,6 +420,8 @@ def predict(
         count, periods, pad = forecaster("task").cells, None, scratchpad_instead(trainable, train, test)
         found_by_search = any(a.certificate.get("kind") == "coupling" for v in theory.verdicts for a in v.arguments)
         couple = f"lengthwise couple {shlex.quote(word)}" if found_by_search and word else ""
+    if probe is not None and (probe.accuracy or 0.0) >= cut:
+        pad = None  # What was seen to work has no rival that nobody measured.
     if any(found.by_probe for found in forecasts):
         count = forecaster(f"{'task' if regular is None else 'language'} with probe").cells
     ranked = sorted(forecasts, key=lambda f: -1 if f.probability is None else f.probability, reverse=True)

@@ -202,7 +202,7 @@ def comparison_page(values: Mapping[str, Any], systems: Sequence[SystemSummary] 
     wide, narrow = draw_accuracy(systems), draw_accuracy(systems, NARROW)
     return render_page(
         "comparison.html",
-        title=f"Position systems on {title_of(values['name'])}",
+        title=f"{'Models' if values.get('equal') else 'Position systems'} on {title_of(values['name'])}",
         finding=comparison_finding(values),
         shown=comparison_table(values),
         figure=Picture("comparison", wide, narrow) if wide else None,
