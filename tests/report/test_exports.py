@@ -94,7 +94,7 @@ def test_the_spread_over_seeds_is_shown_and_a_frame_holds_numbers() -> None:
     found = lw.Result([(Path(f"run-{index}"), SeedResult.of(values)) for index, values in enumerate(made)])
     for table in (found.wide(), found.table()):
         for text in (table.text(), table.to_latex(), table.to_markdown(), table._repr_html_()):
-            assert "0.500 (0.150–0.950)" in text.replace("**", "").replace("<b>", "")
+            assert "0.500 (0.15–0.95)" in text.replace("**", "").replace("<b>", "")
         frame = table.to_frame()
         assert frame.iloc[0, -1] == 0.5
         assert frame.dtypes.iloc[-1].kind == "f"

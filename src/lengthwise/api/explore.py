@@ -139,6 +139,11 @@ def answer(target: str, train: int = TRAIN, test: int = TEST) -> dict[str, Any]:
             f"Forecast by theory and {found.cells} measured cells, for an accuracy of at least {found.cut}; "
             f"asked: {ASKED[found.format]}. Brackets hold 90 % of the forecasts."
         )
+    if best.base_rate:
+        basis = (
+            "No forecast: of this task nothing is known but how many others were right that were trained with such ids "
+            f"and tested near {test / train:.1f} times the training length."
+        )
     basis += f" Length: {found.meant}." if found.meant else ""
     structure: dict[str, Any] = {"examples": []} if task is None else structure_of(task)
     shown = bool(structure["examples"])
@@ -168,8 +173,8 @@ def _system(found: SystemForecast) -> dict[str, Any]:
         "system": found.system,
         "word": found.answer,
         "chance": found.chance,
-        "p": found.probability,
-        "interval": found.interval,
+        "p": None if found.base_rate else found.probability,
+        "interval": None if found.base_rate else found.interval,
         "reasons": [
             {"kind": kind, "line": line}
             for kind, line in (("why", found.refusal), ("theory", found.theory), ("measured", found.measured))
@@ -183,11 +188,12 @@ def _others(found: Forecasts) -> str:
     """The usual encodings beside the best system, in a few words."""
     from lengthwise.forecast.predict import percent, words
 
-    usual = [each for each in found if each.system in ("nope", "ape", "rope", "alibi") and each.probability is not None]
-    lines = [
-        f"{words(each.system)} {percent(each.probability or 0.0)} %" for each in usual if each is not found.systems[0]
-    ]
-    return ", ".join(lines)
+    usual = (each for each in found if each.system in ("nope", "ape", "rope", "alibi") and each is not found.systems[0])
+    return ", ".join(
+        f"{words(each.system)} {each.base_rate or f'{percent(each.probability)} %'}"
+        for each in usual
+        if each.probability is not None
+    )
 
 
 def _instead(found: SystemForecast) -> list[dict[str, str]]:

@@ -32,7 +32,7 @@ def compare(
     gpus_per_job: GpusPerJob = 0.0,
     as_json: AsJson = False,
 ) -> None:
-    """Train every sensible position system on one task and rank them by how far they go.
+    """Train one task with every sensible kind of positions, and rank them by how far they go.
 
     All systems get the same number of training steps, which the budget decides, and the same small grid of settings,
     of which the fit on training lengths chooses. The same command goes on where the budget ended.
@@ -55,14 +55,18 @@ def compare(
 
 
 def draw(console: Console, comparison: Comparison) -> None:
-    """The table of `comparison_table`, notes below it, and where the picture is."""
+    """The answer, the table of `comparison_table` with its notes, what to do next, and where the picture is."""
     from rich.text import Text
 
-    from lengthwise.report.pages import command_of, comparison_table, notes_of
+    from lengthwise.report.pages import command_of, comparison_finding, comparison_table, notes_of
 
     values = comparison.values
     table = comparison_table(values)
-    console.print(Text(table.caption, style="bold"), soft_wrap=True)
+    best = next((row for row in values["systems"] if row["fitted"]), None)
+    unfitted = "No system is right on its training lengths, so nothing is known of longer ones; give a larger --budget."
+    console.print(Text(comparison_finding(values) or unfitted, style="bold"))
+    console.print()
+    console.print(Text(table.caption))
     console.print()
     # The spread over seeds, k, span and settings are on the page.
     kept = ("system", "each seed", "beyond", *map(str, values["tests"]), "theory")
@@ -71,10 +75,10 @@ def draw(console: Console, comparison: Comparison) -> None:
     _rows(kept, [[row[i] for i in at] for row in numbers])
     console.print()
     for note in notes_of(values):
-        console.print(Text(note, style="dim"), soft_wrap=True)
-    best = next((row for row in values["systems"] if row["fitted"]), None)
+        console.print(Text(note, style="dim"))
     if best is not None:
-        console.print(Text.assemble(("setting to copy: ", "bold"), command_of(best["copy"])), soft_wrap=True)
+        train = command_of(best["copy"])
+        console.print(Text.assemble(("what to do next, to train it in Python: ", "bold"), train), soft_wrap=True)
     console.print(Text(f"page: {comparison.page}; all numbers are beside it", style="dim"), soft_wrap=True)
 
 
@@ -94,8 +98,9 @@ def verify(
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
-    """Decide what theory says, train with the frozen ladder of the blind study, and compare the two.
+    """Say what theory says of a target, train under settings that were fixed beforehand, and compare the two.
 
+    The settings are the frozen ladder of the blind study, tried in order until enough seeds fit.
     Where the budget ends within a rung whose models fit already, they are tested as they are; that is provisional.
     """
     use_threads(threads)
@@ -106,6 +111,8 @@ def verify(
     if as_json:
         emit_json({"target": target, "agrees": done.agrees, "rows": list(done.rows), "report": str(done.page)})
         return
+    said = {True: "agree", False: "disagree", None: "are not compared yet: the same command goes on"}
+    out().print(f"theory and training {said[done.agrees]}\n")
     heads = ("language", "ids", "predicted", "rung", "fitted", *BINS, "prediction")
     _rows(heads, [_cell(row) for row in done.rows])
     out().print("a bin: lowest to highest of the seeds; each seed is in --json and in the report", markup=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -63,7 +64,10 @@ def decide(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per expression and line.")] = False,
 ) -> None:
-    """Decide membership in C-RASP without positions, with windows, with periods, and with both."""
+    """Say by proof whether a program that counts as a transformer can knows a regular language, by kind of positions.
+
+    The programs are those of C-RASP: without positions, with windows, with periods, and with both.
+    """
     from lengthwise.api.theory import save_certificates
     from lengthwise.crasp.decide import FORMATS, of_membership
 
@@ -131,9 +135,9 @@ def draw_decision(
 
     if not first:
         console.print()
-    head = Text(text, style="bold")
-    head.append("   " + " · ".join(_facts(decision)), style="dim")
-    console.print(head)
+    console.print(Text.assemble((text, "bold"), f": {answer_line(decision)}"))
+    if first:
+        console.print(Text(LEGEND, style="dim"))
     console.print()
     table = plain_table("fragment", "encodings", *[_ENDS[end] for end in decision.ends], gap=3)
     for fragment, (name, encodings) in _FRAGMENTS.items():
@@ -149,10 +153,30 @@ def draw_decision(
         if sentences := explanation(decision, fragment, end):
             console.print()
             console.print(Text(f"{_FRAGMENTS[fragment][0]}, {sentences}"))
+    console.print()
+    console.print(Text(" · ".join(_facts(decision)), style="dim"))
+    if set(decision.ends) <= set(ENDS):
+        console.print(f"what to do next: lengthwise predict {shlex.quote(text)}", soft_wrap=True)
     for end, program in programs.items():
         console.print()
         console.print(Text(f"a program in {_FRAGMENTS[program['fragment']][0]} ({_ENDS[end]}):", style="dim"))
         console.print(Text(program["text"].rstrip()))
+
+
+LEGEND = (
+    "yes: a C-RASP program, which counts earlier symbols as a transformer can, does it at every length. "
+    "[local]: it also sees the last k symbols. [periodic]: it also knows the position modulo m. "
+    "proved, ours, cited: proved here and checked, proved here, proved in the literature."
+)
+
+
+def answer_line(decision: LanguageDecision) -> str:
+    """The answers of all fragments at the first end in one line: which encodings have a program."""
+    by_answer: dict[str, list[str]] = {"yes": [], "no": [], "unknown": []}
+    for fragment, (_, encodings) in _FRAGMENTS.items():
+        by_answer[decision.verdict(fragment, decision.ends[0]).verdict].append(encodings)
+    said = [f"{answer} with {', '.join(names)}" for answer, names in by_answer.items() if names]
+    return f"{'; '.join(said)} ({_ENDS[decision.ends[0]]})"
 
 
 def _facts(decision: LanguageDecision) -> list[str]:

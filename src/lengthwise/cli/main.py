@@ -29,6 +29,7 @@ LONGEST_MESSAGE = 2000
 app = typer.Typer(
     name="lengthwise",
     help="Predict, explain and extend how far a transformer generalizes beyond the lengths it was trained on.",
+    epilog="Start with: lengthwise predict addition, lengthwise predict '(aa)*', or lengthwise demo",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -56,22 +57,31 @@ def _options(
     load_code(*(code or ()))
 
 
+PANELS = {
+    "Ask, without training": ("predict", "show", "explore", "couple", "check", "decide", "check-certificates", "list"),
+    "Train and measure": ("demo", "run", "plan", "compare", "verify", "report"),
+    "Trained models, programs and language models": ("explain", "audit", "export", "influence", "crasp", "lm"),
+}
+"""The commands as the help groups them, the usual ones first."""
 COMMANDS = {
     "list": "show", "show": "show", "explore": "explore", "run": "run", "plan": "run", "compare": "compare",
     "report": "run", "verify": "compare", "predict": "predict", "decide": "decide", "check-certificates": "decide",
     "couple": "show", "influence": "influence", "check": "show", "demo": "run", "explain": "explain", "audit": "audit",
     "export": "audit",
 }  # fmt: skip
-"""In the order of the help, with the file that has the function of the same name."""
+"""The file that has the function of the same name."""
 GROUPS = {"crasp": "crasp", "lm": "influence"}
 
 
 def _add_commands() -> None:
-    for command, file in COMMANDS.items():
-        name = "list_" if command == "list" else command.replace("-", "_")
-        app.command(command)(getattr(import_module(f"lengthwise.cli.{file}"), name))
-    for group, file in GROUPS.items():
-        app.add_typer(getattr(import_module(f"lengthwise.cli.{file}"), group), name=group)
+    for panel, commands in PANELS.items():
+        for command in commands:
+            module = import_module(f"lengthwise.cli.{(COMMANDS | GROUPS)[command]}")
+            if command in GROUPS:
+                app.add_typer(getattr(module, command), name=command, rich_help_panel=panel)
+            else:
+                name = "list_" if command == "list" else command.replace("-", "_")
+                app.command(command, rich_help_panel=panel)(getattr(module, name))
 
 
 _add_commands()

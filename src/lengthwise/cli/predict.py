@@ -31,7 +31,7 @@ def predict(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say how likely a target is right at a length beyond training, and what would help.
+    """Say how likely a model that is trained on short inputs is right on longer ones, why, and what to do.
 
     The answer comes first, then why, then what to do next. With --probe, small models are trained within the lengths
     that you have, and what they do there counts, too. --why adds what theory guarantees under each position system. For

@@ -304,7 +304,10 @@ def couple(
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find places that keep every dependency within one step, at every length; give the reason where there are none."""
+    """Find position ids that bring all that a token needs near, at every length, or say why there are none.
+
+    They give one id to tokens of one place; a dependency is then at most one id long.
+    """
     use_threads(threads)
     from lengthwise.prediction.example import configured
     from lengthwise.prediction.target import ExamplesFile, parse_target
@@ -383,7 +386,7 @@ def check(
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
-    """Hold a component to every law; exit code 1 if one is broken."""
+    """Check a task, scheme or encoding of your own against every law; exit code 1 if one is broken."""
     use_threads(threads)
     done = hold(target)
     found = done.laws

@@ -190,6 +190,6 @@ def _shown(value: Any, digits: int) -> str:
         return "–"
     text = f"{value:.{digits}f}" if isinstance(value, float) else str(value)
     if isinstance(value, Spread):
-        ends = [f"{end:.{digits}f}" for end in (value.low, value.high)]
+        ends = [f"{end:.{max(1, digits - 1)}f}" for end in (value.low, value.high)]
         text += f" ({'–'.join(ends)})" * (ends[0] != ends[1])
     return text

@@ -192,8 +192,7 @@ class SystemForecast:
     @property
     def reasons(self) -> tuple[str, ...]:
         """Theory, then measurements, or the reason for having no probability."""
-        lines = (self.refusal, self.theory, self.measured, self.base_rate, self.probe)
-        return tuple(line for line in lines if line)
+        return tuple(line for line in (self.refusal, self.theory, self.measured, self.probe) if line)
 
     @property
     def chance(self) -> str:
@@ -257,7 +256,15 @@ class Forecasts(Tabular):
     def table(self) -> Table:
         """One row a position system."""
         rows = tuple(
-            (f.system, f.answer, f.probability, *(f.interval or (None, None)), f.fits, f.holds, "; ".join(f.reasons))
+            (
+                f.system,
+                f.answer,
+                f.probability,
+                *(f.interval or (None, None)),
+                f.fits,
+                f.holds,
+                "; ".join([*[f.base_rate] * bool(f.base_rate), *f.reasons]),
+            )
             for f in self.systems
         )
         columns = ("system", "answer", "probability", "from", "to", "fits", "holds if it fits", "reasons")
@@ -854,7 +861,7 @@ def base_rate(system: ForecastSystem, ratio: float, cut: float) -> str:
         if cell.format == "answer" and of_system(cell, system) and (place := bin_of(ratio, cell)) is not None:
             by_task.setdefault(canonical_json(task_identity(cell.task)), []).append(cell.accuracy(*place) or 0.0)
     right = sum(statistics.median(found) >= cut for found in by_task.values())
-    return f"{right} of {len(by_task)} other tasks were" if by_task else "no other task was measured"
+    return f"{right} of {len(by_task)} other tasks were right" if by_task else "no other task was measured"
 
 
 def refused(system: ForecastSystem, theory: str, measured: str, why: str) -> SystemForecast:
