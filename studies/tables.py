@@ -27,6 +27,7 @@ from extension_tables import context_extension  # noqa: E402
 from fixed_tables import fixed_beforehand  # noqa: E402
 from matrix_tables import which_method_where  # noqa: E402
 from modulo import LANGUAGES as MODULO  # noqa: E402
+from probe_matrix import tables as probe_matrix  # noqa: E402
 from table_parts import markdown, results, results_of  # noqa: E402
 from traces import tables as traces  # noqa: E402
 from training_length import tables as training_length  # noqa: E402
@@ -576,6 +577,7 @@ PAGES: dict[str, Callable[[], dict[str, str]]] = {
     "studies/blind/README.md": blind,
     "studies/explain/README.md": twelve_explained,
     "studies/forecast/modulo.md": modulo,
+    "studies/forecast/probe-matrix.md": probe_matrix,
     "studies/golowich/README.md": fixed_beforehand,
     "studies/golowich/parity-scratchpad.md": parity_scratchpad,
     "studies/golowich/sparse-parity.md": sparse_parity,

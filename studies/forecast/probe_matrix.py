@@ -1,7 +1,8 @@
 """Is the probe right about tasks with answers? Sixty cells of the method matrix, none of which chose it.
 
-``python studies/forecast/probe_matrix.py run --work DIR --minutes M`` probes what is missing, one file a cell; the same
-command goes on. ``score`` prints the AUC of the probe for "at four times the training length, 0.95 of the strings".
+``python studies/forecast/probe_matrix.py --work DIR --minutes M`` probes what is missing, one file a cell; the same
+command goes on. `tables` are those of the page: the AUC of the probe for "at four times the training length, 0.95 of
+the strings".
 
 Fixed before the first probe: the cells (each of the twelve tasks under five systems), the budget (the first rung alone,
 2,500 steps, three seeds, trained to 4 and tested on 5 to 8, where the matrix trained to 8), and the score: the median
@@ -80,31 +81,62 @@ def score_of(values: dict[str, Any]) -> float:
     return statistics.median(seed["fit"] for seed in values["probe"]["seeds"]) - 1 if accuracy is None else accuracy
 
 
-def score(out: Path = RESULTS) -> str:
-    """The AUC over the cells that were probed, and how many there are."""
+def read(out: Path = RESULTS) -> list[tuple[lw.measured.MeasuredCell, dict[str, Any]]]:
+    """The cells that were probed, with what was found."""
+    paths = [(cell, out / f"{lw.core.files.slug(cell.system)}.json") for cell in cells()]
+    return [(cell, lw.core.files.read_json(path)) for cell, path in paths if path.exists()]
+
+
+def auc(found: Sequence[tuple[lw.measured.MeasuredCell, dict[str, Any]]]) -> float | None:
+    """The AUC of the probe for cells that hold; None where all or none do."""
     from sklearn.metrics import roc_auc_score
 
-    paths = [(cell, out / f"{lw.core.files.slug(cell.system)}.json") for cell in cells()]
-    found = [(held(cell), score_of(lw.core.files.read_json(path))) for cell, path in paths if path.exists()]
-    right = [is_held for is_held, _ in found]
-    line = f"{len(found)} of {len(paths)} cells are probed, of which {sum(right)} hold at {TIMES} times the length"
-    if all(right) or not any(right):
-        return f"{line}; no AUC yet"
-    return f"{line}; AUC {roc_auc_score(right, [value for _, value in found]):.3f}"
+    right = [held(cell) for cell, _ in found]
+    return None if len(set(right)) < 2 else float(roc_auc_score(right, [score_of(values) for _, values in found]))
+
+
+def tables() -> dict[str, str]:
+    """The tables of the page as Markdown."""
+    from table_parts import markdown
+
+    found = read()
+    by_fit = {True: [], False: []}
+    for cell, values in found:
+        by_fit[values["probe"]["status"] == "fitted"].append((cell, values))
+    groups = {"all": found, "the probe fits": by_fit[True], "it does not fit": by_fit[False]}
+    summary = [
+        (
+            name,
+            str(len(group)),
+            str(sum(held(cell) for cell, _ in group)),
+            "–" if auc(group) is None else f"{auc(group):.2f}",
+        )
+        for name, group in groups.items()
+    ]
+    rows = []
+    for cell, values in found:
+        seeds = values["probe"]["seeds"]
+        task, _, system = cell.system.rpartition(", ")
+        last = [f"{seed['accuracy']['7-8']:.2f}" if seed.get("accuracy") else "–" for seed in seeds]
+        fits = " ".join(f"{seed['fit']:.2f}" for seed in seeds)
+        beyond = [(test.low, test.high) for test in cell.tests if cell.train < test.high <= TIMES * cell.train]
+        at = f"{cell.accuracy(*max(beyond)) or 0.0:.2f}" if beyond else "not fitted"
+        rows.append((task, system, fits, " ".join(last), at, "yes" if held(cell) else "no"))
+    heads = ("task", "positions", "probe: fit at 1–4", "probe: at 7–8", "matrix: at 4×", "holds")
+    return {
+        "summary": markdown(("cells", "number", "hold", "AUC of the probe"), summary),
+        "cells": markdown(heads, rows),
+    }
 
 
 def main(arguments: Sequence[str]) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("run", "score"))
     parser.add_argument("--work", type=Path, default=ROOT / "work" / "probe-matrix", help="folder of checkpoints")
     parser.add_argument("--minutes", type=float, default=60)
     given = parser.parse_args(arguments)
-    if given.what == "score":
-        print(score())
-    else:
-        os.environ["OMP_NUM_THREADS"] = "1"
-        run(given.work, given.minutes)
+    os.environ["OMP_NUM_THREADS"] = "1"
+    run(given.work, given.minutes)
 
 
 if __name__ == "__main__":
