@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -49,9 +50,11 @@ def messages(path: Path) -> list[str]:
             for text in named]  # fmt: skip
 
 
-MODULES = {
-    path.relative_to(SOURCES).as_posix(): found for path in sorted(SOURCES.rglob("*.py")) if (found := messages(path))
-}
+@functools.cache
+def modules() -> dict[str, list[str]]:
+    """The texts of each module that has any; read by the tests, since every process of a suite collects them."""
+    texts = {path.relative_to(SOURCES).as_posix(): messages(path) for path in sorted(SOURCES.rglob("*.py"))}
+    return {module: found for module, found in texts.items() if found}
 
 
 def in_file(module: str) -> list[str]:
@@ -62,17 +65,17 @@ def in_file(module: str) -> list[str]:
     return [*inner, *(name for name, file in COMMANDS.items() if file == stem)] or commands()
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if not module.startswith(("cli/", *OTHERS))])
-def test_no_message_of_the_library_names_a_flag(module: str) -> None:
+def test_no_message_of_the_library_names_a_flag() -> None:
     """They name parameters; `with_flags` writes those of the command as flags."""
-    for text in MODULES[module]:
-        assert not OPTION.search(OTHER_TOOLS.sub("", text)), text
+    for module, texts in modules().items():
+        for text in texts if not module.startswith(("cli/", *OTHERS)) else ():
+            assert not OPTION.search(OTHER_TOOLS.sub("", text)), (module, text)
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if module.startswith("cli/")])
-def test_messages_of_a_command_name_its_own_options(module: str) -> None:
-    for text in MODULES[module]:
-        assert any(missing_options(name.split(), text) == [] for name in in_file(module)), text
+def test_messages_of_a_command_name_its_own_options() -> None:
+    for module, texts in modules().items():
+        for text in texts if module.startswith("cli/") else ():
+            assert any(missing_options(name.split(), text) == [] for name in in_file(module)), (module, text)
 
 
 def test_parameters_in_messages_become_flags_of_the_command() -> None:
@@ -114,4 +117,4 @@ def test_a_foreign_option_is_found() -> None:
     assert missing_options(["report"], "write one with `lengthwise lm train --windows 3`") == ["--windows"]
     assert missing_options(["lm", "train"], "choose a smaller --context, or --tokenizer bytes") == []
     assert "--print-config" in options_of(["run", "addition"])
-    assert "cli/run.py" in MODULES
+    assert "cli/run.py" in modules()

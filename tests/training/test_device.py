@@ -7,6 +7,7 @@ other devices. What it cannot show is speed, copies that block, and bf16, which 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from importlib import import_module
 
 import pytest
@@ -53,12 +54,13 @@ def assert_no_waiting(
     model: ModelConfig = BARE,
     config: TrainingConfig = CONFIG,
     steps: int = 1,
+    stacks: Sequence[int] = (1, 2),
 ) -> None:
     setup = TaskSetup(task, fitting_scheme(scheme, task), ENCODINGS.build(encoding), model)
-    stack = Trainer(setup, config, [0, 1], device="meta")
-    assert [stack.step(step).shape for step in range(steps)] == [(2,)] * steps
-    assert all(parameter.device.type == "meta" for parameter in stack.stack.parameters())
-    assert Trainer(setup, config, [0], device="meta").step(0).shape == (1,)
+    for runs in stacks:
+        trainer = Trainer(setup, config, range(runs), device="meta")
+        assert [trainer.step(step).shape for step in range(steps)] == [(runs,)] * steps
+        assert all(parameter.device.type == "meta" for parameter in trainer.stack.parameters())
 
 
 WAITING = {"dynamic-ntk"}
@@ -72,16 +74,19 @@ def test_no_encoding_makes_a_step_wait(encoding: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scheme", "id_head", "task"),
+    ("scheme", "id_head", "task", "runs"),
     [
-        pytest.param(scheme, id_head, (Echo(), Gaps())[(number + turn) % 2], id=f"{name}-{id_head}")
+        # Both tasks, and models alone and in a stack, in turn.
+        pytest.param(
+            scheme, id_head, (Echo(), Gaps())[(number + turn) % 2], 1 + number // 2 % 2, id=f"{name}-{id_head}"
+        )
         for number, (name, scheme) in enumerate(SCHEME_VARIANTS.items())
         for turn, id_head in enumerate(("classification", "pointer"))
         if scheme.predicted or id_head == "classification"
     ],
 )
-def test_no_scheme_makes_a_step_wait(scheme: PositionScheme, id_head: str, task: Task) -> None:
-    assert_no_waiting(task, scheme, "learned", dataclasses.replace(BARE, id_head=id_head))
+def test_no_scheme_makes_a_step_wait(scheme: PositionScheme, id_head: str, task: Task, runs: int) -> None:
+    assert_no_waiting(task, scheme, "learned", dataclasses.replace(BARE, id_head=id_head), stacks=[runs])
 
 
 @pytest.mark.parametrize("model", [GPT2, dataclasses.replace(BARE, norm="peri", log_length=4)], ids=["gpt2", "peri"])
