@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from lengthwise.core.deadline import FIRST_WORD, NEXT_WORD
-from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, harmless
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,9 +36,19 @@ QUIET_SECONDS = NEXT_WORD - 2
 
 def stderr() -> Console:
     """The console of progress and notes."""
+    return console(stderr=True)
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that takes text as it is, without what a terminal would obey in it: paths and names are the user's."""
     from rich.console import Console
 
-    return Console(stderr=True, markup=False, highlight=False, emoji=False)
+    class Plain(Console):
+        def render(self, *values: Any, **named: Any) -> Iterator[Any]:
+            for part in super().render(*values, **named):
+                yield part if part.control else part._replace(text=harmless(part.text))
+
+    return Plain(stderr=stderr, markup=False, highlight=False, emoji=False)
 
 
 def progress_bars(console: Console) -> Progress:

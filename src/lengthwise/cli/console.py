@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 def out() -> Console:
     """The console of the result, stdout."""
-    from rich.console import Console
+    from lengthwise.api.progress import console
 
-    return Console(markup=False, highlight=False, emoji=False)
+    return console()
 
 
 def err() -> Console:

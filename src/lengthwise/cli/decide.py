@@ -13,7 +13,7 @@ import typer
 
 from lengthwise.cli.console import emit_json, err, out, plain_table
 from lengthwise.cli.options import Api, AsJson, from_api
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, shortened
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, harmless, shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -119,7 +119,7 @@ def _expressions(arguments: list[str]) -> Iterator[str]:
 def _report_failure(text: str, message: str, as_json: bool) -> None:
     if as_json:
         emit_json({"regex": text, "error": message}, indent=None)
-    print(f"error: {shortened(text)}: {shortened(' '.join(message.split()))}", file=sys.stderr)
+    print(harmless(f"error: {shortened(text)}: {shortened(' '.join(message.split()))}"), file=sys.stderr)
 
 
 def draw_decision(

@@ -16,7 +16,7 @@ from typer.exceptions import TyperException
 from lengthwise import __version__
 from lengthwise.api.progress import signs_of_life
 from lengthwise.cli.options import with_flags
-from lengthwise.core.errors import LengthwiseError, one_line_warnings
+from lengthwise.core.errors import LengthwiseError, harmless, one_line_warnings
 from lengthwise.core.user_code import DEBUG, failure_in_user_code, load_code
 from lengthwise.training.threads import keep_memory, own_process
 
@@ -164,7 +164,7 @@ def _fail(message: str) -> int:
     if os.environ.get(DEBUG):
         traceback.print_exc()
     # Only a caret under an excerpt is worth more than one line.
-    shown = message if message.endswith("^") else " ".join(message.split())
+    shown = harmless(message if message.endswith("^") else " ".join(message.split()))
     if len(shown) > LONGEST_MESSAGE:
         shown = f"{shown[: LONGEST_MESSAGE // 2]} … {shown[-LONGEST_MESSAGE // 2 :]}"
     print(f"error: {shown}", file=sys.stderr)

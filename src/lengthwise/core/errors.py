@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import warnings
 from collections.abc import Iterable
 
@@ -33,7 +34,12 @@ class UnknownNameError(LengthwiseError):
 
 def one_line_warnings() -> None:
     """Print warnings of this process as one line without the place in the source."""
-    warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
+    warnings.formatwarning = lambda message, *_, **__: f"warning: {harmless(str(message))}\n"
+
+
+def harmless(text: str) -> str:
+    """The text without characters that a terminal obeys: control codes, and marks that turn the direction around."""
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]", "", text)
 
 
 OTHER_NAMES = {
