@@ -100,6 +100,14 @@ def test_nothing_is_said_without_pairs():
     assert paired_says([], "lines", "B") == "No question was asked of both models."
 
 
+def test_two_models_that_never_learned_differ_in_nothing():
+    plan = AuditPlan(TASK, (SHORT, LONG), samples=3, shots=0, forms=("lines",))
+    wrong = [AskedQuestion(question, WRONG) for question in natural_questions(plan)]
+    says = paired_says(paired(wrong, wrong), "lines", "B")
+    assert says.count("neither is ever right at length") == 2
+    assert "changes nothing" not in says
+
+
 @pytest.mark.parametrize(("lost", "won", "p"), [(0, 0, 1.0), (0, 5, 0.0625), (1, 9, 22 / 1024), (4, 4, 1.0)])
 def test_mcnemar_is_exact(lost: int, won: int, p: float):
     assert difference(lost, won, 20)["p"] == pytest.approx(p)

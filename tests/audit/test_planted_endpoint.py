@@ -16,7 +16,7 @@ from lengthwise.audit.endpoint import Endpoint, reply_of
 from lengthwise.audit.model import REFUSED, TRUNCATED, RequestFailed
 from lengthwise.audit.questions import FILLER, MARK, AuditPlan, Question, natural_questions, sweep_questions
 from lengthwise.audit.run import asked_question, run_audit
-from lengthwise.audit.scoring import ONLY_THOUGHT, RIGHT, Scoring
+from lengthwise.audit.scoring import ONLY_THOUGHT, RIGHT, WRONG, Scoring
 from lengthwise.audit.summary import AskedQuestion, causes, cells_of
 from lengthwise.audit.tokens import with_truncation
 from lengthwise.tasks import TASKS
@@ -162,24 +162,37 @@ def test_whole_prompts_are_not_taken_for_cut_ones(plan: str):
     assert with_truncation(found) == found
 
 
-def test_all_of_it_through_a_server(tmp_path: Path):
-    """Chunks, reasoning in a field and the new name of the limit, over a connection."""
+@pytest.mark.parametrize(
+    ("plan", "cause", "wrapping", "interface"),
+    [
+        ("words", "number", "think", "chunks"), ("words", "length", "boxed", "completions"),
+        ("words", "distractors", "fence", "reasoning"), ("words", "nothing", "sentence", "chat"),
+        ("tokens", "prose", "end", "chunks"),
+    ],
+)  # fmt: skip
+def test_the_cause_is_found_through_a_server(plan: str, cause: str, wrapping: str, interface: str, tmp_path: Path):
+    """Over a connection, with the new name of the limit; one request in four fails at first."""
 
     def fault(handler: Any, prompt: str, before: int) -> bool:
-        if before == 0 and not renamed:
+        if before == 0 and len(prompt) % 4 == 0:
+            send(handler, 503, {"error": "busy"}, {"Retry-After-Ms": "1"})
+            return True
+        if interface != "completions" and not renamed:
             renamed.append(True)
             send(handler, 400, {"error": {"message": "'max_tokens' is not supported, use 'max_completion_tokens'."}})
             return True
-        reply = completion(WRAPPINGS["think"].format(answer(prompt, CAUSES["words"]["number"])), prompt)
-        chunks(reply)
-        reasoning(reply)
+        text = WRAPPINGS[wrapping].format(answer(prompt, CAUSES[plan][cause]))
+        reply = completion(text, prompt, tokens=len(prompt.split()))
+        INTERFACES[interface](reply)
         send(handler, 200, reply)
         return True
 
     renamed: list[bool] = []
     with serve(lambda prompt: "", fault) as stub:
-        result = run_audit(Endpoint(stub.url, "stub", timeout=10, concurrency=1), PLAN, tmp_path)
-    assert result["causes"]["breaks"] == ["number"]
+        api = "completion" if interface == "completions" else "chat"
+        server = Endpoint(stub.url, "stub", api=api, timeout=10, concurrency=1 if renamed else 4)
+        result = run_audit(server, PLANS[plan], tmp_path)
+    assert result["causes"]["breaks"] == ([] if cause == "nothing" else [cause])
     assert not sum(cell["counts"][name] for cell in result["cells"] for name in (TRUNCATED, ONLY_THOUGHT, REFUSED))
 
 
@@ -266,6 +279,19 @@ def test_nothing_is_concluded_from_no_data(cells: list[tuple[str, int, int, int]
     found = causes(rows)
     assert says in found["says"]
     assert found["breaks"] == found["excluded"] == []
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("name", ["parity", "bin_majority", "even-pairs"])
+def test_nothing_is_concluded_of_a_model_that_guesses(name: str, seed: int):
+    """One answer to all is right on about half, at every length; a model that is right is not taken for it."""
+    plan = AuditPlan(TASKS.build(name), (5, 25), samples=20, shots=0, forms=("lines",), seed=seed)
+    questions = [*natural_questions(plan), *sweep_questions(plan, "lines")]
+    said = questions[0].expected
+    found = causes(cells_of([AskedQuestion(each, RIGHT if each.expected == said else WRONG) for each in questions]))
+    assert found["breaks"] == found["excluded"] == []
+    assert found["says"].endswith("nothing can be said about length.")
+    assert set(causes(cells_of([AskedQuestion(each, RIGHT) for each in questions]))["excluded"]) >= {"length"}
 
 
 def test_what_was_not_varied_is_not_named():

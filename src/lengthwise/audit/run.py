@@ -13,6 +13,7 @@ from typing import Any
 
 from lengthwise.audit.model import (
     AGAIN,
+    ANSWERED,
     NO_RESPONSE,
     NOT_ASKED,
     NOT_FINITE,
@@ -23,6 +24,7 @@ from lengthwise.audit.model import (
     Asker,
     ModelFacts,
     RequestFailed,
+    printable,
 )
 from lengthwise.audit.questions import (
     AuditPlan,
@@ -32,11 +34,11 @@ from lengthwise.audit.questions import (
     number_grows,
     sweep_questions,
 )
-from lengthwise.audit.scoring import ONLY_THOUGHT, Scoring, outcome, strictly_right
+from lengthwise.audit.scoring import ONLY_THOUGHT, WRONG, Scoring, outcome, strictly_right
 from lengthwise.audit.summary import AskedQuestion, best_form, causes, cells_of, paired, paired_says
 from lengthwise.audit.tokens import counting_questions, fitted_count, with_truncation
 from lengthwise.core.config import digest
-from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.errors import LengthwiseError, require, shortened
 from lengthwise.core.files import Lines, locked, make_folder, read_text, remove_unfinished, write_json
 from lengthwise.positions.system import position_systems
 from lengthwise.prediction.predict import predict_task
@@ -44,6 +46,8 @@ from lengthwise.tasks import TASKS
 
 FORMAT = 2
 RESULT, ANSWERS = "audit.json", "answers.jsonl"
+PROMPT_SHOWN = 600
+"""Characters from the end of a prompt that is shown as an example."""
 OTHER_LENGTH = 0.05
 """A prompt that differs by a larger share from the tokens that it should have is reported."""
 COMMON = ["rope", "alibi", "nope", "ape"]
@@ -336,11 +340,31 @@ def _result(asker: Asker, answers: Sequence[AskedQuestion], store: AnswerStore, 
         "warnings": [*asker.facts.warnings(), *_warnings(asker, once, store), *_other_lengths(cells, plan)],
         "cells": cells,
         "causes": causes(cells),
+        "examples": _examples(asker, answers, store),
         "requests": sum(each.outcome != NOT_ASKED for each in everything),
         "retries": sum(each.retries for each in everything),
         "prompt_tokens": sum(each.prompt_tokens or 0 for each in everything),
         "completion_tokens": sum(each.completion_tokens or 0 for each in everything),
     }
+
+
+def _examples(asker: Asker, answers: Sequence[AskedQuestion], store: AnswerStore) -> list[dict[str, Any]]:
+    """The first answer of all, and the first wrong one at the end of each sweep, with the end of what was asked."""
+    ends = {each.question.sweep: each.question.level for each in answers}
+    wrong = {
+        each.question.sweep: each
+        for each in reversed(answers)
+        if each.outcome == WRONG and each.question.level == ends[each.question.sweep]
+    }
+    first = next((each for each in answers if each.outcome in ANSWERED), None)
+    return [
+        {
+            "sweep": each.question.sweep, "level": each.question.level, "outcome": each.outcome,
+            "prompt": each.question.prompt[-PROMPT_SHOWN:], "expected": each.question.expected,
+            "written": shortened(printable((store.get(_key(asker, each.question)) or {}).get("text", ""))),
+        }
+        for each in dict.fromkeys(filter(None, (first, *reversed(wrong.values()))))
+    ]  # fmt: skip
 
 
 def _warnings(asker: Asker, once: dict[str, AskedQuestion], store: AnswerStore) -> list[str]:
