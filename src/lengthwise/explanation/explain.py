@@ -140,14 +140,15 @@ class Explanation(Tabular):
             hard, same, states = random.get(row.length), agree.get(row.length), own.get(row.length)
             p = expected.get(row.length)
             rows.append((
-                row.length, "trained" if row.length <= self.accuracy.train else "", row.n, round(row.right / row.n, 4),
+                row.length, "trained" if row.length <= self.accuracy.train else "", row.n, row.right,
+                round(row.right / row.n, 4),
                 round(hard.hard_right / hard.hard, 4) if hard and hard.hard else None,
                 round(1 - states.wrong / states.n, 4) if states else None,
                 round(same.agree / same.n, 4) if same else None, None if p is None else round(p, 2),
             ))  # fmt: skip
         columns = (
-            "length", "", "strings", "right", "right, hard strings", "as that automaton", "as that program",
-            "forecast P(right)",
+            "length", "", "strings", "right", "share right", "share right, hard strings", "as that automaton",
+            "as that program", "forecast P(right)",
         )  # fmt: skip
         return Table(
             columns, tuple(rows), caption=f"{self.model} on {self.task}: {self.answer}", notes=tuple(self.lines[1:])
