@@ -342,7 +342,7 @@ def test_the_state_does_not_grow_but_for_attention() -> None:
     ],
 )
 def test_wrong_patterns_are_one_clear_line(pattern: str, words: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(words)):
+    with pytest.raises((LengthwiseError, ValueError), match=re.escape(words)):
         config_of(pattern)
 
 

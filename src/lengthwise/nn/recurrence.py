@@ -74,25 +74,18 @@ def side_by_side(x: Float[Tensor, "B H T e"]) -> Float[Tensor, "B T E"]:
 
 
 def scan(
-    q: Float[
-        Tensor,
-        (
-            B  # H T N
-        ),
-    ],
-    k: Float[
-        Tensor,
-        (
-            B  # H T N
-        ),
-    ],
+    q: Float[Tensor, "B G T N"],
+    k: Float[Tensor, "B G T N"],
     v: Float[Tensor, "B H T P"],
-    log_decay: Float[Tensor, "B H T #N"],
+    log_decay: Float[Tensor, "B H T M"],
     a: Float[Tensor, "B H T N"] | None = None,
     b: Float[Tensor, "B H T N"] | None = None,
     state: Float[Tensor, "B H P N"] | None = None,
 ) -> tuple[Float[Tensor, "B H T P"], Float[Tensor, "B H P N"]]:
-    """The recurrence token by token, as it is written: y and the last S; w = exp(``log_decay``), and S starts at 0."""
+    """The recurrence token by token, as it is written: y and the last S; w = exp(``log_decay``), and S starts at 0.
+
+    G is H, or 1 where all heads share q and k; M is N, or 1 where all coordinates decay alike.
+    """
     found, s = [], v.new_zeros(*v.shape[:2], v.shape[3], k.shape[3]) if state is None else state
     for t in range(v.shape[2]):
         turned = 0 if a is None or b is None else (s @ a[:, :, t, :, None]) * b[:, :, t, None]
@@ -102,20 +95,10 @@ def scan(
 
 
 def recurrence(
-    q: Float[
-        Tensor,
-        (
-            B  # H T N
-        ),
-    ],
-    k: Float[
-        Tensor,
-        (
-            B  # H T N
-        ),
-    ],
+    q: Float[Tensor, "B G T N"],
+    k: Float[Tensor, "B G T N"],
     v: Float[Tensor, "B H T P"],
-    log_decay: Float[Tensor, "B H T #N"],
+    log_decay: Float[Tensor, "B H T M"],
     a: Float[Tensor, "B H T N"] | None = None,
     b: Float[Tensor, "B H T N"] | None = None,
     state: Float[Tensor, "B H P N"] | None = None,
@@ -154,21 +137,7 @@ def recurrence(
 
 
 def products(
-    left: Float[
-        Tensor,
-        (
-            B  # H C N
-        ),
-    ],
-    reached: Tensor,
-    right: Float[
-        Tensor,
-        (
-            B  # H E N
-        ),
-    ],
-    since: Tensor,
-    diagonal: int,
+    left: Float[Tensor, "B G C N"], reached: Tensor, right: Float[Tensor, "B G E N"], since: Tensor, diagonal: int
 ) -> Float[Tensor, "B H C E"]:
     """Σ_n left_in · right_jn · e^{reached_in − since_jn} where j ≤ i + ``diagonal``, else 0; E is C or twice that."""
     size = left.shape[2]

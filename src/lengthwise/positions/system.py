@@ -137,8 +137,8 @@ def system_of(scheme: PositionScheme, encoding: EncodingSpec, mixer: str = "atte
     from lengthwise.positions.schemes import Sequential
 
     started = isinstance(scheme, Sequential) and scheme.random_start
-    names = RANDOM_START if started else scheme.name, encoding.label
-    return PositionSystem(*(name.rpartition(":")[2] for name in names), mixer)
+    ids, vectors = (name.rpartition(":")[2] for name in (RANDOM_START if started else scheme.name, encoding.label))
+    return PositionSystem(ids, vectors, mixer)
 
 
 def position_systems(names: Sequence[str] = ()) -> tuple[PositionSystem, ...]:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -616,7 +616,7 @@ def weights_are_a_function_of_the_seed(layer: Layer) -> None:
 
 def layer_round_trip(layer: Layer) -> None:
     """It is rebuilt from its name and its fields."""
-    registry: Registry[Any] = MIXERS if isinstance(layer, MixerSpec) else ENCODINGS
+    registry = cast("Registry[Any]", MIXERS if isinstance(layer, MixerSpec) else ENCODINGS)
     same = registry.build(registry.describe(layer)) == layer
     need(same, f"the fields do not rebuild the {registry.kind}; is it a @config dataclass?")
 
