@@ -21,7 +21,17 @@ from lengthwise.experiments.defaults import chosen_systems
 from lengthwise.forecast import predict as module
 from lengthwise.forecast import probe as probing
 from lengthwise.forecast.model import Forecaster, Logistic, forecaster, kinds
-from lengthwise.forecast.predict import LIKELY, NOT_KNOWN, NOT_MEASURED, OPEN, UNLIKELY, WIDTH, Forecasts, predict
+from lengthwise.forecast.predict import (
+    LIKELY,
+    NOT_KNOWN,
+    NOT_MEASURED,
+    OPEN,
+    UNLIKELY,
+    WIDTH,
+    Forecasts,
+    base_rate,
+    predict,
+)
 from lengthwise.forecast.probe import SETTINGS, ProbeSettings
 from lengthwise.languages.automaton import language
 from lengthwise.measured.cells import cells
@@ -422,3 +432,29 @@ def test_the_structure_of_a_task_is_computed_once_for_all_lengths_that_are_asked
     assert len(drawn) == before
     predict(TASKS.build("copy", letters=22), 30, 120)
     assert len(drawn) == 2 * before
+
+
+SHIFTED = (Path(__file__).parents[2] / "examples" / "my_task.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("places", [True, False], ids=["with places", "without places"])
+def test_of_an_own_task_only_the_base_rate_is_known_and_what_to_do_is_said(tmp_path: Path, places: bool):
+    """Where it states no places, a search looks for a coupling, and the command that shows it is named."""
+    text = SHIFTED.replace("range(0, layout.length, 2)", "range(layout.length)").replace(
+        "prompt[1:-1:2]", "prompt[1:-1]"
+    )
+    text = text if places else re.sub(r", place=i \+ 2|place=1", "", text)
+    (tmp_path / "mine.py").write_text(text)
+    target = f"{tmp_path / 'mine.py'}:EverySecond"
+    found = lw.predict(target)
+    assert all(f.answer in (NOT_KNOWN, NOT_MEASURED) for f in found)
+    right, tasks = map(int, re.findall(r"(\d+) of (\d+) other tasks were right", found["coupled"].base_rate)[0])
+    assert 0 < right <= tasks
+    head, *rest = found.text().split("measure it with:")
+    assert head.split()[:4] == [*NOT_KNOWN.split(), "whether"]
+    assert "lengthwise compare" in " ".join(rest)
+    assert (f"lengthwise couple {target}" in found.text()) is not places
+    alone = lw.predict(target, encoding="rope")
+    assert "--probe 2m" in alone.text()
+    assert alone["rope"].base_rate in " ".join(alone.text().split())
+    assert base_rate(module.KNOWN["coupled"], 5.0, 0.95) == found["coupled"].base_rate

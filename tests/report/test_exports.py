@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from made_up import experiment, result, score
 from made_up_pages import comparison_values
@@ -136,10 +137,10 @@ def test_a_plot_follows_the_conventions_of_matplotlib() -> None:
     found = _two_systems()
     axes = Figure().subplots()
     assert found.plot(axes, labels={"far": "ours"}) is axes
-    drawn = {line.get_label(): line for line in axes.get_lines() if not line.get_label().startswith("_")}
-    assert list(drawn) == ["ours", "near"]
-    assert list(drawn["ours"].get_ydata()) == [1.0, 0.95]
-    figure = found.plot(figsize=(5, 3))
+    drawn = {str(line.get_label()): line for line in axes.get_lines()}
+    assert [label for label in drawn if not label.startswith("_")] == ["ours", "near"]
+    assert np.asarray(drawn["ours"].get_ydata()).tolist() == [1.0, 0.95]
+    figure: Any = found.plot(figsize=(5, 3))
     assert list(figure.get_size_inches()) == [5, 3]
     with pytest.raises(UnknownNameError, match="Did you mean 'far'"):
         found.plot(labels={"fa": "ours"})
@@ -156,7 +157,8 @@ def test_axes_of_ones_own_show_all_that_a_figure_of_its_own_shows(metric: str) -
         for at, one in enumerate(values["scores"]):
             one["correct"]["answer"] = 100 - 10 * at
     found = lw.Result([(Path(f"run-{index}"), SeedResult.of(values)) for index, values in enumerate(made)])
-    (own,), given = found.accuracy(metric).plot().axes, Figure().subplots()
+    figure: Any = found.accuracy(metric).plot()
+    (own,), given = figure.axes, Figure().subplots()
     found.accuracy(metric).plot(given)
 
     def drawn(axes: Any) -> list[tuple[float, ...]]:
@@ -170,7 +172,7 @@ def test_axes_of_ones_own_show_all_that_a_figure_of_its_own_shows(metric: str) -
         assert len(axes.patches) == 1
         assert axes.get_xscale() == "log"
         assert any("trained up to" in text.get_text() for text in axes.texts)
-    assert "lost: not fitted, so not drawn" in [text.get_text() for text in given.get_legend().get_texts()]
+    assert "lost: not fitted, so not drawn" in given.get_legend_handles_labels()[1]
 
 
 @pytest.mark.parametrize("width", [2.2, 3.3, 5, 10])
@@ -179,8 +181,8 @@ def test_labels_of_lengths_never_touch_however_small_the_figure(width: float, on
     lengths = (8, 9, 10, 11, 12, 16, 20, 100, 101, 110, 400, 1000)
     made = [result("far", seed, scores=[score(n, 200) for n in lengths]) for seed in (0, 1)]
     found = lw.Result([(Path(f"run-{index}"), SeedResult.of(values)) for index, values in enumerate(made)])
-    figure = Figure(figsize=(width, 2.2), layout="constrained") if on_axes else found.plot(figsize=(width, 2.2))
-    axes = found.plot(figure.subplots()) if on_axes else figure.axes[0]
+    figure: Any = Figure(figsize=(width, 2.2), layout="constrained") if on_axes else found.plot(figsize=(width, 2.2))
+    axes: Any = found.plot(figure.subplots()) if on_axes else figure.axes[0]
     figure.draw_without_rendering()
     shown = [label for label in axes.get_xticklabels() if label.get_text()]
     boxes = [label.get_window_extent() for label in shown]

@@ -74,7 +74,7 @@ def draw(console: Console, comparison: Comparison) -> None:
     numbers = [[float(cell) if isinstance(cell, float) else cell for cell in row] for row in table.rows]
     _rows(kept, [[row[i] for i in at] for row in numbers])
     console.print()
-    for note in notes_of(values):
+    for note in (note for note in notes_of(values) if not note.startswith("k and span")):
         console.print(Text(note, style="dim"))
     if best is not None:
         train = command_of(best["copy"])

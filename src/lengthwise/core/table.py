@@ -28,8 +28,8 @@ class Spread(float):
         made.low, made.high = low, high
         return made
 
-    def __getnewargs__(self) -> tuple[float, float, float]:
-        return float(self), self.low, self.high
+    def __reduce__(self) -> tuple[type[Spread], tuple[float, float, float]]:
+        return Spread, (float(self), self.low, self.high)
 
 
 @dataclass(frozen=True, repr=False)

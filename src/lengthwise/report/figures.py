@@ -255,7 +255,7 @@ class TestedLengths(FixedLocator):
     def __call__(self) -> Any:
         """The lengths whose labels do not touch, at the size that the axes have now."""
         plot: Any = self.axis.axes  # type: ignore[union-attr]
-        points, size = 72 / plot.figure.dpi, self.axis.get_major_ticks(1)[0].label1.get_fontsize()  # type: ignore[union-attr]
+        points, size = 72 / plot.figure.dpi, plot.xaxis.get_major_ticks(1)[0].label1.get_fontsize()
         kept: list[tuple[float, float, int]] = []
         for length in self.order:
             at, half = plot.transData.transform((length, 0))[0] * points, 0.32 * size * len(f"{length:g}")
@@ -311,18 +311,16 @@ def draw_accuracy_on(ax: Plot, systems: Sequence[SystemSummary], metric: str = "
 
     Panels lie over each other, and the legend says which is which.
     """
-    drawn = [panel for panel in panels(systems) if panel.cells]
-    for number, panel in enumerate(drawn):
-        one = _Panel(None, ax, panel, systems, metric)
-        for index, cells in panel.cells.items():
-            name = ", ".join(part for part in (_with_fitted(systems[index], 999), axes_text(panel.axes)) if part)
-            one.system(index, cells, name.replace("\n", ", "))
-        if not number:
-            one.ground()
-    for system in systems:
-        if not system.fitted:
-            ax.plot([], [], " ", label=f"{short_name(system.label, 999)}: not fitted, so not drawn")
-    ax.set_xlabel("length, logarithmic axis" if one.logarithmic else "length")
+    drawn = [_Panel(None, ax, panel, systems, metric) for panel in panels(systems) if panel.cells]
+    for one in drawn:
+        for index, cells in one.panel.cells.items():
+            parts = (_with_fitted(systems[index], 999).replace("\n", ", "), axes_text(one.panel.axes))
+            one.system(index, cells, ", ".join(part for part in parts if part))
+    drawn[0].ground()
+    if unfitted := [short_name(system.label, 999) for system in systems if not system.fitted]:
+        who = unfitted[0] if len(unfitted) == 1 else f"{len(unfitted)} systems"
+        ax.plot([], [], " ", label=f"{who}: not fitted, so not drawn")
+    ax.set_xlabel("length, logarithmic axis" if drawn[0].logarithmic else "length")
     ax.set_ylabel(metric.replace("_", " "))
     ax.legend()
 
