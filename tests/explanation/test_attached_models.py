@@ -81,6 +81,8 @@ def test_a_rule_of_one_s_own_is_named_in_one_line(tmp_path: Path) -> None:
 def test_ids_of_the_rule_leave_no_offset(attached) -> None:
     with pytest.raises(lw.LengthwiseError, match="rule gives its position ids; leave `offset` at 0, got 3"):
         lw.explain(attached, train=4, offset=3)
+    with pytest.raises(lw.LengthwiseError, match="was saved without a rule of position ids"):
+        hf.attach(llama())
 
 
 def test_our_own_model_of_transformers_is_a_run() -> None:
