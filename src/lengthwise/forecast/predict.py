@@ -321,7 +321,8 @@ class Forecasts(Tabular):
         lines = [] if shown[0].base_rate else typed("next", self.settle)
         means = []
         if any(f.probability is not None and not f.base_rate for f in shown):
-            basis = f"theory, {self.cells} measured settings" + " and the probe" * any(f.by_probe for f in shown)
+            probed = any(f.by_probe for f in shown)
+            basis = f"theory{',' if probed else ' and'} {self.cells} measured settings{' and the probe' * probed}"
             means.append(f"% [from, to]: how likely that is, and where 90 % of the estimates lie, by {basis}")
         if any(f.base_rate for f in shown):
             times = f"{self.test / self.train:.1f} times the training length"
@@ -699,9 +700,8 @@ def scratchpad_instead(task: Task | None, train: int, test: int) -> Instead | No
     else:
         return None
     command = run_command(pad, pad.name, "predictive-coupling", "learned", train, test, more)
-    line = (
-        f"sparse and local (Corollary C), not measured on this {'language' if isinstance(task, Language) else 'task'}"
-    )
+    of = "language" if isinstance(task, Language) else "task"
+    line = f"each token needs few and near ones (Corollary C, docs/sparsity.md), not measured on this {of}"
     return Instead("predictive-coupling", "a scratchpad of states with coupled ids", None, None, line, command)
 
 

@@ -106,7 +106,7 @@ def notes_of(values: Mapping[str, Any]) -> list[str]:
     rows = values["systems"]
     notes = [
         f"ranked by the median of {values['seeds']} seeds, ties by the mean beyond training; columns of lengths are "
-        "medians of the fitted seeds (in brackets, on the page: the lowest and the highest); settings are chosen by the "
+        "medians of the fitted seeds (on the page, in brackets: lowest and highest); settings are chosen by the "
         "fit on training lengths alone"
     ]
     if differences := _differences(values):
