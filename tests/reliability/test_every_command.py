@@ -62,9 +62,9 @@ TASK = (Path(__file__).parents[2] / "examples" / "my_task.py").read_text()
         ["run", "TASK", "--only", "nope", "--seeds", "1", *TINY, "--out", "out"],
         ["compare", "TASK", "--systems", "nope", "--seeds", "1", "--max-length", "3", "--budget", "1h", "--out", "out"],
         ["export", "lm-eval", "TASK", "--out", "out"], ["export", "inspect", "TASK", "--out", "out"],
-        ["show", "TASK"], ["plan", "TASK", "--only", "nope", *TINY], ["couple", "TASK", "--budget", "1s"], ["check", "TASK"], ["predict", "TASK"], ["list"],
-        ["decide", "(ab)*"], ["crasp", "list"], ["crasp", "print", "D-2"], ["crasp", "run", "D-2", "--word", "a"],
-        ["crasp", "check", "D-2"],
+        ["show", "TASK"], ["plan", "TASK", "--only", "nope", *TINY], ["couple", "TASK", "--budget", "1s"],
+        ["check", "TASK"], ["predict", "TASK"], ["list"], ["decide", "(ab)*"], ["crasp", "list"],
+        ["crasp", "print", "D-2"], ["crasp", "run", "D-2", "--word", "a"], ["crasp", "check", "D-2"],
     ],
     ids=lambda words: " ".join(words[:2]),
 )  # fmt: skip

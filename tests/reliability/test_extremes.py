@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-import lengthwise
+import lengthwise as lw
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.crasp import interpreter, library
 from lengthwise.crasp.syntax import parse
 from lengthwise.languages.automaton import language
 from lengthwise.models.compile import compile_program, verify
+from lengthwise.tasks import TASKS
 
-SOURCE = Path(lengthwise.__file__).parent
+SOURCE = Path(lw.__file__).parent
 WALL_CLOCK = {("time", "time"), ("time", "time_ns"), ("datetime", "now"), ("datetime", "utcnow"), ("date", "today")}
 LONG = 1_000_000
 
@@ -91,3 +92,12 @@ def test_large_programs_are_compiled_without_a_difference(text: str) -> None:
 def test_programs_that_no_weights_are_exact_for_are_refused(text: str, says: str) -> None:
     with pytest.raises(LengthwiseError, match=says):
         compile_program(parse(f"alphabet: a b\n{text}")).required()
+
+
+@pytest.mark.parametrize("name", [name for name in TASKS if TASKS.build(name).max_length() is None])
+def test_an_example_that_is_too_large_is_refused_before_it_is_made(name: str) -> None:
+    began = time.process_time()
+    for ask in (lw.structure, lw.show):
+        with pytest.raises(LengthwiseError, match=r"length \d+ is too large for|has no instances of length"):
+            ask(name, **({"lengths": [100_000]} if ask is lw.structure else {"length": 100_000}))
+    assert time.process_time() - began < 5

@@ -24,7 +24,7 @@ STRUCTURE_LENGTHS = (5, 20, 100)
 SHOWN_LENGTH, LONGEST_BY_DEFAULT = 5, 50
 """The length of an example unless another is asked for, and up to where the nearest is looked for."""
 MOST_CELLS = 200_000
-"""Tokens of an example, times the most parents and selectors of one."""
+"""Tokens of an example, times the most parents and selectors of one, or times the symbols that may come next."""
 MOST_TOKENS = 72
 """A longer sequence would be too small to read in a figure."""
 _Spans = tuple[int | None, int | None, int | None]
@@ -173,7 +173,8 @@ def _too_large(task: Task, length: int) -> int:
     while near < length and task.lengths(length, length):
         for shorter in task.lengths(near, min(2 * near, length))[:1]:
             batch = task.batch(shorter, 1, stream(0))
-            cells = (batch.parents.size + batch.selectors.size) * length // shorter
+            cells = batch.parents.size + batch.selectors.size + (0 if batch.allowed is None else batch.allowed.size)
+            cells = cells * length // shorter
             if cells > MOST_CELLS:
                 return cells
         near *= 2
