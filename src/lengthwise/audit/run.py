@@ -375,7 +375,8 @@ def _warnings(asker: Asker, once: dict[str, AskedQuestion], store: AnswerStore) 
     if count[NOT_FINITE]:
         found.append(f"{count[NOT_FINITE]} answers ended in logits that are not finite; they count as no answer.")
     if count[UNKNOWN]:
-        why = next(store.get(key)["detail"] for key, each in once.items() if each.outcome == UNKNOWN)
+        records = (store.get(key) or {} for key, each in once.items() if each.outcome == UNKNOWN)
+        why = next(records).get("detail", "")
         found.append(f"{count[UNKNOWN]} of {len(once)} prompts have words that the model can't read: {why}.")
     if count[NOT_ASKED]:
         found.append(f"{count[NOT_ASKED]} questions were not asked, since the budget was used up.")

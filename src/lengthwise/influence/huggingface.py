@@ -144,6 +144,7 @@ class HuggingFaceModel(LanguageModel):
     def tokenizer(self) -> HuggingFaceTokenizer:
         """The tokenizer in the model's folder; raises `LengthwiseError` if it is missing."""
         require(self._source is not None, f"model {self.name} was not loaded from a folder and has no tokenizer")
+        assert self._source is not None
         return HuggingFaceTokenizer(loaded_tokenizer(self._source))
 
     @torch.inference_mode()
