@@ -324,7 +324,7 @@ class RunScalars(RunLayer, Scalars):
 class RunLearned(RunLayer, Learned):
     """Every run with its own numbers."""
 
-    def forward(self, x: Float[Tensor, "RB ..."]) -> Float[Tensor, rows * S]:
+    def forward(self, x: Float[Tensor, "RB ..."]) -> Float[Tensor, "rows ..."]:
         """Each row's numbers; one row where there is one run."""
         by_run = self.weights()[0]
         return by_run if len(by_run) == 1 else by_run.repeat_interleave(x.shape[0] // len(by_run), dim=0)

@@ -37,7 +37,7 @@ class Learned(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(values)
 
-    def forward(self, x: Float[Tensor, "B ..."]) -> Float[Tensor, rows * S]:
+    def forward(self, x: Float[Tensor, "B ..."]) -> Float[Tensor, "rows ..."]:
         """The numbers of each row of ``x``: one row for all of them, or, in a stack of models, one for each."""
         return self.weight[None]
 
