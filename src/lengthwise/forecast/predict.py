@@ -167,8 +167,8 @@ class SystemForecast:
     """What would do better, the cheapest first."""
     probe: str = ""
     """How far a probe got and what it found; empty without one."""
-    right: bool = False
-    """Whether this very target was measured near M and was right."""
+    accuracy: float | None = None
+    """That of this very target where it was measured, near M / N times the training length; None: it was not."""
     by_probe: bool = False
     """Whether the probability rests on the probe, too."""
     base_rate: str = ""
@@ -312,9 +312,16 @@ class Forecasts(Tabular):
         elif best.probability is None:
             text = f"{best.answer} whether {asked}"
         else:
-            text = f"{best.answer} {best.chance} that {asked}{f' ({of}{best_of})' * (not alone)}"
+            seen = "" if best.accuracy is None else f"measured {self._near}: {best.accuracy:.2f}"
+            more = "; ".join([*[of + best_of] * (not alone), *[seen] * bool(seen)])
+            text = f"{best.answer} {best.chance} that {asked}{f' ({more})' * bool(more)}"
         head = textwrap.wrap(text, WIDTH, subsequent_indent="  ", **WHOLE_WORDS)
         return head + (typed("", self.settle) if best.base_rate else [])
+
+    @property
+    def _near(self) -> str:
+        """How far beyond training measurements are that count here."""
+        return f"near {self.test / self.train:.1f} times the training length"
 
     def _last(self, shown: Sequence[SystemForecast]) -> list[str]:
         """What to do next, unless the head says it, and what the numbers mean and rest on."""
@@ -325,8 +332,7 @@ class Forecasts(Tabular):
             basis = f"theory{',' if probed else ' and'} {self.cells} measured settings{' and the probe' * probed}"
             means.append(f"% [from, to]: how likely that is, and where 90 % of the estimates lie, by {basis}")
         if any(f.base_rate for f in shown):
-            times = f"{self.test / self.train:.1f} times the training length"
-            means.append(f"other tasks: those that were trained with such ids and tested near {times}")
+            means.append(f"other tasks: those that were trained with such ids and tested {self._near}")
         if not means:
             return lines
         right = f"right: {ASKED[self.format]}, on at least {100 * self.cut:.0f} % of the strings of a length"
@@ -442,7 +448,7 @@ def predict(
         return run_command(trainable, word, scheme, found.encoding, train, test, more)
 
     chosen = tuple(
-        replace(f, instead=instead_of(f, ranked, periods, pad, train_it))
+        replace(f, instead=instead_of(f, ranked, periods, pad, train_it, cut))
         for f in ranked
         if not requested or f.system in wanted
     )
@@ -661,11 +667,12 @@ def instead_of(
     periods: Instead | None,
     pad: Instead | None,
     train_it: Callable[[SystemForecast], str],
+    cut: float,
 ) -> tuple[Instead, ...]:
     """What would do better: the cheapest system with a forecast above `GOOD_FROM`, else ids modulo m where these were
     mostly right, else the best of the others and a scratchpad of states."""
     own = found.probability or 0.0
-    if own >= GOOD_FROM or (found.probability is None and found.right):
+    if own >= GOOD_FROM or (found.probability is None and (found.accuracy or 0.0) >= cut):
         return ()
     others = [f for f in ranked if f.system != found.system and f.probability is not None]
     cheapest = sorted(others, key=lambda f: CHEAPEST.index(f.system) if f.system in CHEAPEST else len(CHEAPEST))
@@ -815,10 +822,7 @@ def of_language(
     elif dfa.size > domain["states"]:
         refusal = f"no language of more than {domain['states']} states was measured, this has {dfa.size}"
     if refusal:
-        right = (measured.accuracy or 0.0) >= cut
-        return with_probe(
-            replace(refused(system, theory, measured.line, refusal), right=right), "language", {}, cut, probe
-        )
+        return with_probe(refused(system, theory, measured, refusal), "language", {}, cut, probe)
     values = features.of_language(features.LanguageQuestion(dfa, format, system.encoding, train, test))
     return with_probe(answered(system, found.forecast(values, cut), theory, measured), "language", values, cut, probe)
 
@@ -846,7 +850,7 @@ def of_task(
     if verdict is not None:
         argument = f"{'possible' if verdict.answer == 'yes' else SHOWN[verdict.answer]}: {verdict.in_theory}"
     if refusal:
-        return with_probe(refused(system, argument, measured.line, refusal), "task", {}, cut, probe)
+        return with_probe(refused(system, argument, measured, refusal), "task", {}, cut, probe)
     values = features.of_task(features.TaskQuestion(theory, system.system, train, test))
     answer = answered(system, found.forecast(values, cut), argument, measured)
     if not measured.line:
@@ -864,12 +868,15 @@ def base_rate(system: ForecastSystem, ratio: float, cut: float) -> str:
     return f"{right} of {len(by_task)} other tasks were right" if by_task else "no other task was measured"
 
 
-def refused(system: ForecastSystem, theory: str, measured: str, why: str) -> SystemForecast:
+def refused(system: ForecastSystem, theory: str, measured: Measured, why: str) -> SystemForecast:
     """No probability; ``theory`` is worded without a promise."""
     theory = theory.replace("possible:", "possible in principle:", 1) if theory.startswith("possible:") else theory
     if not why.startswith("too few"):
         why = f"nothing like this was measured: {why}"
-    return SystemForecast(system.name, system.scheme, system.encoding, None, None, None, None, theory, measured, why)
+    return SystemForecast(
+        system.name, system.scheme, system.encoding, None, None, None, None, theory, measured.line, why,
+        accuracy=measured.accuracy,
+    )  # fmt: skip
 
 
 def answered(system: ForecastSystem, forecast: Forecast, theory: str, measured: Measured) -> SystemForecast:
@@ -885,7 +892,7 @@ def answered(system: ForecastSystem, forecast: Forecast, theory: str, measured: 
         low, high = min(low, max(least, LEAST)), max(high, min(most, 1 - LEAST))
     return SystemForecast(
         system.name, system.scheme, system.encoding, forecast.probability, (low, high), forecast.fits,
-        forecast.holds, theory, line,
+        forecast.holds, theory, line, accuracy=measured.accuracy,
     )  # fmt: skip
 
 
