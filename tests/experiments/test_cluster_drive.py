@@ -19,7 +19,8 @@ from rich.console import Console
 
 from lengthwise.api.progress import SweepProgress
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.experiments.cluster import LOCAL, Cluster, ClusterOptions, Ray, run_described, run_leased
+from lengthwise.experiments import cluster
+from lengthwise.experiments.cluster import LOCAL, Cluster, ClusterOptions, Ray, run_leased, run_on_ray
 from lengthwise.experiments.engine import SweepUnit, sweep
 from lengthwise.experiments.events import Event
 from lengthwise.experiments.execute import Executor, Outcome, Unit, described
@@ -224,33 +225,46 @@ def test_what_halves_train_is_what_their_seeds_train_alone(tmp_path: Path, monke
     assert not list((tmp_path / "cluster" / "r").glob("stack-*"))
 
 
-class OutOfMemoryError(Exception):
-    """As Ray's."""
+class RayError(Exception):
+    """As Ray's, and so are the next two."""
+
+
+class OutOfMemoryError(RayError): ...
+
+
+class RayTaskError(RayError): ...
 
 
 class FakeRay(SimpleNamespace):
     """Takes the calls that our scheduler makes of Ray, and keeps what it is told."""
 
     def __init__(self) -> None:
-        super().__init__(exceptions=SimpleNamespace(OutOfMemoryError=OutOfMemoryError), told={}, calls=[])
+        kinds = {kind.__name__: kind for kind in (RayError, OutOfMemoryError, RayTaskError)}
+        super().__init__(exceptions=SimpleNamespace(**kinds), told={}, calls=[], alive=True)
 
     def init(self, **_: Any) -> None: ...
 
     def nodes(self) -> list[dict[str, Any]]:
-        return [{"Alive": True, "Resources": {"CPU": 4, "GPU": 1}}]
+        return [{"NodeID": "here", "Alive": self.alive, "Resources": {"CPU": 4, "GPU": 1}}]
+
+    def get_runtime_context(self) -> Any:
+        return SimpleNamespace(get_node_id=lambda: "here")
+
+    def wait(self, handles: list[int], timeout: float) -> tuple[list[int], list[int]]:
+        return handles, []
 
     def remote(self, **settings: Any) -> Callable[[Any], Any]:
         self.told |= settings
 
         def task(function: Any) -> Any:
-            assert function is run_described
+            assert function is run_on_ray
             return SimpleNamespace(remote=lambda *values: self.calls.append(values) or len(self.calls))
 
         return task
 
     def get(self, handle: int) -> tuple[str, str]:
-        if handle == 1:
-            raise OutOfMemoryError
+        if handle <= 3:
+            raise (OutOfMemoryError(), RayError("The node died.\nIts logs are elsewhere."), RayTaskError())[handle - 1]
         return "finished", "a hash"
 
 
@@ -260,8 +274,19 @@ def test_ray_is_told_what_to_try_again(monkeypatch: pytest.MonkeyPatch, tmp_path
     monkeypatch.setitem(sys.modules, "ray", ray)
     scheduler = Ray(ClusterOptions("local", cpus_per_job=2, gpus_per_job=0.1))
     piece = SweepUnit("r", tmp_path, JOB)
-    first, second = scheduler.start(piece), scheduler.start(piece)
+    handles = [scheduler.start(piece) for _ in range(4)]
     assert ray.told == {"max_retries": -1, "retry_exceptions": False, "num_cpus": 2, "num_gpus": 0.1}
     assert ray.calls[0][:3] == (described(piece), 2, scheduler.patience)
-    assert scheduler.outcome(first) == Outcome("memory", "not enough memory")
-    assert scheduler.outcome(second) == Outcome("finished", "a hash")
+    assert scheduler.outcome(handles[0]) == Outcome("memory", "not enough memory")
+    with pytest.raises(
+        LengthwiseError, match=r"^the Ray cluster failed \(The node died\.\); give the same command again"
+    ):
+        scheduler.outcome(handles[1])
+    with pytest.raises(RayTaskError):
+        scheduler.outcome(handles[2])
+    assert scheduler.outcome(handles[3]) == Outcome("finished", "a hash")
+    monkeypatch.setattr(cluster, "LOOK", -1)
+    assert scheduler.done(handles, 0) == handles
+    ray.alive = False
+    with pytest.raises(LengthwiseError, match="the Ray node of this process has died"):
+        scheduler.done(handles, 0)

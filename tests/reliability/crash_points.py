@@ -84,7 +84,7 @@ class Planted(Asker):
     """Answers by the length of the prompt, so some answers are right by chance and all are the same each time."""
 
     facts = ModelFacts("planted", "here", 512)
-    identity = {"weights": "planted"}  # noqa: RUF012
+    identity = property(lambda _: {"weights": "planted"})
 
     def ask(self, prompt: str, budget: int) -> Reply:
         return Reply("ab"[len(prompt) % 2], "stop", len(prompt), 1, 0, False)
