@@ -73,7 +73,8 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool, comman
     for heading, width in (("positions", 20), ("generalizes?", 12), ("basis", 8)):
         table.add_column(heading, width=width)
     table.add_column("why", ratio=1)
-    for group in _same_reason((*prediction.verdicts, *prediction.models)):
+    # To keep to one screen, models without attention are shown with the certificates.
+    for group in _same_reason((*prediction.verdicts, *(prediction.models if certificates else ()))):
         first, names = group[0], ", ".join(verdict.system for verdict in group)
         style = STYLE["unknown"] if first.conflict else STYLE[first.answer]
         table.add_row(names, Text(first.shown, style=style), first.basis or "–", Text(_reason(group)))

@@ -636,7 +636,7 @@ def systems_of(encoding: str | None, scheme: str | None) -> tuple[ForecastSystem
     require(
         encoding not in MODELS,
         f"the forecast is not calibrated for {encoding}: no training of it has been counted yet; "
-        "`lengthwise predict … --why` says what theory has on it",
+        "`lengthwise predict … --certificate` says what theory has on it",
     )
     names = KNOWN | {alias: KNOWN[name] for alias, name in ALIASES.items()}
     encoding = None if encoding is None else spelled(encoding, {*names, *ENCODINGS})
