@@ -128,6 +128,7 @@ def _refusals() -> tuple[type[Exception], ...]:
 
 @cache
 def _recipe() -> Any:
+    from lengthwise.experiments import recipes as _recipes  # noqa: F401
     from lengthwise.experiments.defaults import recipe_for
 
     return recipe_for("addition", "quick").selected(["RoPE"], [])
