@@ -77,6 +77,8 @@ def answers(site: Path) -> dict[str, Any]:
             *TINY,
             "--set",
             f"model.mixer={file}:Mean+running-mean",
+            "--set",
+            "model.layers=2",
             "--out",
             "mixer",
             "--json",

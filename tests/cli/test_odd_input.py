@@ -40,7 +40,7 @@ def test_files(terminal: Terminal, tmp_path: Path, name: str, content: str, comm
         (["decide", "a*", "--alphabet", "a b"], "spaces mean nothing"),
         (["crasp", "learn", "regex:a*b", "--period", "3000000000"], "at most 10000, got 3000000000"),
         (["crasp", "learn", "regex:a*b", "--answer", "x"], "--answer is for tasks"),
-        (["show", "addition", "-n", "99999999999999999999"], "at most 100000"),
+        (["show", "addition", "-n", "99999999999999999999"], "at most 200,000 are shown"),
         (["show", "addition", "--set", f"base={MANY}"], "base"),
         (["couple", "addition", "--set", "scheme.max_position=1"], "no scheme is used"),
         (["run", "demo", "--seeds", "0"], "--seeds must be at least 1, got 0"),

@@ -108,7 +108,9 @@ def test_a_model_in_half_precision_is_that_of_float32(name: str, dtype: torch.dt
     right = model(tokens, ids).logits
     found = copy.deepcopy(model).to(dtype)(tokens, ids).logits
     assert found.dtype == dtype
-    assert (found.float() - right).abs().max() < 40 * ROUNDING[dtype] * right.std()
+    # ASEntmax multiplies the logits, and their rounding with them, by up to some powers of log n.
+    times = 120 if name == "asentmax" else 40
+    assert (found.float() - right).abs().max() < times * ROUNDING[dtype] * right.std()
 
 
 def test_casting_down_and_up_again_loses_no_constant():

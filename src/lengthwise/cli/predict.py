@@ -48,11 +48,11 @@ def predict(
     out().print(found.text(), soft_wrap=True, markup=False, highlight=False)
     if why or certificate:
         out().print()
-        draw(out(), found.theory, certificates=certificate, command=training_command(target, found.theory))
+        draw(out(), found.theory, certificates=certificate)
 
 
-def draw(console: Console, prediction: Prediction, *, certificates: bool, command: str) -> None:
-    """One screen: dependencies, structure, verdicts, reasons, measurements, caveats, and the command that trains."""
+def draw(console: Console, prediction: Prediction, *, certificates: bool) -> None:
+    """One screen: dependencies, structure, verdicts, reasons, measurements, caveats."""
     from rich.text import Text
 
     from lengthwise.positions.system import CITED_LINK
@@ -96,7 +96,9 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool, comman
             console.print(Text(f"  and {more} more {systems}: see --json and studies", style="dim"))
     if prediction.reliability:
         console.print()
-        console.print(Text("held on new languages, decided before any training (studies)", style="bold"))
+        console.print(
+            Text("held on new languages (0.7 right at 101–150), decided before training (studies)", style="bold")
+        )
         for line in prediction.reliability:
             console.print(Text("  " + line))
     if certificates:
@@ -106,8 +108,6 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool, comman
         console.print(Text(caveat, style="dim"))
     if linked := [v.system for v in prediction.verdicts if v.source.startswith("cited") and v.answer == "yes"]:
         console.print(Text(f"that a program is enough for {', '.join(linked)} is {CITED_LINK}", style="dim"))
-    if command:
-        console.print(Text.assemble(("to train it: ", "bold"), command), soft_wrap=True)
 
 
 def _structure(console: Console, rows: tuple[StructureRow, ...]) -> None:

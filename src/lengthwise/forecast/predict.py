@@ -9,9 +9,9 @@ import shlex
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from lengthwise.core.config import canonical_json, changed_fields, digest, fields_of
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, shortened, spelled
@@ -39,8 +39,8 @@ from lengthwise.tasks.traced import StateScratchpad, Traced
 if TYPE_CHECKING:
     from lengthwise.forecast.probe import Probe
 
-LIKELY, OPEN, UNLIKELY, NOT_MEASURED, NOT_KNOWN = "LIKELY", "OPEN", "UNLIKELY", "NOT MEASURED", "NOT KNOWN WELL"
-ForecastWord = Literal["LIKELY", "OPEN", "UNLIKELY", "NOT MEASURED", "NOT KNOWN WELL"]
+ForecastWord = Literal["LIKELY", "OPEN", "UNLIKELY", "NOT MEASURED", "NO FORECAST", "NOT KNOWN WELL"]
+LIKELY, OPEN, UNLIKELY, NOT_MEASURED, NO_FORECAST, NOT_KNOWN = get_args(ForecastWord)
 LIKELY_FROM, UNLIKELY_TO = 0.7, 0.3
 """Probabilities from which the answer is LIKELY, and up to which it is UNLIKELY, the interval on the same side."""
 WIDTH = 80
@@ -178,10 +178,11 @@ class SystemForecast:
     def answer(self) -> ForecastWord:
         """The answer in a word, from the probability; open, too, where the interval reaches to the other side.
 
-        It is *not known well* where nothing but the share of other tasks is known.
+        It is *not known well* where nothing but the share of other tasks is known, and there is *no forecast* where
+        the very target was measured under a system that no forecast is fitted for.
         """
         if self.probability is None:
-            return NOT_MEASURED
+            return NOT_MEASURED if self.accuracy is None else NO_FORECAST
         if self.base_rate:
             return NOT_KNOWN
         low, high = self.interval or (0.0, 1.0)
@@ -285,8 +286,11 @@ class Forecasts(Tabular):
         shown = [best] if alone or not known else known
         lines = self._head(best, alone) + wrapped("length", self.meant)
         if shown == known and not alone:
-            lines += [f"  {f.system:20}{f.chance:18}{'' if f.base_rate else f.answer}".rstrip() for f in known]
-            lines += wrapped("unmeasured", ", ".join(f.system for f in self.systems if f.probability is None))
+            for f in known:
+                seen = "" if f.accuracy is None else f"measured {f.accuracy:.2f}"
+                word = "" if f.base_rate else f.answer
+                lines.append(f"  {f.system:20}{f.chance:18}{word:11}{seen}".rstrip())
+            lines += wrapped("no number", ", ".join(f.system for f in self.systems if f.probability is None))
         lines += wrapped("why", best.refusal)
         for number, theory in enumerate(dict.fromkeys(f.theory for f in shown)):
             who = [f.system for f in shown if f.theory == theory] if len(shown) > 1 else []
@@ -310,13 +314,22 @@ class Forecasts(Tabular):
             how = "; measure it with:" if self.settle else ""
             text = f"{best.answer} whether {asked}: {of}{best_of}, {best.base_rate}{how}"
         elif best.probability is None:
-            text = f"{best.answer} whether {asked}"
+            text = f"{best.answer} whether {asked}{f' ({self._seen(best)})' * (best.accuracy is not None)}"
         else:
-            seen = "" if best.accuracy is None else f"measured {self._near}: {best.accuracy:.2f}"
+            seen = self._seen(best)
+            tied = sum(f.chance == best.chance for f in self.systems)
+            best_of = f", one of {tied} with this number" if best_of and tied > 1 else best_of
             more = "; ".join([*[of + best_of] * (not alone), *[seen] * bool(seen)])
             text = f"{best.answer} {best.chance} that {asked}{f' ({more})' * bool(more)}"
         head = textwrap.wrap(text, WIDTH, subsequent_indent="  ", **WHOLE_WORDS)
         return head + (typed("", self.settle) if best.base_rate else [])
+
+    def _seen(self, found: SystemForecast) -> str:
+        """What was measured of this very target under a system; empty where nothing was."""
+        if found.accuracy is None:
+            return ""
+        right = "right" if found.accuracy >= self.cut else f"below {self.cut}"
+        return f"measured {self._near}: {found.accuracy:.2f}, {right}"
 
     @property
     def _near(self) -> str:
@@ -326,6 +339,10 @@ class Forecasts(Tabular):
     def _last(self, shown: Sequence[SystemForecast]) -> list[str]:
         """What to do next, unless the head says it, and what the numbers mean and rest on."""
         lines = [] if shown[0].base_rate else typed("next", self.settle)
+        if self.settle.startswith("lengthwise verify"):
+            from lengthwise.experiments.blind.ladder import BINS, TRAINED
+
+            lines += wrapped("", f"its lengths are fixed: trained to {TRAINED[1]}, tested to {BINS[-1][1]}")
         means = []
         if any(f.probability is not None and not f.base_rate for f in shown):
             probed = any(f.by_probe for f in shown)
@@ -410,6 +427,9 @@ def predict(
     require(cut in CUTS, f"cut must be one of {', '.join(map(str, CUTS))}, got {cut}")
     require(train >= 1, f"train must be at least 1, got {train}")
     require(test > train, f"test must be longer than train, got {test} after {train}; shorter ones are trained on")
+    if isinstance(probe, str | int | float) and not encoding and scheme is None:
+        encoding = predict(target, train, test, cut=cut, note=note).systems[0].system
+        note(f"the probe is of {words(encoding)}, the best without one")
     names = [encoding] if encoding is None or isinstance(encoding, str) else list(encoding) or [None]
     requested = tuple(dict.fromkeys(system for name in names for system in systems_of(name, scheme)))
     if probe is not None:
@@ -425,20 +445,29 @@ def predict(
     if (regular := language_in(parsed)) is not None:
         dfa, format = regular
         forecasts = [of_language(dfa, format, system, train, test, cut, probe) for system in systems]
-        count, pad = forecaster("language").cells, scratchpad_instead(trainable, train, test)
+        count, pad = forecaster("language").cells, scratchpad_instead(trainable, train, test, cut)
         periods = modulo_instead(dfa, format, trainable, word, train, test)
     else:
         theory = predict_target(name, note=note) if isinstance(target, str) else predict_with_search(target, note=note)
         forecasts = [of_task(parsed, theory, system, train, test, cut, probe) for system in systems]
         format = parsed.ask if isinstance(parsed, Language) else "answer"
-        count, periods, pad = forecaster("task").cells, None, scratchpad_instead(trainable, train, test)
+        count, periods, pad = forecaster("task").cells, None, scratchpad_instead(trainable, train, test, cut)
         found_by_search = any(a.certificate.get("kind") == "coupling" for v in theory.verdicts for a in v.arguments)
         couple = f"lengthwise couple {shlex.quote(word)}" if found_by_search and word else ""
     if probe is not None and (probe.accuracy or 0.0) >= cut:
         pad = None  # What was seen to work has no rival that nobody measured.
     if any(found.by_probe for found in forecasts):
         count = forecaster(f"{'task' if regular is None else 'language'} with probe").cells
-    ranked = sorted(forecasts, key=lambda f: -1 if f.probability is None else f.probability, reverse=True)
+    by_name = {system.name: system.system for system in systems}
+
+    def chance(found: SystemForecast) -> float:
+        """The number that is shown: the forecast, or the share of other tasks."""
+        if found.probability is None:
+            return -1.0
+        right, total = others_right(by_name[found.system], test / train, cut) if found.base_rate else (0, 0)
+        return right / total if total else found.probability
+
+    ranked = sorted(forecasts, key=chance, reverse=True)
     wanted = {system.name for system in requested}
 
     def train_it(found: SystemForecast) -> str:
@@ -622,7 +651,9 @@ def settle_command(
     if isinstance(task, Language) and task.automaton() is not None:
         trained = [f.system for f in found if named and f.system in VERIFIED]
         return f"lengthwise verify {word}{''.join(f' --encoding {each}' for each in trained)} --budget 30m"
-    return f"lengthwise compare {word} --max-length {train} --budget 10m"
+    two = [f"{f.scheme}+{f.encoding}" for f in found if f.probability is not None and train_it(f)][:2]
+    named_two = f" --systems {','.join(two)}" if two else ""
+    return f"lengthwise compare {word}{named_two} --max-length {train} --budget 10m"
 
 
 def systems_of(encoding: str | None, scheme: str | None) -> tuple[ForecastSystem, ...]:
@@ -695,7 +726,7 @@ def first_with_command(
     return [] if first is None else [first]
 
 
-def scratchpad_instead(task: Task | None, train: int, test: int) -> Instead | None:
+def scratchpad_instead(task: Task | None, train: int, test: int, cut: float) -> Instead | None:
     """A scratchpad of the states of a machine: sparse and local under coupled ids, and not measured."""
     if isinstance(task, Language) and task.ask == "next" and task.automaton() is not None:
         pad: Task = StateScratchpad(language=task.language, alphabet=task.alphabet)
@@ -708,7 +739,8 @@ def scratchpad_instead(task: Task | None, train: int, test: int) -> Instead | No
         return None
     command = run_command(pad, pad.name, "predictive-coupling", "learned", train, test, more)
     of = "language" if isinstance(task, Language) else "task"
-    line = f"each token needs few and near ones (Corollary C, docs/sparsity.md), not measured on this {of}"
+    others = base_rate(KNOWN["predictive-coupling"].system, test / train, cut)
+    line = f"each token needs few and near ones (Corollary C, docs/sparsity.md); not measured on this {of}, {others}"
     return Instead("predictive-coupling", "a scratchpad of states with coupled ids", None, None, line, command)
 
 
@@ -738,7 +770,8 @@ def measured_modulo(dfa: Dfa, format: Format, ratio: float) -> tuple[Measured, b
     others: list[list[bool]] = []
     own: tuple[list[bool], float] | None = None
     for cell in cells():
-        other = features.language_of(cell.task) if of_system(cell, KNOWN["modulo"]) and cell.format == format else None
+        plainly = trained_plainly(cell, KNOWN["modulo"].system) and cell.format == format
+        other = features.language_of(cell.task) if plainly else None
         place = None if other is None else bin_of(ratio, cell)
         if place is None or other is None:
             continue
@@ -839,7 +872,7 @@ def of_task(
     elif isinstance(target, Language):
         refusal = "no counter language was measured under settings that were fixed beforehand"
     elif system.pair not in found.domain["systems"]:
-        refusal = f"no task was trained with {system.words}"
+        refusal = f"no task that it is fitted on was trained with {system.words}"
     elif test / train > found.domain["ratio"][1]:
         refusal = f"few tasks were tested beyond {found.domain['ratio'][1]:g} times the training length"
     elif not found.domain["train"][0] <= train <= found.domain["train"][1]:
@@ -854,25 +887,31 @@ def of_task(
     values = features.of_task(features.TaskQuestion(theory, system.system, train, test))
     answer = answered(system, found.forecast(values, cut), argument, measured)
     if not measured.line:
-        answer = replace(answer, base_rate=base_rate(system, test / train, cut))
+        answer = replace(answer, base_rate=base_rate(system.system, test / train, cut))
     return with_probe(answer, "task", values, cut, probe)
 
 
-def base_rate(system: ForecastSystem, ratio: float, cut: float) -> str:
+@cache
+def others_right(system: PositionSystem, ratio: float, cut: float) -> tuple[int, int]:
     """How many of the tasks that were trained with a system were right near this ratio, each by its median setting."""
     by_task: dict[str, list[float]] = {}
     for cell in cells():
-        if cell.format == "answer" and of_system(cell, system) and (place := bin_of(ratio, cell)) is not None:
+        if cell.format == "answer" and trained_plainly(cell, system) and (place := bin_of(ratio, cell)) is not None:
             by_task.setdefault(canonical_json(task_identity(cell.task)), []).append(cell.accuracy(*place) or 0.0)
-    right = sum(statistics.median(found) >= cut for found in by_task.values())
-    return f"{right} of {len(by_task)} other tasks were right" if by_task else "no other task was measured"
+    return sum(statistics.median(found) >= cut for found in by_task.values()), len(by_task)
+
+
+def base_rate(system: PositionSystem, ratio: float, cut: float) -> str:
+    """How many other tasks were right under a system, in words."""
+    right, total = others_right(system, ratio, cut)
+    return f"{right} of {total} other tasks were right" if total else "no other task was measured"
 
 
 def refused(system: ForecastSystem, theory: str, measured: Measured, why: str) -> SystemForecast:
     """No probability; ``theory`` is worded without a promise."""
     theory = theory.replace("possible:", "possible in principle:", 1) if theory.startswith("possible:") else theory
     if not why.startswith("too few"):
-        why = f"nothing like this was measured: {why}"
+        why = f"{'no forecast' if measured.line else 'nothing like this was measured'}: {why}"
     return SystemForecast(
         system.name, system.scheme, system.encoding, None, None, None, None, theory, measured.line, why,
         accuracy=measured.accuracy,
@@ -927,9 +966,9 @@ def bin_of(ratio: float, cell: MeasuredCell) -> tuple[int, int] | None:
     return best if apart[best] <= math.log(NEAR) else None
 
 
-def of_system(cell: MeasuredCell, system: ForecastSystem) -> bool:
+def trained_plainly(cell: MeasuredCell, system: PositionSystem) -> bool:
     """Whether a cell was trained with a system, without further changes."""
-    return trained_with(cell, system.system) and not any(mark in cell.system for mark in ("+reg", "no-qk"))
+    return trained_with(cell, system) and not any(mark in cell.system for mark in ("+reg", "no-qk"))
 
 
 def line_of(cell: MeasuredCell, place: tuple[int, int]) -> str:
@@ -947,7 +986,7 @@ def measured_language(dfa: Dfa, format: Format, system: ForecastSystem, ratio: f
         return measured_modulo(dfa, format, ratio)[0]
     alike, kind, own = [], features.kind(dfa, format, system.encoding), None
     for cell in cells():
-        if cell.rung is None or cell.format != format or not of_system(cell, system):
+        if cell.rung is None or cell.format != format or not trained_plainly(cell, system.system):
             continue
         other = features.language_of(cell.task)
         place = bin_of(ratio, cell)
@@ -974,7 +1013,9 @@ def measured_task(task: Task, system: ForecastSystem, ratio: float) -> Measured:
     found = [
         (cell, place)
         for cell in cells()
-        if of_system(cell, system) and same_task(cell.task, setting) and (place := bin_of(ratio, cell)) is not None
+        if trained_plainly(cell, system.system)
+        and same_task(cell.task, setting)
+        and (place := bin_of(ratio, cell)) is not None
     ]
     own = [(cell, place) for cell, place in found if TASKS.build(dict(cell.task)) == task]
     found = own or found

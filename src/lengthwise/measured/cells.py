@@ -82,6 +82,12 @@ class MeasuredCell:
     """Accuracy at training lengths after half of the first rung's steps, one a seed; empty where not recorded."""
 
     @property
+    def encoding_name(self) -> str:
+        """The encoding's name on the command line, where a setting has one of its own."""
+        sink = self.settings.get("encoding", {}).get("sink", False)
+        return f"{self.encoding}-sink" if sink else self.encoding
+
+    @property
     def fit(self) -> bool:
         """Whether enough seeds fitted."""
         return sum(self.fitted) >= self.enough

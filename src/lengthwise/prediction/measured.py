@@ -114,7 +114,7 @@ def same_task(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 def trained_with(cell: MeasuredCell, system: PositionSystem) -> bool:
     """Whether the scheme and the encoding of a cell are those of a position system."""
     scheme = system.registered_scheme, system.random_start
-    return scheme == (cell.scheme, cell.random_start) and cell.encoding == system.encoding
+    return scheme == (cell.scheme, cell.random_start) and cell.encoding_name == system.encoding
 
 
 @lru_cache(maxsize=1)

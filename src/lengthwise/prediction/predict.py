@@ -226,6 +226,8 @@ def arguments_from_locality(system: PositionSystem, row: StructureRow | None) ->
     ids = "id" if span == 1 else "ids"
     near = f"under {row.scheme} ids each token needs at most {k} earlier tokens (k), at most {span} {ids} away (span)"
     why = f"{near}, at every length, counting {of} ({theorem}, docs/sparsity.md)"
+    if system.coupled and len(set(row.selectors)) > 1:
+        why += f"; which tokens these are takes up to {max(row.selectors)} others to find, and the ids must say it"
     return [Argument("yes", "ours", why, {"kind": "structure", **fields_of(row)})]
 
 
