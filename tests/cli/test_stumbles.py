@@ -16,6 +16,9 @@ from typing import Any
 import pytest
 from terminal import TINY_OPTIONS, Terminal
 
+from lengthwise.api.progress import ComparisonProgress
+from lengthwise.core.errors import TooSmallError
+from lengthwise.experiments.events import Event
 from lengthwise.experiments.recipe import RECIPES
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "my_task.py"
@@ -68,6 +71,79 @@ def test_check_says_first_what_came_of_it_and_a_mistake_once(terminal: Terminal,
         assert answer.out.splitlines()[0] == f"{held} task laws hold for {file}:EverySecond"
         assert answer.out.count("to mend: ") == code
         assert ("what to do next: lengthwise predict" in answer.out) == (code == 0)
+
+
+@pytest.mark.parametrize(
+    "one_row",
+    [
+        "kept = [0, *(i for i in range(1, layout.length) if digits[i] != digits[i - 1])]",
+        "many = int(digits[0])",
+        "many = range(digits[0])",
+        "many = {digits[0]}",
+    ],
+)
+def test_an_if_on_a_column_is_one_fault_with_its_line_and_the_way_out(
+    terminal: Terminal, tmp_path: Path, one_row: str
+) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(EXAMPLE.read_text().replace("seq.bos()", f"{one_row}\n        seq.bos()"))
+    line = 1 + next(i for i, text in enumerate(path.read_text().splitlines()) if one_row in text)
+    checked, shown = (terminal(command, f"{path}:EverySecond") for command in ("check", "show"))
+    said = checked.out.splitlines()
+    assert said[0].startswith("3 of 13 task laws hold")
+    assert sum("holds   " in one for one in said) == 3
+    assert "broken  " not in checked.out
+    assert "not checked: 10 laws" in checked.out
+    for text in (checked.out, shown.err):
+        assert f"{path}, line {line}, in EverySecond.write" in text
+        assert text.count("`write` fills a column for many rows at once") == 1
+        assert "docs/howto/own-task.md#answers-of-variable-length" in text
+        assert "ambiguous" not in text
+    assert (checked.code, shown.code, shown.err.count("\n")) == (1, 2, 1)
+    held = [one["holds"] for one in terminal("check", f"{path}:EverySecond", "--json").json()]
+    assert (held.count("no"), held.count("not checked"), held.count("yes")) == (0, 10, 3)
+
+
+def test_check_notes_places_that_tell_content(terminal: Terminal) -> None:
+    runs = EXAMPLE.parent / "remove_duplicates.py"
+    note = "note: places of the prompt depend on what it says: under coupled ids your code must compute them"
+    answer = terminal("check", f"{runs}:RemoveDuplicates")
+    assert (answer.code, answer.out.count(note)) == (0, 1)
+    assert "note: " not in terminal("check", f"{EXAMPLE}:EverySecond").out
+
+
+@pytest.mark.parametrize(
+    "given", [["--seeds", "3", "--budget", "10m"], ["--budget=10m", "--seeds=3"]], ids=["words", "equals"]
+)
+def test_a_budget_that_is_too_small_ends_in_a_command(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, given: list[str]
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise TooSmallError("budget is too small", {"systems": ["nope", "sequential+rope"], "seeds": 1})
+
+    monkeypatch.setattr("lengthwise.experiments.compare.run_comparison", refuse)
+    said = terminal("compare", "parity", "--max-length", "40", *given)
+    budget = next(word for word in ("--budget 10m", "--budget=10m") if word in " ".join(given))
+    assert said.code == 2
+    assert said.err.strip() == (
+        f"error: --budget is too small; this suffices: lengthwise compare parity --max-length 40 {budget} "
+        "--systems nope,sequential+rope --seeds 1"
+    )
+
+
+def test_the_progress_of_a_comparison_names_the_setting(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rich.console import Console
+
+    monkeypatch.setattr("lengthwise.api.progress.QUIET_SECONDS", -1)
+    show = ComparisonProgress(Console())
+    show(Event("nope", 0, "train", 17, 200, text="setting 2 of 2"))
+    show(Event("nope", 0, "test", 1, 4))
+    assert capsys.readouterr().out.splitlines() == [
+        "nope, seed 0, setting 2 of 2, train 17 of 200",
+        "nope, seed 0, test 1 of 4",
+    ]
 
 
 def test_a_bare_expression_is_one(terminal: Terminal) -> None:

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from lengthwise.api.compare import compare
-from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.core.errors import LengthwiseError, OutOfTimeError, TooSmallError, UnknownNameError
+from lengthwise.core.files import write_json
 from lengthwise.core.result_file import write_sealed
 from lengthwise.experiments import compare as comparing
 from lengthwise.experiments.compare import (
@@ -150,6 +151,44 @@ def test_one_smallest_budget_is_said_and_it_suffices_however_slow_the_machine_be
     assert said(other) > first
 
 
+def test_a_budget_that_is_too_small_says_what_it_suffices_for(tmp_path: Path):
+    """As many of the first systems as fit with one seed; the budget of two where not even two do."""
+    alone = {"a": 0.5, "b": 0.5, "slow": 30.0, "c": 0.5}
+
+    def instead(budget: float, given: dict[str, float] = alone) -> dict[str, Any]:
+        smallest = comparing.Smallest(tmp_path / f"{budget}.json", "this one", budget, 1)
+        with pytest.raises(TooSmallError) as refused:
+            smallest.check(50.0, comparing.SPARE, given)
+        assert said(refused) > budget
+        return refused.value.instead
+
+    assert instead(600.0) == {"systems": ["a", "b", "c"], "seeds": 1}
+    assert instead(300.0) == {"systems": ["a", "b"], "seeds": 1}
+    assert instead(60.0) == {"systems": ["a", "b"], "seeds": 1, "budget": "5m"}
+    assert instead(61.0, {}) == {"budget": "246m"}
+
+
+def test_what_is_said_to_suffice_is_not_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Its names are those of the same systems, and the next call knows what was said, however slow steps became."""
+    task, times = TASKS.build("parity"), [[0.1, 9.0], [0.1, 9.0]]
+
+    def timed(folder: Path, system: PositionSystem, progress: Any, place: Any) -> None:
+        write_json(comparing.times_file(folder, system), times)
+
+    def trained(*given: Any) -> None:
+        raise OutOfTimeError
+
+    monkeypatch.setattr(comparing, "STAGES", {"time": timed, "tune": trained})
+    with pytest.raises(TooSmallError) as refused:
+        run_comparison(task, tmp_path, budget=Budget(300.0))
+    names = [system.name for system in standard_systems(task)][: len(refused.value.instead["systems"])]
+    assert refused.value.instead == {"systems": names, "seeds": 1}
+    assert len(names) >= 2
+    times = [[30.0, 0.0], [30.0, 0.0]]
+    plan = run_comparison(task, tmp_path, systems=names, budget=Budget(300.0, seeds=1))
+    assert (plan.steps, len(plan.systems)) == (comparing.FEWEST_STEPS, len(names))
+
+
 def test_a_budget_that_is_too_small_is_known_before_slow_steps_are_all_timed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -178,7 +217,12 @@ def test_a_task_file_from_nothing_to_a_table(tmp_path: Path):
     task = TASKS.build(f"{tmp_path / 'own.py'}:Echo")
     out = tmp_path / "out"
     budget = Budget(seconds=600.0, seeds=2)
-    found = compare(task, ["nope", "rope"], out=out, budget=budget.seconds, seeds=budget.seeds, max_length=2)
+    events: list[Event] = []
+    words = {"out": out, "seeds": budget.seeds, "max_length": 2, "progress": events.append}
+    found = compare(task, ["nope", "rope"], budget=budget.seconds, **words)
+    said = {event.text for event in events if event.phase == "train"}
+    assert "setting 1 of 2" in said
+    assert said <= {"", "setting 1 of 2", "setting 2 of 2"}
     assert [row["missing"] for row in found.rows] == [0, 0]
     assert all(len(row["seeds"]) == 2 and row["setting"] for row in found.rows)
     written = json.loads((out / "comparison.json").read_text(encoding="utf-8"))

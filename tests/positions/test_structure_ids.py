@@ -11,7 +11,7 @@ import pytest
 from lengthwise.api.compare import structure_under
 from lengthwise.core.rng import stream
 from lengthwise.positions.schemes import SCHEMES, OwnRule
-from lengthwise.positions.structure import structure
+from lengthwise.positions.structure import places_tell_content, structure
 from lengthwise.prediction.example import structure_table
 from lengthwise.prediction.predict import predict_task, structure_row
 from lengthwise.prediction.verdict import Prediction
@@ -21,6 +21,21 @@ from lengthwise.tasks import TASKS, Task
 @functools.cache
 def predicted(name: str) -> tuple[Task, Prediction]:
     return (task := TASKS.build(name)), predict_task(task)
+
+
+@pytest.mark.parametrize(
+    ("name", "tells"),
+    [
+        ("copy", False), ("addition", False), ("binary-addition", False), ("variable-assignment", False),
+        ("sort", False), ("needle", True), ("modular-arithmetic-brackets", True),
+        ("examples/remove_duplicates.py:RemoveDuplicates", True), ("examples/my_task.py:EverySecond", False),
+    ],
+)  # fmt: skip
+def test_places_of_a_prompt_that_depend_on_what_it_says(
+    name: str, tells: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    assert places_tell_content(TASKS.build(name)) is tells
 
 
 def farthest(task_name: str, scheme_name: str, length: int) -> int:

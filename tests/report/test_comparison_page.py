@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from made_up_pages import comparison_systems, comparison_values
 
-from lengthwise.report.pages import comparison_page, notes_of
+from lengthwise.report.pages import comparison_page, comparison_table, notes_of
 
 
 def notes(**changes: Any) -> str:
@@ -41,6 +41,19 @@ def test_what_did_not_fit_says_by_which_share_and_what_to_do() -> None:
     said = " | ".join(notes_of(values))
     assert "× is not fitted (right on less than 98 % of strings of training lengths)" in said
     assert "a larger budget trains longer" in said
+
+
+def test_the_caption_and_the_legend_are_of_what_the_table_shows() -> None:
+    assert "exact match by length" in comparison_table(comparison_values()).caption
+    values = comparison_values(2, (6, 12))
+    assert not any(row["fitted"] for row in values["systems"])
+    table = comparison_table(values | {"top_and_bottom_differ_in_every_seed": None})
+    shown = " ".join(cell for row in table.cells for cell in row)
+    assert "× × ×" in shown
+    assert "unfitted" not in shown
+    assert "no seed fitted" in table.caption
+    for promised in ("mean beyond", "exact match by length", "columns of lengths"):
+        assert promised not in " ".join((table.caption, *table.notes)), promised
 
 
 def test_the_cut_is_named_where_it_decides() -> None:

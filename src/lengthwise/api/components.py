@@ -13,6 +13,7 @@ from lengthwise.core.table import Table, Tabular
 from lengthwise.models.mixers import MIXERS, MixerSpec
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
+from lengthwise.positions.structure import PLACES_TELL, places_tell_content
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.base import named_language
 
@@ -172,10 +173,10 @@ def _settings(spec: dict[str, Any]) -> str:
 
 
 class Checks(Tabular):
-    """The laws that a component was held to, each with how it is broken, if it is."""
+    """The laws that a component was held to, each with how it is broken, if it is, and notes that break none."""
 
-    def __init__(self, kind: str, laws: Sequence[Checked]) -> None:
-        self.kind, self.laws = kind, tuple(laws)
+    def __init__(self, kind: str, laws: Sequence[Checked], notes: Sequence[str] = ()) -> None:
+        self.kind, self.laws, self.notes = kind, tuple(laws), tuple(notes)
 
     @property
     def broken(self) -> tuple[Checked, ...]:
@@ -184,8 +185,8 @@ class Checks(Tabular):
 
     def table(self) -> Table:
         """One row per law."""
-        rows = tuple((law.law, "no" if law.broken else "yes", law.says, law.broken) for law in self.laws)
-        return Table(("law", "holds?", "says", "broken by"), rows, sentences=("says", "broken by"))
+        rows = tuple((law.law, law.holds, law.says, law.broken) for law in self.laws)
+        return Table(("law", "holds?", "says", "broken by"), rows, notes=self.notes, sentences=("says", "broken by"))
 
 
 def check(target: str | Task | PositionScheme | EncodingSpec | MixerSpec, kind: str | None = None) -> Checks:
@@ -202,7 +203,9 @@ def check(target: str | Task | PositionScheme | EncodingSpec | MixerSpec, kind: 
     from lengthwise.testing import checks
 
     kind, component = _component(target, kind)
-    return Checks(kind, list(checks(kind, component)))
+    found = Checks(kind, list(checks(kind, component)))
+    tells = kind == "task" and not found.broken and places_tell_content(component)
+    return Checks(kind, found.laws, [PLACES_TELL]) if tells else found
 
 
 def _component(target: str | Task | PositionScheme | EncodingSpec | MixerSpec, kind: str | None) -> tuple[str, Any]:

@@ -262,7 +262,8 @@ class ComparisonProgress:
             self._say(f"{event.job}, seed {event.seed}: {state}, in distribution {event.number:.3f}")
         elif time.monotonic() - self._said >= QUIET_SECONDS:
             what = "timing one step" if event.phase == "time" else event.phase
-            self._say(f"{event.job}, seed {event.seed}, {what} {event.done} of {event.total}")
+            parts = [event.job, f"seed {event.seed}", event.text, f"{what} {event.done} of {event.total}"]
+            self._say(", ".join(part for part in parts if part))
 
     def _say(self, line: str) -> None:
         self._console.print(line, soft_wrap=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +17,7 @@ from typer.exceptions import TyperException
 from lengthwise import __version__
 from lengthwise.api.progress import signs_of_life
 from lengthwise.cli.options import with_flags
-from lengthwise.core.errors import LengthwiseError, harmless, one_line_warnings
+from lengthwise.core.errors import LengthwiseError, TooSmallError, harmless, one_line_warnings
 from lengthwise.core.user_code import DEBUG, failure_in_user_code, load_code
 from lengthwise.training.threads import keep_memory, own_process
 
@@ -110,6 +111,8 @@ def _run(words: Sequence[str]) -> int:
             # Typer turns Ctrl-C into this exit code and prints nothing.
             raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
+    except TooSmallError as error:
+        return _fail(f"{with_flags(error.what, _flags(words))}; this suffices: {_changed(words, error.instead)}")
     except LengthwiseError as error:
         return _fail(with_flags(str(error), _flags(words)))
     except TyperException as error:
@@ -144,6 +147,17 @@ def _flags(words: Sequence[str]) -> set[str]:
             found = found.commands[word]
             parameters += found.params
     return {flag for parameter in parameters for flag in parameter.opts}
+
+
+def _changed(words: Sequence[str], changes: Mapping[str, Any]) -> str:
+    """The command with these options in place of those that it has."""
+    new = {f"--{name}": ",".join(to) if isinstance(to, list) else str(to) for name, to in changes.items()}
+    kept, skip = list[str](), False
+    for word in words:
+        if not skip and word.partition("=")[0] not in new:
+            kept.append(word)
+        skip = word in new
+    return shlex.join(["lengthwise", *kept, *(part for pair in new.items() for part in pair)])
 
 
 def _hint(error: TyperException) -> str:

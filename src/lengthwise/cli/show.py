@@ -391,15 +391,17 @@ def check(
     done = hold(target)
     found = done.laws
     if as_json:
-        emit_json([{"law": one.law, "says": one.says, "broken": one.broken} for one in found])
+        emit_json([{"law": one.law, "says": one.says, "holds": one.holds, "broken": one.broken} for one in found])
     else:
-        held = len(found) - len(done.broken)
-        lines = [f"{held} of {len(found)} {done.kind} laws hold for {target}"]
-        # One mistake may stop several laws; it is said once.
+        held = [one.says for one in found if one.holds == "yes"]
+        lines = [f"{len(held)} of {len(found)} {done.kind} laws hold for {target}"]
         for broken in dict.fromkeys(one.broken for one in found if one.broken):
-            laws = [one.says for one in found if one.broken == broken]
+            laws = [one.says for one in found if one.broken == broken and one.tried]
             lines += ["", f"to mend: {broken}", *(f"broken  {says}" for says in laws)]
-        lines += ["", *(f"holds   {one.says}" for one in found if not one.broken)]
+        if stopped := sum(not one.tried for one in found):
+            lines += ["", f"not checked: {stopped} law{'s' * (stopped > 1)}, until the code runs through"]
+        lines += ["", *(f"holds   {says}" for says in held)]
+        lines += ["", *(f"note: {note}" for note in done.notes)] if done.notes else []
         if not done.broken and done.kind == "task":
             lines += ["", f"what to do next: lengthwise predict {shlex.quote(target)}"]
         for line in lines:

@@ -6,6 +6,7 @@ import difflib
 import re
 import warnings
 from collections.abc import Iterable
+from typing import Any
 
 
 class LengthwiseError(Exception):
@@ -22,6 +23,14 @@ class TrainingDivergedError(LengthwiseError):
 
 class OutOfTimeError(Exception):
     """The time given for training is used up."""
+
+
+class TooSmallError(LengthwiseError):
+    """A budget that does not suffice; ``instead`` are the arguments with which the same call has enough."""
+
+    def __init__(self, what: str, instead: dict[str, Any]) -> None:
+        self.what, self.instead = what, instead
+        super().__init__(f"{what}; this suffices: {', '.join(f'{name}={value!r}' for name, value in instead.items())}")
 
 
 class UnknownNameError(LengthwiseError):

@@ -12,7 +12,7 @@ import json
 import math
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -20,8 +20,9 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from lengthwise.core import config as arguments
 from lengthwise.core.config import canonical_json, config, digest, fields_of, from_fields
-from lengthwise.core.errors import LengthwiseError, OutOfTimeError, TrainingDivergedError, require
+from lengthwise.core.errors import LengthwiseError, OutOfTimeError, TooSmallError, TrainingDivergedError, require
 from lengthwise.core.files import locked, make_folder, read_json, remove_folder, remove_unfinished, slug, write_json
 from lengthwise.core.result_file import RunResult, read_sealed, write_sealed
 from lengthwise.core.rng import stream
@@ -217,20 +218,54 @@ class Smallest:
     @property
     def said(self) -> float:
         """The seconds that were said; infinity where nothing was."""
-        values = read_sealed(self.path, "smallest budget") if self.path.exists() else None
-        return values["seconds"] if isinstance(values, dict) and values.get("of") == self.of else math.inf
+        return self._all_said().get(self.of, math.inf)
 
-    def check(self, for_one_step: float, spare: float) -> None:
-        """Raise `LengthwiseError` if the budget is too small where a step of all trainings takes these seconds."""
+    def _all_said(self) -> dict[str, float]:
+        values = read_sealed(self.path, "smallest budget") if self.path.exists() else None
+        return values if isinstance(values, dict) else {}
+
+    def say(self, of: str, seconds: float) -> None:
+        """Keep what is said of the comparison with this digest."""
+        write_sealed(self.path, {**self._all_said(), of: seconds})
+
+    def check(self, for_one_step: float, spare: float, alone: Mapping[str, float] | None = None) -> None:
+        """Raise `TooSmallError` if the budget is too small where a step of all trainings takes these seconds.
+
+        ``alone`` are the seconds of a step of each system's first seed, from which it finds what has enough time.
+        """
         if SHARE * self.budget * self.jobs >= FEWEST_STEPS * for_one_step or self.budget >= self.said:
             return
-        seconds = min(self.said, 60 * math.ceil(FEWEST_STEPS * spare * for_one_step / (SHARE * self.jobs) / 60))
-        write_sealed(self.path, {"of": self.of, "seconds": seconds})
-        raise LengthwiseError(
+        seconds = min(self.said, _minutes(FEWEST_STEPS * spare * for_one_step / (SHARE * self.jobs)))
+        self.say(self.of, seconds)
+        raise TooSmallError(
             f"budget is too small, got {self.budget:.0f}s: the smallest is {seconds // 60:.0f}m, with which each "
             f"training has the {FEWEST_STEPS} steps below which it says nothing; give budget={seconds // 60:.0f}m or "
-            "more, fewer systems, fewer seeds or a smaller max_length"
+            "more, fewer systems, fewer seeds or a smaller max_length",
+            self._fewer({name: spare * one for name, one in (alone or {}).items()})
+            or {"budget": f"{seconds // 60:.0f}m"},
         )
+
+    def _fewer(self, alone: Mapping[str, float]) -> dict[str, Any]:
+        """The first systems, with one seed, that the budget suffices for; the first two and their budget otherwise."""
+        kept = list[str]()
+        for name in alone:
+            if len(kept) < 2 or _needed([alone[one] for one in (*kept, name)], self.jobs) <= self.budget:
+                kept.append(name)
+        if not kept:
+            return {}
+        needed = _needed([alone[one] for one in kept], self.jobs)
+        budget = {} if needed <= self.budget else {"budget": f"{_minutes(needed) // 60:.0f}m"}
+        return {"systems": kept, "seeds": 1, **budget}
+
+
+def _needed(for_one_step: Sequence[float], jobs: int) -> float:
+    """Seconds in which each of some trainings, a step of which takes so many seconds, has the fewest steps."""
+    return FEWEST_STEPS * sum(for_one_step) / (SHARE * min(jobs, len(for_one_step)))
+
+
+def _minutes(seconds: float) -> float:
+    """The seconds of whole minutes that are enough."""
+    return 60 * math.ceil(seconds / 60)
 
 
 def plan_in(folder: Path) -> Plan:
@@ -302,7 +337,9 @@ def tune(folder: Path, system: PositionSystem, progress: Progress, place: Place 
         experiment = plan.experiment(system, setting)
         run_folder = run_directory(folder, RUNS, experiment, FIRST_SEED)
         claim_run_dir(run_folder, experiment, FIRST_SEED)
-        (state,) = train(experiment, [FIRST_SEED], run_folder, report, place=place)
+        text = f"setting {plan.grid.index(setting) + 1} of {len(plan.grid)}"
+        say = reporter(system.name, FIRST_SEED, progress, text=text)
+        (state,) = train(experiment, [FIRST_SEED], run_folder, say, place=place)
         if state.failure is not None:
             return None, False
         samples = experiment.evaluation.fit_samples
@@ -446,6 +483,8 @@ class Clock:
     ends: float
     points: int
     """Systems times points of the grid, which are timed."""
+    systems: tuple[str, ...] = ()
+    """The names of the systems."""
     timed: dict[tuple[str, int], float] = field(default_factory=dict)
     """Seconds of a step of all seeds, by system and point of the grid."""
 
@@ -454,7 +493,9 @@ class Clock:
             self.timed[event.job, event.done] = event.number
             one = sum(self.timed.values()) / len(self.timed)
             if one * (self.points - len(self.timed)) > PATIENCE * self.smallest.jobs or time.monotonic() > self.ends:
-                self.smallest.check(one * self.points / 2, 2 * GUESSED)
+                for_one_step = one * self.points / 2
+                each = {name: for_one_step / len(self.systems) for name in self.systems}
+                self.smallest.check(for_one_step, 2 * GUESSED, each)
         self.check()
         self.progress(event)
 
@@ -499,7 +540,8 @@ def run_comparison(
             on = Processes(budget.jobs) if budget.jobs > 1 else None
         jobs = 1 if on is None else min(on.slots, len(wanted.systems))
         smallest = Smallest(folder / SMALLEST, digest([fields_of(wanted), jobs]), budget.seconds, jobs)
-        clock = Clock(smallest, progress, started + budget.seconds, len(wanted.systems) * len(wanted.grid))
+        names = tuple(system.name for system in wanted.systems)
+        clock = Clock(smallest, progress, started + budget.seconds, len(names) * len(wanted.grid), names)
         try:
             plan = _planned(wanted, folder, clock, on)
             _do("tune", folder, [s for s in plan.systems if not results_of(folder, plan, s)], clock, on)
@@ -507,6 +549,13 @@ def run_comparison(
             _do("train", folder, missing, clock, on)
         except OutOfTimeError:
             plan = read_plan(folder) or wanted
+        except TooSmallError as error:
+            if kept := error.instead.get("systems"):
+                # What was said to suffice is not refused.
+                fewer = dataclasses.replace(wanted, systems=tuple(wanted.system(name) for name in kept), seeds=1)
+                seconds = arguments.seconds("budget", error.instead.get("budget", budget.seconds))
+                smallest.say(digest([fields_of(fewer), min(jobs, len(kept))]), seconds)
+            raise
     return plan
 
 
@@ -534,7 +583,8 @@ def _planned(wanted: Plan, folder: Path, clock: Clock, on: Executor | None) -> P
     seconds = [read_json(times_file(folder, system), what="times of steps") for system in wanted.systems]
     speeds = tuple(round(1 / min(first for first, _ in times), 2) for times in seconds) if wanted.equal else ()
     for_one_step = sum(sum(first for first, _ in times) + max(others for _, others in times) for times in seconds)
-    clock.smallest.check(for_one_step, SPARE)
+    alone = {s.name: sum(first for first, _ in times) for s, times in zip(wanted.systems, seconds, strict=True)}
+    clock.smallest.check(for_one_step, SPARE, alone)
     steps = steps_for(clock.smallest.budget, clock.smallest.jobs, for_one_step)
     plan = dataclasses.replace(wanted, steps=steps, speeds=speeds)
     plan.write(folder)

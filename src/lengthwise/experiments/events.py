@@ -26,7 +26,7 @@ class Event:
     together: Sequence[int] = ()
     """The seeds that take the same steps as a stack, this one included; empty for a seed of its own."""
     text: str = ""
-    """A line for people, with ``note``."""
+    """A line for people, with ``note``; with ``train``, which setting of several this is, if any."""
 
     @property
     def ended(self) -> bool:
@@ -50,10 +50,10 @@ def silent(what: str, done: int, total: int, number: float = 0.0, /) -> None:
     """A `Report` to nobody."""
 
 
-def reporter(job: str, seed: int, progress: Progress, together: Sequence[int] = ()) -> Report:
-    """A `Report` whose events carry this job and seed."""
+def reporter(job: str, seed: int, progress: Progress, together: Sequence[int] = (), text: str = "") -> Report:
+    """A `Report` whose events carry this job, seed and text."""
 
     def report(what: str, done: int, total: int, number: float = 0.0, /) -> None:
-        progress(Event(job, seed, what, done, total, number, together=together))
+        progress(Event(job, seed, what, done, total, number, together=together, text=text))
 
     return report

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
-from lengthwise.core.batch import Batch
+from lengthwise.core.batch import Batch, Layout
 from lengthwise.core.rng import Rng, stream
 from lengthwise.positions.schemes import PositionScheme
 
@@ -67,6 +67,44 @@ def has_places(task: Task, length: int) -> bool:
     places = task.batch(length, 1, stream(0, "structure", "places")).places[0, :, 0]
     stated = places[places > 0]
     return len(np.unique(stated)) < len(stated)
+
+
+PLACES_TELL = (
+    "places of the prompt depend on what it says: under coupled ids your code must compute them, which may be the "
+    "task itself"
+)
+"""What to know of a task of which `places_tell_content` is true."""
+
+
+def places_tell_content(task: Task) -> bool:
+    """Whether the places of the prompt depend on what it says, so that ids which follow them tell some of the answer.
+
+    It is true where two of some strings of the shortest lengths, with equal numbers of tokens and equal sizes of their
+    layouts, have other places in the prompt and another answer. Sizes are a layout's numbers, and how long its
+    sequences are: a layout that lists *where* something begins follows from the content, and one that says how many
+    digits each operand has does not.
+    """
+    seen: dict[Any, tuple[set[bytes], set[bytes]]] = {}
+    for length in task.lengths(1, 200)[:6]:
+        for draw in range(8):
+            batch = task.batch(length, 16, stream(draw, "structure", "content", length))
+            cut = batch.prompt_length
+            places, answers = seen.setdefault((_sizes(batch.layout), cut, batch.tokens), (set(), set()))
+            places |= {row.tobytes() for row in batch.places[:, :cut]}
+            answers |= {row.tobytes() for row in batch.input_ids[:, cut:]}
+            # With two of each, some two strings differ in both.
+            if len(places) > 1 and len(answers) > 1:
+                return True
+    return False
+
+
+def _sizes(layout: Layout) -> tuple[Any, ...]:
+    """The numbers of a layout, those of a layout in it, and the lengths of its sequences."""
+    parts = vars(layout).values()
+    return tuple(
+        _sizes(part) if isinstance(part, Layout) else len(part) if isinstance(part, tuple | list) else part
+        for part in parts
+    )
 
 
 def structure_at(task: Task, scheme: PositionScheme, length: int, seed: int = 0) -> Structure:

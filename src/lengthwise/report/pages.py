@@ -48,7 +48,7 @@ def comparison_table(values: Mapping[str, Any]) -> Table:
     for row in values["systems"]:
         seeds = row["seeds"]
         fitted = [seed for seed in seeds if seed["fitted"]]
-        nothing = "diverged" if row["diverged"] else "unfitted" if seeds else "not run"
+        nothing = "diverged" if row["diverged"] else "not run"
 
         def over(rates: list[float]) -> Spread | None:
             return Spread(median(rates), min(rates), max(rates)) if rates else None
@@ -56,7 +56,7 @@ def comparison_table(values: Mapping[str, Any]) -> Table:
         rows.append((
             row["system"],
             row["reach"] if fitted else None,
-            " ".join(str(seed["reach"]) if seed["fitted"] else "×" for seed in seeds) if fitted else nothing,
+            " ".join(str(seed["reach"]) if seed["fitted"] else "×" for seed in seeds) or nothing,
             row["mean_beyond"] if fitted else None,
             *(over([seed["exact_match"][str(n)] for seed in fitted]) for n in tests),
             over([seed["in_distribution"] for seed in seeds]),
@@ -65,9 +65,12 @@ def comparison_table(values: Mapping[str, Any]) -> Table:
             row["setting"],
             *_cost(row),
         ))  # fmt: skip
+    trained = f"{title_of(values['name'])}, trained up to {values['trained_to']}"
     caption = (
-        f"{title_of(values['name'])}, trained up to {values['trained_to']}: how far each seed goes with at least "
-        f"{values['reach_at']:.0%} exact match, the mean beyond training, exact match by length"
+        f"{trained}: how far each seed goes with at least {values['reach_at']:.0%} exact match, the mean beyond "
+        "training, exact match by length"
+        if any(row["fitted"] for row in values["systems"])
+        else f"{trained}: no seed fitted, so nothing is measured at longer lengths"
     )
     columns = ("system", "reach", "each seed", "beyond", *map(str, tests), "in distr.", "theory", "k", "span")
     cost = ("setting", *(("parameters", "steps/s", "state") if values.get("equal") else ()))
@@ -104,11 +107,12 @@ def command_of(copy: Mapping[str, Any]) -> str:
 def notes_of(values: Mapping[str, Any]) -> list[str]:
     """What a reader must know: which seeds did not fit, what is missing, and how the settings were chosen."""
     rows = values["systems"]
-    notes = [
+    ranking = (
         f"ranked by the median of {values['seeds']} seeds, ties by the mean beyond training; columns of lengths are "
-        "medians of the fitted seeds (on the page, in brackets: lowest and highest); settings are chosen by the "
-        "fit on training lengths alone"
-    ]
+        "medians of the fitted seeds (on the page, in brackets: lowest and highest); "
+    )
+    fitted = any(row["fitted"] for row in rows)
+    notes = [f"{ranking if fitted else ''}settings are chosen by the fit on training lengths alone"]
     if differences := _differences(values):
         notes.append(differences)
     if values.get("equal"):

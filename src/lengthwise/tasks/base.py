@@ -21,6 +21,7 @@ from lengthwise.core.errors import LengthwiseError, UnknownNameError, reject, sh
 from lengthwise.core.levels import LevelKind, PlaceRule
 from lengthwise.core.registry import NameOfClass, Registry
 from lengthwise.core.rng import Rng, stream
+from lengthwise.core.user_code import place_in_user_code
 from lengthwise.core.vocab import BOS, EOS, SEP, Vocab
 from lengthwise.languages.counter import COUNTER_LANGUAGES
 from lengthwise.languages.machine import Machine
@@ -71,6 +72,16 @@ def chunks(rows: int, most: int = ROWS) -> Iterator[int]:
         rows -= most
 
 
+MANY_ROWS = (
+    "`write` fills a column for many rows at once, so no `if` or `int` can ask what a row holds: use numpy's where, or "
+    "put what depends on content into the layout, docs/howto/own-task.md#answers-of-variable-length"
+)
+"""What to do where a task's `write` takes an array for a truth value."""
+ONE_VALUE = (
+    "truth value of an array", "only length-1 arrays", "only 0-dimensional arrays", "only integer scalar arrays",
+    "unhashable type: 'numpy.ndarray'",
+)  # fmt: skip
+"""What errors say where an array stands for one value."""
 LONGEST_SHORTEST = 200
 """Up to where the shortest length of a task is looked for."""
 LAYOUT_ROWS = 8
@@ -191,12 +202,16 @@ class Task(ABC):
         seq = SequenceBuilder(self.vocab, size, levels=len(self.levels))
         try:
             self.write(seq, layout, rng)
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             *_, (frame, _) = traceback.walk_tb(error.__traceback__)
-            if frame.f_code is not SequenceBuilder.predicted.__code__:
+            if frame.f_code is SequenceBuilder.predicted.__code__:
+                what = f"parents and selectors are lists of positions, such as parents=[given[i]] ({error})"
+            elif any(words in str(error) for words in ONE_VALUE):
+                what = MANY_ROWS
+            else:
                 raise
-            what = f"parents and selectors are lists of positions, such as parents=[given[i]] ({error})"
-            raise LengthwiseError(what).with_traceback(error.__traceback__) from None
+            where = place_in_user_code(error)
+            raise LengthwiseError(f"{where}: {what}" if where else what).with_traceback(error.__traceback__) from None
         return seq.build(layout)
 
     def _near(self, length: int) -> str:

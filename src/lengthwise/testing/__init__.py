@@ -26,6 +26,13 @@ class Checked:
     law: str
     says: str
     broken: str = ""
+    tried: bool = True
+    """False where an exception in the component's own code stopped it, which is ``broken`` of the first such law."""
+
+    @property
+    def holds(self) -> str:
+        """``yes``, ``no`` or ``not checked``."""
+        return "not checked" if not self.tried else "no" if self.broken else "yes"
 
 
 def laws_of(kind: str) -> dict[str, Callable[[Any], None]]:
@@ -42,8 +49,9 @@ def laws_of(kind: str) -> dict[str, Callable[[Any], None]]:
 def checks(kind: str, component: Any, *, without: Collection[str] = ()) -> Iterator[Checked]:
     """Run every law on a component but those ``without``, in order; an exception in its own code breaks a law, too.
 
-    Such an exception is named with its place in the user's file.
+    Such an exception is named with its place in the user's file, once: other laws that it stops are not checked.
     """
+    crashes = set[str]()
     for name, law in laws_of(kind).items():
         if name in without:
             continue
@@ -54,7 +62,10 @@ def checks(kind: str, component: Any, *, without: Collection[str] = ()) -> Itera
             yield Checked(name, says, str(error))
         except Exception as error:
             words = str(error) if isinstance(error, LengthwiseError) else summary(error)
-            yield Checked(name, says, ": ".join(part for part in (place_in_user_code(error), words) if part))
+            place = place_in_user_code(error)
+            crash = words if words.startswith(place) else f"{place}: {words}"
+            yield Checked(name, says, "" if crash in crashes else crash, tried=False)
+            crashes.add(crash)
         else:
             yield Checked(name, says)
 
