@@ -112,6 +112,12 @@ def test_published_languages_and_prefixes_are_read_as_by_the_command() -> None:
     assert lw.decide("Tomita-2").answer("nope") == lw.decide("(10)*", "01").answer("nope")
 
 
+def test_a_training_length_beyond_which_a_task_has_no_strings() -> None:
+    with pytest.raises(LengthwiseError, match=r"no strings longer than 150, so none to test beyond max_length=200"):
+        lw.Experiment("copy", max_length=200)
+    assert lw.Experiment("copy", max_length=100).configuration.evaluation.lengths == (100, 150)
+
+
 def test_a_table_without_rows_is_latex_that_compiles() -> None:
     text = Table(("system", "length"), ()).to_latex()
     assert text.startswith("\\begin{tabular}{ll}")

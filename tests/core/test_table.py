@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lengthwise.core.table import Table
+from lengthwise.core.table import Spread, Table
 
 CELL = st.one_of(st.none(), st.integers(0, 99), st.floats(0, 1), st.booleans(), st.sampled_from(["", "a_b", "50 %"]))
 ROWS = st.integers(1, 5).flatmap(lambda width: st.lists(st.tuples(*[CELL] * width), min_size=1, max_size=5))
@@ -33,14 +33,32 @@ def test_latex_has_the_columns_with_values_and_numbers_stand_right(rows: list[tu
     assert next(csv.reader(io.StringIO(Table(columns, tuple(rows)).to_csv()))) == list(columns)
 
 
-def test_sentences_caption_and_notes_are_comments() -> None:
+@given(st.lists(st.floats(0, 1), min_size=3, max_size=3).map(sorted), st.integers(1, 4))
+def test_a_printed_number_lies_between_the_ends_printed_with_it(three: list[float], digits: int) -> None:
+    low, middle, high = three
+    table = Table(("name", "x"), (("a", Spread(middle, low, high)),), digits=digits)
+    shown = [float(text) for text in re.findall(r"[\d.]+", table.cells[0][1])]
+    assert len(shown) in (1, 3)
+    assert shown[1:] == [] or shown[1] <= shown[0] <= shown[2]
+    exported = table.to_csv().splitlines()
+    assert exported[0] == "name,x,x low,x high"
+    assert [float(text) for text in exported[1].split(",")[1:]] == [middle, low, high]
+
+
+def test_caption_and_notes_are_latex_and_sentences_comments() -> None:
     table = Table(
-        ("system", "why"), (("a", "because of\n50 %"), ("b", "so")), caption="All of it", notes=("one", "two"),
+        ("system", "why"), (("a", "because of\n50 %"), ("b", "so")), caption="All of 50 %", notes=("one", "two"),
         sentences=("why",),
     )  # fmt: skip
-    text = table.to_latex()
-    assert text.startswith("\\begin{tabular}{l}\n\\toprule")
-    assert text.splitlines()[-5:] == ["% All of it", "% one", "% two", "% a, why: because of 50 %", "% b, why: so"]
+    sentences = ["% a, why: because of 50 %", "% b, why: so"]
+    lines = table.to_latex(label="tab:all").splitlines()
+    above = [r"\begin{table}", r"\centering", r"\caption{All of 50 \%}", r"\label{tab:all}", r"\begin{tabular}{l}"]
+    assert lines[:5] == above
+    assert lines[-5:] == [r"\end{tabular}", r"\par\smallskip\footnotesize one. two.", r"\end{table}", *sentences]
+    assert r"\caption{$x^2$}" in table.to_latex(caption="$x^2$")
+    bare = table.to_latex(caption="").splitlines()
+    assert bare[0] == r"\begin{tabular}{l}"
+    assert bare[-6:] == [r"\end{tabular}", "% All of 50 %", "% one", "% two", *sentences]
     assert "because" in repr(table)
     assert "because" in table._repr_html_()
     assert "because" in table.to_csv()

@@ -69,10 +69,14 @@ def test_a_system_has_one_name_alone_and_among_others(tmp_path: Path) -> None:
     assert "settings" not in repr(alone)
 
 
+def _of(made: list[dict]) -> lw.Result:
+    return lw.Result([(Path(f"run-{index}"), SeedResult.of(values)) for index, values in enumerate(made)])
+
+
 def _two_systems() -> lw.Result:
     made = [result("far", seed, scores=[score(8, 200), score(40, 190)]) for seed in (0, 1)]
     made += [result("near", seed, scores=[score(8, 200), score(40, 20)]) for seed in (0, 1)]
-    return lw.Result([(Path(f"run-{index}"), SeedResult.of(values)) for index, values in enumerate(made)])
+    return _of(made)
 
 
 def test_a_wide_table_has_the_best_of_each_length_in_bold(tmp_path: Path) -> None:
@@ -92,15 +96,71 @@ def test_a_wide_table_has_the_best_of_each_length_in_bold(tmp_path: Path) -> Non
 
 def test_the_spread_over_seeds_is_shown_and_a_frame_holds_numbers() -> None:
     made = [result("far", seed, scores=[score(8, 200), score(40, right)]) for seed, right in enumerate((190, 100, 30))]
-    found = lw.Result([(Path(f"run-{index}"), SeedResult.of(values)) for index, values in enumerate(made)])
+    found = _of(made)
     for table in (found.wide(), found.table()):
         for text in (table.text(), table.to_latex(), table.to_markdown(), table._repr_html_()):
-            assert "0.500 (0.15–0.95)" in text.replace("**", "").replace("<b>", "")
+            assert "0.500 (0.150–0.950)" in text.replace("**", "").replace("<b>", "")
         frame = table.to_frame()
-        assert frame.iloc[0, -1] == 0.5
+        assert frame.iloc[0, -3:].tolist() == [0.5, 0.15, 0.95]
         assert frame.dtypes.iloc[-1].kind == "f"
     rows = found.accuracy().to_frame().set_index("length")
     assert rows.loc[40, ["lowest seed", "median", "highest seed"]].tolist() == [0.15, 0.5, 0.95]
+
+
+def test_a_wide_table_has_the_chosen_columns_names_and_facts() -> None:
+    table = _two_systems().wide(lengths=[40], labels={"far": "ours"})
+    assert table.columns == ("system", "settings", "layout", "40")
+    assert [row[0] for row in table.rows] == ["ours", "near"]
+    compiled = "\n".join(line for line in table.to_latex().splitlines() if not line.startswith("%"))
+    for fact in ("in brackets the lowest and the highest", "trained on lengths up to 8", "seeds that fitted: 2 of 2"):
+        assert fact in compiled
+    with pytest.raises(LengthwiseError, match=r"lengths \[41\] were not tested; choose from \[8, 40\]"):
+        _two_systems().wide(lengths=[41])
+
+
+def test_models_that_differ_are_named_below_tables() -> None:
+    larger = experiment()
+    larger["model"]["layers"] += 2
+    found = _of([result("a"), result("b", config=larger)])
+    for table in (found.table(), found.wide(), found.accuracy().table()):
+        assert "models differ: layers 1 (a), 3 (b)" in table.notes
+    assert not any("models differ" in note for note in _two_systems().wide().notes)
+
+
+def test_a_row_is_over_the_same_seeds() -> None:
+    found = _of([result("far", seed, fitted=seed == 0, scores=[score(40, 190)]) for seed in (0, 1)])
+    frame = found.table().to_frame()
+    assert frame.loc[0, ["fitted", "in distribution", "accuracy there"]].tolist() == [1, 1.0, 0.95]
+
+
+def test_runs_are_sorted_and_chosen_by_task_and_system(tmp_path: Path) -> None:
+    tasks = [("copy", "b"), ("addition", "b"), ("copy", "a")]
+    made = [result(name, seed, config=experiment(task=task), recipe=task) for seed, (task, name) in enumerate(tasks)]
+    found = write(made, tmp_path)
+    assert [(run.recipe, run.system) for run in found.runs] == [("addition", "b"), ("copy", "a"), ("copy", "b")]
+    assert [row[0] for row in found.only("copy").table().rows] == ["a", "b"]
+    assert [run.recipe for run in found.only(systems=["b"]).runs] == ["addition", "copy"]
+    for task, systems in (("coppy", []), (None, ["c"]), ("addition", ["a"])):
+        with pytest.raises(UnknownNameError):
+            found.only(task, systems)
+
+
+def test_too_many_lines_are_an_error_that_names_the_choice() -> None:
+    found = _of([result(f"system {index}") for index in range(13)])
+    for ax in (None, Figure().subplots()):
+        with pytest.raises(LengthwiseError, match=r"13 lines .* choose some with `.only"):
+            found.plot(ax)
+    assert found.only(systems=[f"system {index}" for index in range(12)]).plot() is not None
+
+
+def test_a_figure_says_what_is_drawn_and_zooms_in() -> None:
+    figure: Any = _two_systems().plot(ylim=(0.9, 1))
+    for word in ("median", "each of these seeds", "95 % interval", "training lengths"):
+        assert word in figure.alt
+    low, high = figure.axes[0].get_ylim()
+    assert 0.89 < low < 0.9 < 1 < high < 1.02
+    with pytest.raises(LengthwiseError, match="ylim must be a lower and a higher accuracy"):
+        _two_systems().plot(ylim=(1, 0.9))
 
 
 def test_a_frame_of_a_comparison_holds_numbers() -> None:
@@ -114,7 +174,7 @@ def test_a_frame_of_a_comparison_holds_numbers() -> None:
 def test_what_did_not_fit_has_its_accuracy_in_distribution_and_the_way_out() -> None:
     made = [result("far", 0, scores=[score(8, 200), score(40, 190)]), result("lost", 0, fitted=False)]
     for chosen, lengths in ((made, ["8", "40"]), (made[1:], [])):
-        found = lw.Result([(Path(f"run-{i}"), SeedResult.of(values)) for i, values in enumerate(chosen)])
+        found = _of(chosen)
         wide, within = found.wide(), found.systems[-1].in_distribution.median
         assert wide.columns == ("system", "settings", "layout", "fitted", "in distribution", *lengths)
         assert wide.rows[-1][3:5] == (0, within)
@@ -156,7 +216,7 @@ def test_axes_of_ones_own_show_all_that_a_figure_of_its_own_shows(metric: str) -
     for values in made[:2]:
         for at, one in enumerate(values["scores"]):
             one["correct"]["answer"] = 100 - 10 * at
-    found = lw.Result([(Path(f"run-{index}"), SeedResult.of(values)) for index, values in enumerate(made)])
+    found = _of(made)
     figure: Any = found.accuracy(metric).plot()
     (own,), given = figure.axes, Figure().subplots()
     found.accuracy(metric).plot(given)
@@ -180,7 +240,7 @@ def test_axes_of_ones_own_show_all_that_a_figure_of_its_own_shows(metric: str) -
 def test_labels_of_lengths_never_touch_however_small_the_figure(width: float, on_axes: bool) -> None:
     lengths = (8, 9, 10, 11, 12, 16, 20, 100, 101, 110, 400, 1000)
     made = [result("far", seed, scores=[score(n, 200) for n in lengths]) for seed in (0, 1)]
-    found = lw.Result([(Path(f"run-{index}"), SeedResult.of(values)) for index, values in enumerate(made)])
+    found = _of(made)
     figure: Any = Figure(figsize=(width, 2.2), layout="constrained") if on_axes else found.plot(figsize=(width, 2.2))
     axes: Any = found.plot(figure.subplots()) if on_axes else figure.axes[0]
     figure.draw_without_rendering()
@@ -204,7 +264,7 @@ def test_a_model_is_that_of_the_best_fitted_seed_and_of_one_system(monkeypatch: 
         lw.load(found)
     made = [result("far", 0, fitted=False)]
     made += [result("far", seed, scores=[score(40, right)]) for seed, right in ((1, 3), (2, 9))]
-    three = lw.Result([(Path(f"run-{index}"), SeedResult.of(values)) for index, values in enumerate(made)])
+    three = _of(made)
     with pytest.raises(LengthwiseError, match="no checkpoint"):
         lw.load(three)
     assert asked == [Path("run-2")]

@@ -50,6 +50,9 @@ SHAPE = '{"recipe": NAME, "systems": [{"name": NAME, "seeds": [0], "experiment":
 class Experiment(Tabular):
     """A task under one position scheme and one encoding, trained on short lengths and tested on long ones.
 
+    Defaults depend on the system: coupled ids get 1 layer and all steps at ``lr`` 2e-3, others 3 layers at 1e-3 that
+    stop when they fit. To compare systems, give all the same ``model`` and ``training``.
+
     Arguments:
         task: as of `lengthwise.task`.
         scheme: as of `lengthwise.scheme`; one given by name gets as many ids as the longest test needs.

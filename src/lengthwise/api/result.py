@@ -17,6 +17,7 @@ from lengthwise.report.summary import (
     SeedResult,
     SystemSummary,
     axes_text,
+    basis,
     contents,
     fit_rule,
     kind_of,
@@ -29,10 +30,9 @@ if TYPE_CHECKING:
 
     from lengthwise.report.figures import Drawing
 
-OVER = (
-    "medians, in brackets the lowest and the highest seed: in distribution of all seeds, at the longest test of the "
-    "fitted ones"
-)
+OVER = "medians of the fitted seeds (in distribution of all where none fitted), in brackets the lowest and the highest"
+MOST_DRAWN = 12
+"""Systems on the same axes that can be told apart."""
 METRICS = ("exact_match", "exact_match_ids", "oracle_ids", "answer")
 
 
@@ -52,13 +52,7 @@ class Accuracy(Tabular):
             "system", "settings", "length", "layout", "seeds", "fitted", "median", "low", "high", "lowest seed",
             "highest seed", "each seed",
         )  # fmt: skip
-        unfitted = [
-            f"{system.label}: {missing} of {len(system.results)} seeds did not fit, and are left out"
-            for system in self.systems
-            if (missing := len(system.results) - len(system.fitted))
-        ]
-        unfitted += [rule] if (rule := fit_rule(self.systems)) else []
-        return Table(columns, tuple(rows), caption=f"{self.metric} by length", notes=(*unfitted, INTERVAL))
+        return Table(columns, tuple(rows), caption=f"{self.metric} by length", notes=(*notes(self.systems), INTERVAL))
 
     def _rows(self, system: SystemSummary) -> list[tuple[Any, ...]]:
         name, seeds = (system.name, system.settings), (len(system.results), len(system.fitted))
@@ -72,25 +66,35 @@ class Accuracy(Tabular):
                 rows.append((*name, cell.length, axes_text(cell.axes), *seeds, *numbers))
         return rows if system.fitted else [(*name, None, "", *seeds, None, None, None, None, None, "")]
 
-    def wide(self) -> Table:
+    def wide(self, *, lengths: Sequence[int] | None = None, labels: Mapping[str, str] | None = None) -> Table:
         """One row per system, one column per length: medians over the fitted seeds, the best of a column in bold.
 
         Printed tables have the lowest and the highest fitted seed in brackets. Where a system has no fitted seed,
         further columns have the numbers of seeds that fitted and the accuracy in distribution of all systems.
+
+        Arguments:
+            lengths: the columns; by default all tested lengths.
+            labels: names to show instead of those of systems.
+
+        Raises: `LengthwiseError` for a length that was not tested, and for a label of an unknown system.
         """
+        systems = self._labelled(labels)
         cells: dict[tuple[str, ...], dict[int, Spread]] = {}
-        for system in self.systems:
+        for system in systems:
             for cell in system.cells:
                 row = cells.setdefault((system.name, system.settings, axes_text(cell.axes)), {})
                 if (found := spread(cell.scores, self.metric)) is not None:
                     row[cell.length] = found
             if not system.fitted:
                 cells[system.name, system.settings, ""] = {}
-        lengths = sorted({length for row in cells.values() for length in row})
-        named = () if all(s.fitted for s in self.systems) else ("fitted", "in distribution")
+        tested = sorted({length for row in cells.values() for length in row})
+        lengths = tested if lengths is None else arguments.whole_numbers("lengths", lengths)
+        untested = [length for length in lengths if length not in tested]
+        require(not untested, f"lengths {untested} were not tested; choose from {tested}")
+        named = () if all(s.fitted for s in systems) else ("fitted", "in distribution")
         within = {
             (system.name, system.settings): (len(system.fitted), within_training(system))[: len(named)]
-            for system in self.systems
+            for system in systems
         }
         rows = tuple(
             (*name, *within[name[0], name[1]], *(row.get(length) for length in lengths)) for name, row in cells.items()
@@ -103,8 +107,19 @@ class Accuracy(Tabular):
             if row.get(length) == best[length]
         )
         columns = ("system", "settings", "layout", *named, *map(str, lengths))
-        notes = ("in brackets: the lowest and the highest seed", *self.table().notes)
-        return Table(columns, rows, caption=f"median {self.metric} by length", notes=notes, bold=bold)
+        said = (f"{OVER}; the best of a length in bold", *notes(systems))
+        return Table(columns, rows, caption=f"median {self.metric} by length", notes=said, bold=bold)
+
+    def _labelled(self, labels: Mapping[str, str] | None) -> list[SystemSummary]:
+        """The systems under these names; raises `UnknownNameError` for a label of an unknown one."""
+        known = [system.label for system in self.systems]
+        for name in labels or {}:
+            if name not in known:
+                raise UnknownNameError("system of these results", name, known)
+        return [
+            replace(system, name=labels[system.label], settings="") if labels and system.label in labels else system
+            for system in self.systems
+        ]
 
     def plot(
         self,
@@ -112,6 +127,7 @@ class Accuracy(Tabular):
         *,
         figsize: tuple[float, float] | None = None,
         labels: Mapping[str, str] | None = None,
+        ylim: tuple[float, float] | None = None,
     ) -> Drawing | Axes:
         """Accuracy against length, one line per system.
 
@@ -119,29 +135,31 @@ class Accuracy(Tabular):
             ax: matplotlib axes to draw on, in their colours and sizes; by default a figure of its own.
             figsize: width and height of that figure, in inches.
             labels: names to show instead of those of systems.
+            ylim: lowest and highest accuracy of the axis; by default all from 0 to 1.
 
-        Returns: the figure, or ``ax``.
+        Returns: the figure, whose ``alt`` is a text for its caption that says what is drawn; or ``ax``.
 
-        Raises: `LengthwiseError` if no seed of any system fitted, since there is nothing to draw then, and for a label
-            of an unknown system.
+        Raises: `LengthwiseError` if no seed of any system fitted, since there is nothing to draw then, if there are
+            too many systems to tell apart, and for a label of an unknown system.
         """
-        from lengthwise.report.figures import WIDE, draw_accuracy, draw_accuracy_on
+        from lengthwise.report.figures import WIDE, draw_accuracy, draw_accuracy_on, limits_of
+        from lengthwise.report.summary import panels
 
-        known = [system.label for system in self.systems]
-        for name in labels or {}:
-            if name not in known:
-                raise UnknownNameError("system of these results", name, known)
-        named = [
-            replace(system, name=labels[system.label], settings="") if labels and system.label in labels else system
-            for system in self.systems
-        ]
+        named, limits = self._labelled(labels), limits_of(ylim)
+        lines = [len(panel.cells) for panel in panels(named)]
+        drawn = max(lines, default=0) if ax is None else sum(lines)
+        require(
+            drawn <= MOST_DRAWN,
+            f"{drawn} lines on the same axes can't be told apart (at most {MOST_DRAWN}); choose some with "
+            "`.only(task=…, systems=[…])`",
+        )
         require(ax is None or figsize is None, "figsize is for a figure of its own; give either `ax` or `figsize`")
         if not any(system.fitted for system in named):
             raise LengthwiseError("no seed fitted in distribution, so there is no accuracy to draw; train longer")
         if ax is not None:
-            draw_accuracy_on(ax, named, self.metric)
+            draw_accuracy_on(ax, named, self.metric, limits)
             return ax
-        figure = draw_accuracy(named, WIDE if figsize is None else figsize[0], self.metric)
+        figure = draw_accuracy(named, WIDE if figsize is None else figsize[0], self.metric, limits)
         assert figure is not None
         if figsize is not None:
             figure.set_size_inches(*figsize)
@@ -157,8 +175,13 @@ def spread(scores: Sequence[Score], metric: str = "exact_match") -> Spread | Non
 
 
 def within_training(system: SystemSummary) -> Spread | None:
-    """As `spread`, of exact match at training lengths, over all seeds."""
-    return spread([result.in_distribution for result in system.results])
+    """As `spread`, of exact match at training lengths, over the fitted seeds, or all where none fitted."""
+    return spread([result.in_distribution for result in system.fitted or system.results])
+
+
+def notes(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
+    """What tables of these systems must say below."""
+    return tuple(note for note in (*basis(systems), fit_rule(systems)) if note)
 
 
 class Result(Tabular):
@@ -177,9 +200,26 @@ class Result(Tabular):
     def __len__(self) -> int:
         return len(self.files)
 
-    def wide(self) -> Table:
+    def only(self, task: str | None = None, systems: Sequence[str] = ()) -> Result:
+        """The runs of one task or recipe, and of these systems, by name; by default all.
+
+        Raises: `LengthwiseError` for a name that none of the runs has.
+        """
+        files = self.files
+        for what, wanted, of in (
+            ("task", [] if task is None else [task], lambda run: (run.experiment["task"]["name"], run.recipe)),
+            ("system", arguments.names("systems", systems), lambda run: (run.system,)),
+        ):
+            known = sorted({name for _, run in files for name in of(run)})
+            for name in wanted:
+                if name not in known:
+                    raise UnknownNameError(f"{what} of these results", name, known)
+            files = tuple(file for file in files if not wanted or not set(wanted).isdisjoint(of(file[1])))
+        return Result(files)
+
+    def wide(self, *, lengths: Sequence[int] | None = None, labels: Mapping[str, str] | None = None) -> Table:
         """As `Accuracy.wide`, of exact match."""
-        return self.accuracy().wide()
+        return self.accuracy().wide(lengths=lengths, labels=labels)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Drawing | Axes:
         """As `Accuracy.plot`, of exact match."""
@@ -210,10 +250,10 @@ class Result(Tabular):
     def table(self) -> Table:
         """One row per system: all seeds, how many fitted, accuracy in distribution and at the longest length.
 
-        Accuracy in distribution is over all seeds, that at the longest length over those that fitted.
+        Numbers are over the seeds that fitted; accuracy in distribution is over all where none did.
         """
-        rows = []
-        for system in self._told_apart():
+        rows, systems = [], self._told_apart()
+        for system in systems:
             last = max(system.cells, key=lambda cell: cell.length, default=None)
             rows.append(
                 (
@@ -230,7 +270,7 @@ class Result(Tabular):
         columns = (
             "system", "settings", "trained to", "seeds", "fitted", "in distribution", "longest test", "accuracy there"
         )  # fmt: skip
-        return Table(columns, tuple(rows), notes=tuple(note for note in (OVER, fit_rule(self.systems)) if note))
+        return Table(columns, tuple(rows), notes=(OVER, *notes(systems)))
 
     def save_report(self, path: str | Path = "report.html") -> Path:
         """Write the report page of these results; returns its path."""
@@ -241,8 +281,9 @@ class Result(Tabular):
 
 
 def results(*folders: str | Path) -> Result:
-    """The results in and under these folders (``runs`` by default)."""
-    return Result.of(arguments.path("folder", folder) for folder in folders or ("runs",))
+    """The results in and under these folders (``runs`` by default), by task, system and seed."""
+    found = Result.of(arguments.path("folder", folder) for folder in folders or ("runs",))
+    return Result(sorted(found.files, key=lambda file: (file[1].recipe, file[1].system, file[1].seed)))
 
 
 def write_report(

@@ -164,7 +164,7 @@ def _estimate(value: Estimate | None) -> Text:
     if value is None:
         return Text("–", style="dim")
     text = Text(f"{value.median:.3f}", style="bold")
-    text.append(f"\n{value.low:.2f}–{value.high:.2f}", style="dim")
+    text.append(f"\n{value.low:.3f}–{value.high:.3f}", style="dim")
     return text
 
 

@@ -37,7 +37,8 @@ class Table:
     """Columns and rows, with a caption above and notes below.
 
     Cells are strings, numbers or None (shown as a dash). A column without a value in any row is not shown; CSV and
-    ``DataFrame`` keep it. Columns in ``sentences`` are too long for a printed table.
+    ``DataFrame`` keep it, and have columns ``… low`` and ``… high`` of their own for the ends of a `Spread`. Columns in
+    ``sentences`` are too long for a printed table.
     """
 
     columns: tuple[str, ...]
@@ -74,11 +75,19 @@ class Table:
         """The table as a Markdown table."""
         return self._formatted("github")
 
-    def to_latex(self, path: str | Path | None = None) -> str:
-        """The table as a LaTeX ``tabular`` with the rules of the package booktabs, numbers to the right.
+    def to_latex(self, path: str | Path | None = None, *, caption: str | None = None, label: str | None = None) -> str:
+        """The table in LaTeX, with the rules of the package booktabs, numbers to the right.
 
-        Caption, notes and the columns ``sentences`` follow as comments, for the author to make use of. It is also
-        written to ``path``, if given; raises `LengthwiseError` if that can't be done.
+        A ``table`` with its caption above and its notes below; where there are none, a ``tabular``. The columns
+        ``sentences`` follow as comments, for the author to make use of.
+
+        Arguments:
+            path: a file that it is also written to.
+            caption: LaTeX in place of the table's own caption; ``""`` for the ``tabular`` alone, with caption and notes
+                as comments.
+            label: what ``\\ref`` calls it.
+
+        Raises: `LengthwiseError` if the file can't be written.
         """
         columns = [index for index in self._filled() if self.columns[index] not in self.sentences]
         # A table without rows needs its columns, too.
@@ -90,7 +99,13 @@ class Table:
             if name in self.sentences
             for row in self.rows
         ]
-        comments = [line for line in (self.caption, *self.notes, *said) if line]
+        bare = caption == "" or not (caption or label or self.caption or self.notes)
+        comments = [line for line in (*((self.caption, *self.notes) if bare else ()), *said) if line]
+        if not bare:
+            title = _latex(self.caption) if caption is None else caption
+            above = [rf"\caption{{{title}}}"] * bool(title or label) + [rf"\label{{{label}}}"] * bool(label)
+            below = [rf"\par\smallskip\footnotesize {_latex('. '.join(self.notes))}."] * bool(self.notes)
+            text = "\n".join([r"\begin{table}", r"\centering", *above, text, *below, r"\end{table}"])
         whole = "\n".join([text, *(f"% {' '.join(line.split())}" for line in comments)])
         if path is not None:
             write_text(Path(path), whole + "\n")
@@ -100,7 +115,8 @@ class Table:
         """The table as CSV; also written to ``path``, if given. Raises `LengthwiseError` if it can't be written."""
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
-        writer.writerows([self.columns, *self.rows])
+        columns, rows = self._with_ends()
+        writer.writerows([columns, *rows])
         if path is not None:
             write_text(Path(path), buffer.getvalue())
         return buffer.getvalue()
@@ -111,7 +127,26 @@ class Table:
             import pandas
         except ImportError:
             raise LengthwiseError("to_frame needs pandas; install it with: pip install 'lengthwise[pandas]'") from None
-        return pandas.DataFrame(list(self.rows), columns=list(self.columns))
+        columns, rows = self._with_ends()
+        return pandas.DataFrame(rows, columns=columns)
+
+    def _with_ends(self) -> tuple[list[str], list[list[Any]]]:
+        """Columns and rows, with two further columns behind each that has a `Spread`."""
+        wide = [any(isinstance(row[index], Spread) for row in self.rows) for index in range(len(self.columns))]
+        columns = [
+            name
+            for column, more in zip(self.columns, wide, strict=True)
+            for name in ([column, f"{column} low", f"{column} high"] if more else [column])
+        ]
+        rows = [
+            [
+                part
+                for value, more in zip(row, wide, strict=True)
+                for part in ([value, getattr(value, "low", value), getattr(value, "high", value)] if more else [value])
+            ]
+            for row in self.rows
+        ]
+        return columns, rows
 
     def _filled(self) -> list[int]:
         """The columns that have a value in some row; all of a table without rows."""
@@ -170,13 +205,19 @@ class Tabular(ABC):
         """As `Table.to_csv`."""
         return self.table().to_csv(path)
 
-    def to_latex(self, path: str | Path | None = None) -> str:
+    def to_latex(self, path: str | Path | None = None, *, caption: str | None = None, label: str | None = None) -> str:
         """As `Table.to_latex`."""
-        return self.table().to_latex(path)
+        return self.table().to_latex(path, caption=caption, label=label)
 
     def to_markdown(self) -> str:
         """As `Table.to_markdown`."""
         return self.table().to_markdown()
+
+
+def _latex(text: str) -> str:
+    from tabulate import LATEX_ESCAPE_RULES
+
+    return "".join(LATEX_ESCAPE_RULES.get(letter, letter) for letter in " ".join(text.split()))
 
 
 def _is_numeric(values: Iterable[Any]) -> bool:
@@ -190,6 +231,6 @@ def _shown(value: Any, digits: int) -> str:
         return "–"
     text = f"{value:.{digits}f}" if isinstance(value, float) else str(value)
     if isinstance(value, Spread):
-        ends = [f"{end:.{max(1, digits - 1)}f}" for end in (value.low, value.high)]
+        ends = [f"{end:.{digits}f}" for end in (value.low, value.high)]
         text += f" ({'–'.join(ends)})" * (ends[0] != ends[1])
     return text

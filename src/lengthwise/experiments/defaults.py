@@ -49,6 +49,11 @@ def default_experiment(
     """
     require(max_length >= 1, f"max_length must be at least 1, got {max_length}; give the longest training length")
     tests = tuple(test_lengths) if test_lengths is not None else default_tests(task, max_length)
+    require(
+        test_lengths is not None or tests[-1] >= max_length,
+        f"task {task.name!r} has no strings longer than {tests[-1]}, so none to test beyond max_length={max_length}"
+        "; give a smaller max_length, or test_lengths",
+    )
     encoding = ENCODINGS.build(encoding)
     if isinstance(scheme, str):
         scheme = roomy_scheme(task, scheme, max(*tests, max_length))

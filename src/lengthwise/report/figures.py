@@ -21,6 +21,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FixedLocator
 
+from lengthwise.core.errors import require
 from lengthwise.core.files import replacing
 from lengthwise.prediction.example import TokenSequence
 from lengthwise.report.summary import Cell, Panel, SystemSummary, axes_text, common_chance, panels
@@ -238,6 +239,11 @@ def write_pictures(pictures: Iterable[Picture], folder: Path) -> list[Path]:
 
 LOW, HIGH = -0.04, 1.14
 """Limits of the vertical axis; the space above 1 holds the text on training lengths."""
+DRAWN = (
+    "Markers: medians of the fitted seeds; thin lines: each of these seeds; band: 95 % interval of the median; dotted: "
+    "with the right ids given; shaded: training lengths."
+)
+"""What is drawn, for captions and screen readers."""
 SHADE = {"fc": PAPER, "ec": "none", "alpha": 0.75, "pad": 1}
 MARGINS = 0.95
 """Height in inches of a panel's title, tick labels and axis label."""
@@ -264,9 +270,27 @@ class TestedLengths(FixedLocator):
         return sorted(length for _, _, length in kept)
 
 
-def draw_accuracy(systems: Sequence[SystemSummary], width: float = WIDE, metric: str = "exact_match") -> Drawing | None:
+def limits_of(ylim: tuple[float, float] | None) -> tuple[float, float]:
+    """The limits of the vertical axis for accuracies in ``ylim``, with room above for the text on training lengths."""
+    if ylim is None:
+        return LOW, HIGH
+    require(
+        isinstance(ylim, Sequence) and len(ylim) == 2 and ylim[0] < ylim[1],
+        f"ylim must be a lower and a higher accuracy, such as (0.9, 1), got {ylim!r}",
+    )
+    low, high = ylim
+    return low + (high - low) * LOW, low + (high - low) * HIGH
+
+
+def draw_accuracy(
+    systems: Sequence[SystemSummary],
+    width: float = WIDE,
+    metric: str = "exact_match",
+    limits: tuple[float, float] = (LOW, HIGH),
+) -> Drawing | None:
     """One panel per task and axes, ``width`` inches wide; None if no seed of any system fitted.
 
+    ``limits`` are those of the vertical axis, from `limits_of`.
     More than `MOST_NAMED` panels of the same systems are about 2 inches wide, above one legend.
     """
     drawn = [panel for panel in panels(systems) if panel.cells]
@@ -289,7 +313,10 @@ def draw_accuracy(systems: Sequence[SystemSummary], width: float = WIDE, metric:
         missing = _not_drawn(systems, 46 if narrow else 100)
         room = 1.5 * size / 72 * len(missing)
     what = metric.replace("_", " ")
-    salt, alt = f"accuracy {systems[0].recipe} {width}", f"{what[0].upper()}{what[1:]} against length, by system"
+    salt, alt = (
+        f"accuracy {systems[0].recipe} {width}",
+        f"{what[0].upper()}{what[1:]} against length, by system. {DRAWN}",
+    )
     with new_figure(width, height * rows + room, salt, alt) as figure:
         if missing:
             figure.supxlabel("\n".join(missing), x=0.01, ha="left", fontsize=size, color=QUIET)
@@ -297,21 +324,23 @@ def draw_accuracy(systems: Sequence[SystemSummary], width: float = WIDE, metric:
         for plot in grid.flat[len(drawn) :]:
             plot.set_visible(False)
         for plot, panel in zip(grid.flat, drawn, strict=False):
-            _Panel(figure, plot, panel, systems, metric).draw(size, small=small)
+            _Panel(figure, plot, panel, systems, metric, limits).draw(size, small=small)
             if not small:
-                _names(plot, panel, names, size, (height - MARGINS) * 72, metric)
+                _names(plot, panel, names, size, (height - MARGINS) * 72, metric, limits)
         if small:
             handles = [_handle(drawn[0], index, systems[index], names[index]) for index in sorted(drawn[0].systems)]
             figure.legend(handles=handles, loc="outside lower left", ncols=columns // 2, fontsize=size)
         return figure
 
 
-def draw_accuracy_on(ax: Plot, systems: Sequence[SystemSummary], metric: str = "exact_match") -> None:
+def draw_accuracy_on(
+    ax: Plot, systems: Sequence[SystemSummary], metric: str = "exact_match", limits: tuple[float, float] = (LOW, HIGH)
+) -> None:
     """Draw on axes of somebody else's what `draw_accuracy` draws, in the colours and sizes of theirs, with a legend.
 
     Panels lie over each other, and the legend says which is which.
     """
-    drawn = [_Panel(None, ax, panel, systems, metric) for panel in panels(systems) if panel.cells]
+    drawn = [_Panel(None, ax, panel, systems, metric, limits) for panel in panels(systems) if panel.cells]
     for one in drawn:
         for index, cells in one.panel.cells.items():
             parts = (_with_fitted(systems[index], 999).replace("\n", ", "), axes_text(one.panel.axes))
@@ -350,9 +379,16 @@ class _Panel:
     """Draws one panel, of a figure of its own or on axes of somebody else's."""
 
     def __init__(
-        self, figure: Drawing | None, plot: Plot, panel: Panel, systems: Sequence[SystemSummary], metric: str
+        self,
+        figure: Drawing | None,
+        plot: Plot,
+        panel: Panel,
+        systems: Sequence[SystemSummary],
+        metric: str,
+        heights: tuple[float, float],
     ) -> None:
         self.figure, self.plot, self.panel, self.systems, self.metric = figure, plot, panel, systems, metric
+        self.heights = heights
         self.lengths = panel.lengths
         self.trained = max(systems[index].max_length for index in panel.cells)
         shortest = min(self.lengths[0], self.trained)
@@ -377,18 +413,20 @@ class _Panel:
         if self.logarithmic:
             log_axis(plot, "x", [])
         plot.set_xlim(left, right)
-        plot.set_ylim(LOW, HIGH)
+        plot.set_ylim(*self.heights)
         plot.xaxis.set_major_locator(TestedLengths(sorted({self.trained, *self.lengths}), self.trained))
-        plot.set_yticks([0, 0.25, 0.5, 0.75, 1])
+        if self.heights == (LOW, HIGH):
+            plot.set_yticks([0, 0.25, 0.5, 0.75, 1])
         plot.axvspan(left, self.trained, color=BAND, zorder=0, linewidth=0)
         text, side = f" ◂ trained{'' if small else ' up'} to {self.trained}", "left"
         if self._share(self.trained) > 0.5:
             text, side = f"{text[3:]} ", "right"
-        plot.text(self.trained, 1.085, text, ha=side, va="center", color=QUIET, fontsize=size)
+        top = self.heights[1] - 0.0466 * (self.heights[1] - self.heights[0])
+        plot.text(self.trained, top, text, ha=side, va="center", color=QUIET, fontsize=size)
         chance = common_chance(
             [self.systems[index].experiment for index in self.panel.cells], self.lengths[-1], self.panel.axes
         )
-        if chance:
+        if chance and chance > self.heights[0]:
             plot.axhline(chance, color=QUIET, lw=1, ls=(0, (2, 3)))
             shown = f" chance {chance:.2f} (answer)"
             plot.text(left, chance + 0.02, shown, color=QUIET, fontsize=size, va="bottom", bbox=SHADE, zorder=4)
@@ -414,9 +452,9 @@ class _Panel:
         style: dict[str, Any] = {"marker": marker, "label": label}
         if self.figure is not None:
             where = ((f"{name}, length {cell.length}", e) for cell, e in found)
-            tips = [f"{text}: {e.median:.3f}, 95 % {e.low:.2f} to {e.high:.2f}" for text, e in where]
+            tips = [f"{text}: {e.median:.3f}, 95 % {e.low:.3f} to {e.high:.3f}" for text, e in where]
             style = {"color": colour, "marker": marker, "ms": 5.5, "lw": 2, "ls": line_style(self.panel, index)}
-            style |= {"clip_on": False, "gid": self.figure.tip_id(tips)}
+            style |= {"clip_on": self.heights != (LOW, HIGH), "gid": self.figure.tip_id(tips)}
         (line,) = self.plot.plot(at, medians, zorder=3, **style)
         colour = line.get_color()
         self.plot.fill_between(at, low, high, color=colour, alpha=0.15, lw=0)
@@ -450,14 +488,22 @@ def _limits(low: float, high: float, logarithmic: bool) -> tuple[float, float]:
     return low - 0.06 * (high - low), high + 0.03 * (high - low)
 
 
-def _names(plot: Plot, panel: Panel, names: Sequence[str], size: float, points: float, metric: str) -> None:
+def _names(
+    plot: Plot, panel: Panel, names: Sequence[str], size: float, points: float, metric: str, limits: tuple[float, float]
+) -> None:
     """Names at the line ends of a plot that is ``points`` high, moved apart where they would overlap."""
     last = {index: (cells[-1], cells[-1].estimate(metric)) for index, cells in panel.cells.items()}
-    ends = [(found.median, -index, cell.length) for index, (cell, found) in last.items() if found is not None]
-    unit = 1.25 * size / points * (HIGH - LOW)
+    low, high = limits
+    ends = [
+        (min(max(found.median, low), high), -index, cell.length)
+        for index, (cell, found) in last.items()
+        if found is not None
+    ]
+    unit = 1.25 * size / points * (high - low)
     ends.sort(reverse=True)
     heights = [(names[-minus].count("\n") + 1.35) * unit for _, minus, _ in ends]
-    for (value, minus, length), y in zip(ends, _apart([value for value, _, _ in ends], heights), strict=True):
+    apart = _apart([value for value, _, _ in ends], heights, limits)
+    for (value, minus, length), y in zip(ends, apart, strict=True):
         colour, marker = look(panel, -minus)
         plot.annotate(
             names[-minus], (1, y), xycoords=("axes fraction", "data"), xytext=(19, 0), textcoords="offset points",
@@ -479,13 +525,13 @@ def _right_of(plot: Plot) -> Transform:
     return blended_transform_factory(plot.transAxes, plot.transData) + moved
 
 
-def _apart(wanted: Sequence[float], heights: Sequence[float]) -> list[float]:
+def _apart(wanted: Sequence[float], heights: Sequence[float], limits: tuple[float, float]) -> list[float]:
     """Centres from top to bottom, as near to ``wanted`` as boxes of these heights allow within the plot."""
     centres: list[float] = []
     for value, height in zip(wanted, heights, strict=True):
-        top = centres[-1] - heights[len(centres) - 1] / 2 if centres else HIGH
+        top = centres[-1] - heights[len(centres) - 1] / 2 if centres else limits[1]
         centres.append(min(value, top - height / 2))
-    floor = LOW
+    floor = limits[0]
     for index in reversed(range(len(centres))):
         centres[index] = max(centres[index], floor + heights[index] / 2)
         floor = centres[index] + heights[index] / 2

@@ -59,7 +59,7 @@ def comparison_table(values: Mapping[str, Any]) -> Table:
             " ".join(str(seed["reach"]) if seed["fitted"] else "×" for seed in seeds) or nothing,
             row["mean_beyond"] if fitted else None,
             *(over([seed["exact_match"][str(n)] for seed in fitted]) for n in tests),
-            over([seed["in_distribution"] for seed in seeds]),
+            over([seed["in_distribution"] for seed in fitted or seeds]),
             row["verdict"],
             *(row[name][-1] if row[name] else None for name in ("sparsity", "span")),
             row["setting"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -188,8 +188,8 @@ class SystemSummary:
 
     @cached_property
     def in_distribution(self) -> Estimate:
-        """Exact match at training lengths, over all seeds."""
-        scores = [result.in_distribution for result in self.results]
+        """Exact match at training lengths, over the fitted seeds as all numbers are; over all where none fitted."""
+        scores = [result.in_distribution for result in self.fitted or self.results]
         return estimate([score.correct["exact_match"] for score in scores], [score.n for score in scores])
 
     @cached_property
@@ -372,6 +372,31 @@ def fit_rule(systems: Sequence[SystemSummary]) -> str:
         f"not fitted: right on {few} of the strings of training lengths (evaluation.fit_threshold), so it says "
         "nothing of longer ones; train longer (training.steps), or a larger model"
     )
+
+
+def basis(systems: Sequence[SystemSummary]) -> list[str]:
+    """What a table of several systems must say: training lengths, seeds that fitted, and how the models differ."""
+    lengths = " or ".join(map(str, sorted({system.max_length for system in systems})))
+    counts = _by_value(systems, lambda system: f"{len(system.fitted)} of {len(system.results)}")
+    missing = any(len(system.fitted) < len(system.results) for system in systems)
+    lines = [f"trained on lengths up to {lengths}; seeds that fitted: {counts}{'; the others are left out' * missing}"]
+    differing = [
+        f"{key.rpartition('.')[2]} {_by_value(systems, lambda system, key=key: _flat(system.experiment).get(key))}"
+        for key in ("model.layers", "model.width", "training.steps")
+        if len({_flat(system.experiment).get(key) for system in systems}) > 1
+    ]
+    return [*lines, f"models differ: {'; '.join(differing)}"] if differing else lines
+
+
+def _by_value(systems: Sequence[SystemSummary], value: Callable[[SystemSummary], Any]) -> str:
+    """The values, each with the systems that have it in brackets where there are several values."""
+    names: dict[Any, list[str]] = {}
+    for system in systems:
+        names.setdefault(value(system), []).append(system.label)
+    if len(names) == 1:
+        return str(next(iter(names)))
+    who = {key: ", ".join(some) if len(some) <= 3 else f"{len(some)} systems" for key, some in names.items()}
+    return ", ".join(f"{key} ({some})" for key, some in who.items())
 
 
 def fitted_text(systems: Sequence[SystemSummary]) -> str:
