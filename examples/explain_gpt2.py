@@ -36,4 +36,4 @@ Path("gpt2/vocab.json").write_text(json.dumps({"a": A, "b": B, "<bos>": BOS, "<e
 right = {
     n: int(((model(words(n)[0]).logits > 0) == words(n)[1]).all(-1).all(-1).sum()) for n in (5, 10, 20, 25, 30, 40)
 }
-print(right)
+print(", ".join(f"{n}: {count}/{len(words(n)[0])}" for n, count in right.items()))

@@ -52,6 +52,8 @@ def test_a_stock_gpt2_has_the_accuracy_that_its_own_script_counts(gpt2, explaine
     assert all(row["n"] == len(words(row["length"])[0]) for row in found["accuracy"]["rows"])
     assert found["automaton"]["equal"]
     assert [row["length"] for row in found["forecast"]["rows"]] == [n for n in right if n > 20]
+    assert "this model has" in found["forecast"]["outside"]
+    assert "SchemeIds('sequential', random_start=True, max_position=47)" in found["next"]
     assert (out / "explanation.html").read_text().startswith("<!doctype html>")
     assert main(command) == 0  # What is finished is read.
     again = capsys.readouterr()
@@ -177,6 +179,22 @@ def test_what_does_not_fit_is_one_line(gpt2, change: dict, line: str) -> None:
     with pytest.raises(lw.LengthwiseError, match=line) as error:
         lw.explain(folder, **given)
     assert "\n" not in str(error.value)
+
+
+def test_lengths_fit_the_model_unless_they_are_chosen(gpt2) -> None:
+    folder, _, _ = gpt2
+    subject = subject_of(folder, TASKS.build("regex:(aa)*b*"), train=20, vocab=folder / "vocab.json")
+    assert subject.lengths(None)[-2:] == [40, 47]
+    assert subject.left_out(None) == ["the model has room to length 47, so no longer strings were asked"]
+    assert "60" in subject.left_out([10, 60])[0]
+
+
+@pytest.mark.parametrize("missing", [{"train": None}, {"task": None}, {"vocab": None}, {"vocab": "none.json"}])
+def test_what_is_missing_is_found_before_anything_is_loaded(gpt2, missing: dict, monkeypatch) -> None:
+    folder, _, _ = gpt2
+    monkeypatch.setattr("lengthwise.explanation.model.subject_of", lambda *_, **__: pytest.fail("it was loaded"))
+    with pytest.raises(lw.LengthwiseError):
+        lw.explain(folder, **{"task": "regex:(aa)*b*", "train": 20, "vocab": folder / "vocab.json"} | missing)
 
 
 def test_a_folder_without_safetensors_is_refused(tmp_path: Path) -> None:

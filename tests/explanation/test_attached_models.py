@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import lengthwise as lw
+from lengthwise.audit.model import LocalModel
 from lengthwise.explanation.model import subject_of
 
 transformers = pytest.importorskip("transformers")
@@ -83,6 +84,27 @@ def test_ids_of_the_rule_leave_no_offset(attached) -> None:
         lw.explain(attached, train=4, offset=3)
     with pytest.raises(lw.LengthwiseError, match="was saved without a rule of position ids"):
         hf.attach(llama())
+
+
+def test_a_saved_rule_is_never_forgotten(attached, tmp_path: Path) -> None:
+    attached.save_pretrained(tmp_path)
+    hf.task_tokenizer("addition", ()).save_pretrained(tmp_path)
+    load = transformers.LlamaForCausalLM.from_pretrained
+    for read in (
+        lambda: hf.right_answers(load(tmp_path), "addition", [2], size=2),
+        lambda: hf.language_model(load(tmp_path)),
+        lambda: lw.explain(load(tmp_path), "addition", train=4),
+        lambda: LocalModel(str(tmp_path)),
+    ):
+        with pytest.raises(lw.LengthwiseError, match=r"saved with a rule of position ids.*call lengthwise.hf.attach"):
+            read()
+    again = hf.attach(load(tmp_path))
+    # An audit reads what `generate` reads.
+    words = hf.task_tokenizer("addition", ())
+    ids = torch.tensor([words("3 1 + 4 5 =")["input_ids"]])
+    told = again.generate(ids, max_new_tokens=3, do_sample=False, eos_token_id=None)[0, ids.shape[1] :]
+    told = words.decode(told, skip_special_tokens=True)
+    assert LocalModel(again, words).ask("3 1 + 4 5 =", 3).text == told
 
 
 def test_our_own_model_of_transformers_is_a_run() -> None:

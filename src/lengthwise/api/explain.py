@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from lengthwise.core import config as arguments
+from lengthwise.core.files import read_json
 
 if TYPE_CHECKING:
     from lengthwise.explanation.explain import Explanation
@@ -55,13 +56,20 @@ def explain(
 
     Raises: `LengthwiseError` for a model or tokens that do not fit, each in one line.
     """
-    from lengthwise.explanation.explain import explain_subject
-    from lengthwise.explanation.model import subject_of
+    from lengthwise.explanation.given import check_folder, title_of
     from lengthwise.tasks import TASKS
 
     built = None if task is None else TASKS.build(task)
     chosen = None if lengths is None else arguments.whole_numbers("lengths", lengths, 1)
     mapping = arguments.path("vocab", vocab) if isinstance(vocab, str) else vocab
+    if isinstance(mapping, Path):
+        read_json(mapping, what="vocabulary file")
+    if isinstance(model, str | Path):
+        typed = task if isinstance(task, str) else title_of(built) if built else ""
+        check_folder(Path(model), built, typed, train, mapping)
+    from lengthwise.explanation.explain import explain_subject
+    from lengthwise.explanation.model import subject_of
+
     subject = subject_of(model, built, train=train, vocab=mapping, offset=offset)
     return explain_subject(
         subject,

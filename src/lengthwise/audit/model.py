@@ -15,6 +15,7 @@ from typing import Any
 
 from lengthwise.audit.scoring import DEFAULT, ONLY_THOUGHT, RIGHT, UNSTOPPED, WRONG, Scoring, settled
 from lengthwise.core.errors import require, shortened
+from lengthwise.positions.saved import attached
 
 ANSWERED = (RIGHT, WRONG)
 """What counts in the rate."""
@@ -134,7 +135,8 @@ class Asker(ABC):
 class LocalModel(Asker):
     """A causal model of `transformers`, given or loaded: weights from safetensors only, without remote code.
 
-    Greedy is the largest logit at every step, whatever ``generation_config.json`` sets; only its end tokens count.
+    Greedy is the largest logit at every step, whatever ``generation_config.json`` sets; only its end tokens count. A
+    model with an attached rule of position ids reads all tokens anew at every step.
 
     Arguments:
         model: folder or hub name, or a model.
@@ -166,13 +168,14 @@ class LocalModel(Asker):
         else:
             require(tokenizer is not None, "a model that is given needs its tokenizer; give (model, tokenizer)")
             name = str(model.config.name_or_path or type(model).__name__)
-        self.model, self.tokenizer = model.eval(), tokenizer
+        self.model, self.tokenizer, self._rule = model.eval(), tokenizer, attached(model)
         self.facts = facts_of(model.config, name, context, encoding)
         ends = model.generation_config.eos_token_id if model.generation_config is not None else None
         ends = [ends] if isinstance(ends, int) else list(ends or ())
         self.ends = {*ends, tokenizer.eos_token_id} - {None}
         # Those of all tokens of a long prompt would not fit into memory.
-        self._keep = {"logits_to_keep": 1} if "logits_to_keep" in inspect.signature(model.forward).parameters else {}
+        keeps = "logits_to_keep" in inspect.signature(model.forward).parameters
+        self._settings = {"use_cache": self._rule is None, **({"logits_to_keep": 1} if keeps else {})}
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -195,6 +198,7 @@ class LocalModel(Asker):
             "config": hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode()).hexdigest(),
             "tokenizer": hashlib.sha256((words + special).encode()).hexdigest(),
             "transformers": version("transformers"),
+            **({} if self._rule is None else {"rule": self._rule.description}),
         }
 
     def tokens(self, prompt: str) -> int:
@@ -216,8 +220,7 @@ class LocalModel(Asker):
             while len(new) < budget:
                 inputs = torch.tensor([given], device=self.model.device)
                 mask = torch.ones(1, len(ids) + len(new), dtype=torch.long, device=self.model.device)
-                out = self.model(input_ids=inputs, attention_mask=mask, past_key_values=cache, use_cache=True,
-                                 **self._keep)  # fmt: skip
+                out = self.model(input_ids=inputs, attention_mask=mask, past_key_values=cache, **self._settings)
                 logits = out.logits[0, -1]
                 if not bool(torch.isfinite(logits).all()):
                     raise RequestFailed(NOT_FINITE, f"logits that are not finite at new token {len(new) + 1}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,15 +16,16 @@ from lengthwise.core.table import Table, Tabular
 from lengthwise.explanation.automaton import Automaton, learn_automaton
 from lengthwise.explanation.failures import Failures, find_failures
 from lengthwise.explanation.forecast import ModelForecast, forecast_model
+from lengthwise.explanation.given import title_of
 from lengthwise.explanation.heads import Heads, explain_heads
-from lengthwise.explanation.model import CUT, Accuracy, Subject, WordOracle, accuracy
+from lengthwise.explanation.model import CUT, Accuracy, HuggingFaceNetwork, Subject, WordOracle, accuracy
 from lengthwise.explanation.program import ModelProgram, learn_program
 from lengthwise.tasks import TASKS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 3
+VERSION = 4
 T = TypeVar("T")
 
 
@@ -43,6 +44,8 @@ class Explanation(Tabular):
     """How likely the model is right beyond training, from what it does within."""
     notes: tuple[str, ...]
     """Parts that are missing, and why."""
+    next: str = ""
+    """What to do now."""
 
     @property
     def learned(self) -> bool:
@@ -55,8 +58,7 @@ class Explanation(Tabular):
         train, rate = self.accuracy.train, self.accuracy.rate(inside=True)
         if rate is None:
             return f"no strings of trained lengths were asked; give `lengths` up to {train}, too"
-        shares = self._shares()
-        broken = next((length for length, share in shares.items() if share < CUT), None)
+        shares, broken = self._shares(), self.broken
         held = max((length for length in shares if broken is None or length < broken), default=None)
         right = "" if held is None else f"right to length {held}, "
         if not self.learned:
@@ -76,11 +78,18 @@ class Explanation(Tabular):
             return f"{found}, within the trained lengths (up to {train})"
         return ": ".join([found, *filter(None, ["; ".join(self._reasons())])])
 
-    def _shares(self) -> dict[int, float]:
-        """The share of right strings at every length that was asked."""
+    @property
+    def broken(self) -> int | None:
+        """The first length at which less than `CUT` of the strings are right; None if there is none."""
+        return next((length for length, share in self._shares().items() if share < CUT), None)
+
+    def _counts(self) -> dict[int, tuple[int, int]]:
+        """Right strings, and all, at every length that was asked; a length counts the same strings everywhere."""
         counts = {row.length: (row.random_right, row.random) for row in self.failures.rows}
-        counts |= {row.length: (row.right, row.n) for row in self.accuracy.rows}
-        return {length: right / n for length, (right, n) in sorted(counts.items())}
+        return dict(sorted((counts | {row.length: (row.right, row.n) for row in self.accuracy.rows}).items()))
+
+    def _shares(self) -> dict[int, float]:
+        return {length: right / n for length, (right, n) in self._counts().items()}
 
     def _reasons(self) -> list[str]:
         """What is known to be different beyond training: the position ids, and heads that leave their patterns."""
@@ -95,7 +104,8 @@ class Explanation(Tabular):
     @property
     def lines(self) -> list[str]:
         """The explanation in a few sentences, the answer first."""
-        rate, beyond, found = self.accuracy.rate(inside=True), self.accuracy.rate(inside=False), [self.answer]
+        rate, beyond = self.accuracy.rate(inside=True), self.accuracy.rate(inside=False)
+        found = [self.answer, *([f"next: {self.next}"] if self.next else [])]
         if self.learned and beyond is not None:
             found.append(f"right on {rate:.3f} of strings up to length {self.accuracy.train}, on {beyond:.3f} beyond")
         if self.automaton is not None:
@@ -104,30 +114,14 @@ class Explanation(Tabular):
             if first is not None:
                 found.append(
                     f"contradicts its own automaton from length {first.length} on: there on {first.wrong} of {first.n} "
-                    f"words, e.g. on {first.word}"
+                    f"words of the task and near to it, e.g. on {first.word}"
                 )
         if self.program is not None:
             found.append(f"agrees with {self.program.line}")
         if self.heads is not None:
             found += [f"{head.name} {head.fault}" for head in self.heads.heads if head.fault]
-        return [
-            *found,
-            self.failures.line,
-            *(self.forecast.lines if self.forecast else []),
-            *self._against(),
-            *self.notes,
-        ]
-
-    def _against(self) -> list[str]:
-        """Where what was measured says the contrary of the forecast, which looks at no answer to a longer string."""
-        measured = {row.length: row.right / row.n for row in self.accuracy.rows if row.n}
-        rows = self.forecast.rows if self.forecast else ()
-        wrong = [row for row in rows if row.length in measured]
-        wrong = [row for row in wrong if (row.probability >= 0.5) != (measured[row.length] >= CUT)]
-        if not wrong:
-            return []
-        last = wrong[-1]
-        return [f"the forecast is wrong here: measured at {last.length}, it is right on {measured[last.length]:.3f}"]
+        forecast = self.forecast.lines(self._shares()) if self.forecast else []
+        return [*found, self.failures.line, *forecast, *self.notes]
 
     def table(self) -> Table:
         """Accuracy, failures and fidelity by length."""
@@ -144,7 +138,7 @@ class Explanation(Tabular):
                 round(row.right / row.n, 4),
                 round(hard.hard_right / hard.hard, 4) if hard and hard.hard else None,
                 round(1 - states.wrong / states.n, 4) if states else None,
-                round(same.agree / same.n, 4) if same else None, None if p is None else round(p, 2),
+                round(same.agree / same.n, 4) if same else None, None if p is None else round(p, 4),
             ))  # fmt: skip
         columns = (
             "length", "", "strings", "right", "share right", "share right, hard strings", "as that automaton",
@@ -184,6 +178,7 @@ class Explanation(Tabular):
             ids=self.heads.ids if self.heads else "",
             failures=[(f, picture(f"failure {n}", draw_failure(f, n))) for n, f in enumerate(self.failures.smallest)],
             rows=self.failures.rows,
+            counts=self._counts(),
             moved=self.failures.moved,
             forecast=self.forecast,
         )
@@ -301,5 +296,28 @@ def explain_subject(
         forecast = forecast_model(subject, beyond, scores, automaton, heads, samples // 4, seed)
     else:
         notes.append("no forecast: only models with an automaton, and lengths beyond training, were scored")
-    task = " ".join([subject.task.name, *filter(None, [getattr(subject.task, "language", None)])])
-    return Explanation(name, task, scores, automaton, program, heads, failures, forecast, tuple(notes))
+    found = Explanation(
+        name, title_of(subject.task), scores, automaton, program, heads, failures, forecast, tuple(notes)
+    )
+    return replace(found, next=_advice(found, subject))
+
+
+def _advice(found: Explanation, subject: Subject) -> str:
+    """What to do about the first length that breaks."""
+    network, moved = subject.network, found.failures.moved
+    if not found.learned or (found.broken or subject.train + 1) <= subject.train:
+        return "train longer first, until the trained lengths are right; nothing beyond them says much before"
+    if found.broken is None:
+        return "ask longer strings, by `lengths`"
+    if moved is None or not moved.to_blame:
+        return "train on longer strings, too, or see which position system suits the task: lengthwise.predict(task)"
+    most = (network.positions or 4 * moved.known) - 1
+    if subject.scheme is not None:
+        start = f"lengthwise run … --scheme sequential --set scheme.random_start=true --set scheme.max_position={most}"
+        jumps = f"--scheme pose --set scheme.max_position={most}"
+    elif isinstance(network, HuggingFaceNetwork):
+        start = f"hf.attach(model, hf.SchemeIds('sequential', random_start=True, max_position={most}))"
+        jumps = f"hf.SchemeIds('pose', max_position={most})"
+    else:
+        return "train with ids from a random start, or with jumps, so that training shows the larger ids, too"
+    return f"train with a random start of the ids, {start}, or with jumps, {jumps}"

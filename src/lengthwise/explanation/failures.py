@@ -35,7 +35,7 @@ class Failure:
 
     length: int
     kind: str
-    """How it was found: random, an edit, hard words of the language, words of the model's automaton, …"""
+    """How it was found: among random strings, as an edit, as a word that the model's automaton refuses, …"""
     tokens: tuple[str, ...]
     position: int
     """The first token that is wrong, given the right ones before it (for sets: after which the set is wrong)."""
@@ -81,13 +81,13 @@ class Moved:
     @property
     def line(self) -> str:
         """The answer in one sentence."""
-        where = f"strings of length {self.length} under ids up to {self.largest}"
-        if not self.to_blame:
-            return f"it is not the position ids alone: {where} stay right ({self.moved_right} of {self.n})"
-        return (
-            f"it is the position ids above {self.known}, which training never showed: of {where}, "
-            f"{self.moved_right} of {self.n} are right, and {self.right} under their own"
+        counts = (
+            f"{self.n} strings of length {self.length}: {self.right} right under their own ids, {self.moved_right} "
+            f"under ids up to {self.largest}"
         )
+        if not self.to_blame:
+            return f"it is not the position ids alone ({counts})"
+        return f"it is the position ids above {self.known}, which training never showed ({counts})"
 
 
 @config
@@ -106,7 +106,10 @@ class Failures:
         if not self.smallest:
             return f"no failing string was found beyond training ({searched})"
         first = self.smallest[0]
-        return f"the shortest failing string found has length {first.length} ({first.kind}): {' '.join(first.tokens)}"
+        return (
+            f"beyond training, the shortest failing string found has length {first.length} ({first.kind}): "
+            f"{' '.join(first.tokens)}"
+        )
 
 
 def select(batch: Batch, rows: Sequence[int] | ndarray) -> Batch:
@@ -239,7 +242,7 @@ def find_failures(
     rows, smallest, usual = [], list[Failure](), _Usual(subject, heads, samples, seed)
     for length in searched:
         rng = stream(seed, "explain", "failures", length)
-        random = [("random", subject.task.batch(length, 8, rng)) for _ in range(-(-samples // 8))]
+        random = [("found among random strings", subject.task.batch(length, 8, rng)) for _ in range(-(-samples // 8))]
         hard = list(hard_strings(subject, length, max(8, samples // 4), rng, learned))
         counts = []
         for group in (random, hard):

@@ -55,19 +55,28 @@ class ModelForecast:
     rows: tuple[LengthForecast, ...]
     scored: str
     train: int
+    outside: str = ""
+    """Why the model is unlike those on which such forecasts were scored; empty if no reason is known."""
 
-    @property
-    def lines(self) -> list[str]:
-        """The forecast at the longest length, its reasons, and how it was scored."""
+    def lines(self, measured: Mapping[int, float]) -> list[str]:
+        """The forecast behind the measured share, at the longest length where they differ or else the longest."""
         if not self.rows:
             return []
-        last = self.rows[-1]
-        low, high = last.interval
-        head = f"forecast from lengths up to {self.train}: right at {last.length} with a probability of"
+        wrong = [row for row in self.rows if (row.probability >= 0.5) != (measured[row.length] >= CUT)]
+        row = (wrong or self.rows)[-1]
+        said = "said the contrary" if wrong else "agrees"
+        chance = "{:.3f} [{:.3f}, {:.3f}]".format(row.probability, *row.interval)
         return [
-            f"{head} {last.probability:.2f} [{low:.2f}, {high:.2f}]: {'; '.join(last.reasons)}",
-            f"scored: {self.scored}",
+            f"measured at {row.length}: right on {measured[row.length]:.3f}; the forecast from lengths up to "
+            f"{self.train} {said}, P(at least {CUT} right) = {chance}: {'; '.join(row.reasons)}",
+            self.scope,
         ]
+
+    @property
+    def scope(self) -> str:
+        """On which models such forecasts were scored, and whether this model is like them."""
+        but = f"; nothing is known of models such as this one: {self.outside}" if self.outside else ""
+        return f"such forecasts were scored {self.scored}{but}"
 
 
 def model_features(
@@ -145,7 +154,8 @@ def forecast_model(
             f"{_words(name, values, accuracy, hard, length)} ({'+' if moved[name] >= 0 else '−'})" for name in told
         )
         rows.append(LengthForecast(length, p, (min(float(low), p), max(float(high), p)), reasons))
-    return ModelForecast(tuple(rows), scored, subject.train)
+    outside = "" if not subject.network.positioned else "they have no positions, and this model has"
+    return ModelForecast(tuple(rows), scored, subject.train, outside)
 
 
 def _words(name: str, values: Mapping[str, float], accuracy: Accuracy, hard: float, length: int) -> str:
@@ -162,7 +172,7 @@ def _words(name: str, values: Mapping[str, float], accuracy: Accuracy, hard: flo
         case "program":
             return f"its automaton has {'a' if values[name] else 'no'} program without positions"
         case "margin" if not values["program"]:
-            return f"no margin at {length}, for lack of a program without positions"
+            return f"its automaton has no program without positions, so there is no margin of one at {length}"
         case "margin":
             return f"the margin of its automaton's program at {length} is {2 ** values[name]:.2g}"
         case "heads":

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -30,6 +31,7 @@ from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import EOS, PAD, SPECIALS
 from lengthwise.evaluation.accuracy import CHUNK_PAIRS, CHUNK_TOKENS, judge
 from lengthwise.experiments.trained import load_exported, load_trained
+from lengthwise.explanation.given import given, same_size, title_of
 from lengthwise.languages.automaton import Dfa, Word
 from lengthwise.languages.counter import COUNTER_LANGUAGES
 from lengthwise.models.generate import END
@@ -37,6 +39,8 @@ from lengthwise.models.inputs import Inputs
 from lengthwise.models.limit import LimitHead, TheoryTransformer, load_theory
 from lengthwise.models.mixers import AttentionSpec
 from lengthwise.models.transformer import Transformer
+from lengthwise.nn.absolute import NoPE
+from lengthwise.positions.saved import SAVED, attached
 from lengthwise.positions.schemes import PositionScheme
 from lengthwise.prediction.search import words_of_task
 from lengthwise.tasks import Task
@@ -64,6 +68,8 @@ class Network(ABC):
     """Names of the heads by layer; none where the inside is not known."""
     attends = True
     """Whether every layer has attention, as far as is known."""
+    positioned = True
+    """Whether its outputs depend on position ids, as far as is known."""
     first_position = 0
 
     @abstractmethod
@@ -124,6 +130,7 @@ class OwnNetwork(Network):
         names = tuple(f"head {head}" for head in range(model.config.heads))
         self.attends = all(isinstance(mixer, AttentionSpec) for mixer in model.config.mixers)
         self.heads = (names,) * (len(model.blocks) * loops * self.attends)
+        self.positioned = not isinstance(model.encoding, NoPE)
 
     def logits(self, ids: Tensor, positions: Tensor) -> Tensor:
         return self.model(ids, positions).logits
@@ -151,10 +158,10 @@ class HuggingFaceNetwork(Network):
     """A causal model of transformers; it gives its own position ids if a rule is attached (`lengthwise.hf.attach`)."""
 
     def __init__(self, model: Any) -> None:
-        from lengthwise.hf.attachment import STATE, stock
+        from lengthwise.hf.attachment import stock
 
         self.model = stock(model).eval()
-        self._attached = self.model.__dict__.get(STATE)
+        self._attached = attached(self.model)
         self.rule = self._attached and self._attached.rule
         settings = self.model.config
         learned = "gpt2" in settings.model_type or getattr(settings, "n_positions", None) is not None
@@ -199,7 +206,7 @@ class HuggingFaceNetwork(Network):
             raise LengthwiseError(
                 f"{folder} can't be read as a causal model of transformers ({' '.join(str(error).split())[:200]})"
             ) from None
-        from lengthwise.hf.attachment import SAVED, attach
+        from lengthwise.hf.attachment import attach
 
         return cls(attach(model) if hasattr(model.config, SAVED) else model)
 
@@ -281,6 +288,8 @@ def _limit_weights(head: LimitHead, y: Tensor, sharp: Tensor) -> Tensor:
 
 class FunctionNetwork(Network):
     """A function ``logits(input_ids, position_ids)`` of two tensors ``[B, T]``."""
+
+    positioned = False
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -411,13 +420,23 @@ class Subject:
                 lines.append(f"length {length} is left out: {why}")
             elif wanted is not None and near != length:
                 lines.append(f"length {near} stands for {length}, which the task has not")
+        if wanted is None and (room := self._room) is not None:
+            lines.append(f"the model has room to length {room}, so no longer strings were asked")
         return lines
+
+    @property
+    def _room(self) -> int | None:
+        """The longest length that the model takes; None where that is three times the trained one or more."""
+        known = self.task.lengths(1, 3 * self.train)
+        at = bisect_left(known, True, key=lambda length: bool(self.misfit(length)))
+        return None if at == len(known) else known[at - 1] if at else 0
 
     def _near(self, wanted: Sequence[int] | None) -> dict[int, int | None]:
         """The length of the task that is measured for each wanted one, each once."""
         if wanted is None:
             shares = (0.25, 0.5, 0.75, 1, 1.1, 1.25, 1.5, 2, 3)
-            wanted = [round(self.train * share) for share in shares]
+            room = self._room
+            wanted = [min(round(self.train * share), 3 * self.train if room is None else room) for share in shares]
         found: dict[int, int | None] = {}
         for length in wanted:
             near = next(iter(self.task.lengths(max(1, length), length + 10)), None)
@@ -438,10 +457,7 @@ def _mapping(task: Task, vocab: Path | Mapping[str, int] | None, network: Networ
         named = {token: index for index, token in enumerate(network.tokens)}
     elif vocab is None:
         size = getattr(network, "size", len(tokens))
-        require(
-            size == len(tokens),
-            f"the model has {size} tokens and task {task.name!r} has {len(tokens)}; say which is which with `vocab`",
-        )
+        same_size(size, task, title_of(task))
         named = {token: index for index, token in enumerate(tokens)}
     else:
         named = vocab if isinstance(vocab, Mapping) else read_json(vocab, what="vocabulary file")
@@ -509,11 +525,7 @@ def subject_of(
     if model.rule is not None:
         task = task or getattr(model.rule, "task", None)
         require(offset == 0, f"the model's rule gives its position ids; leave `offset` at 0, got {offset}")
-    require(task is not None, "only a run knows its task; name the `task` of this model")
-    require(train is not None, "only a run knows its training lengths; give the longest of them as `train`")
-    assert task is not None
-    assert train is not None
-    train = whole("train", train, 1)
+    task, train = given(task, train)
     if offset != "random":
         offset = whole("offset", offset, 0)
     require(scheme is None or offset == 0, f"a run has its own position ids; leave `offset` at 0, got {offset}")

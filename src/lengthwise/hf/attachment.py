@@ -18,6 +18,7 @@ from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.hf.probe import Places, position_modules
 from lengthwise.hf.rules import IdFunction, IdRule, as_rule, built, check_prefix, described
+from lengthwise.positions.saved import SAVED, STATE
 
 
 def padding_mask(mask: Tensor | None, tokens: Int[Tensor, "B T"]) -> Bool[Tensor, "B T"]:
@@ -102,8 +103,6 @@ def refuse_generation(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 HFModel = TypeVar("HFModel", bound=nn.Module)
-STATE, SAVED = "_lengthwise_attachment", "lengthwise_rule"
-"""The attribute of an attached model, and the entry of a saved configuration with the rule."""
 REFUSED = ("generate_batch", "init_continuous_batching", "continuous_batching_context_manager")
 
 

@@ -21,11 +21,12 @@ from torch import Tensor
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import stream
 from lengthwise.evaluation.accuracy import read_prompt
-from lengthwise.hf.attachment import STATE, Attachment, rule_ids, stock
+from lengthwise.hf.attachment import Attachment, rule_ids, stock
 from lengthwise.hf.own import LengthwiseForCausalLM
 from lengthwise.influence.corpus import Windows, problem_windows
 from lengthwise.influence.huggingface import HuggingFaceModel
 from lengthwise.influence.models import LanguageModel, OwnModel
+from lengthwise.positions.saved import attached
 from lengthwise.tasks import TASKS, Task
 
 WindowIdsOf = Callable[[Tensor], Tensor]
@@ -54,7 +55,7 @@ def language_model(
         require(bos is None, "windows of a LengthwiseForCausalLM hold their own <bos>; leave out bos")
         return _own(shown, inner, max_length, ids)
     require(ids is None, "ids are for a LengthwiseForCausalLM; give a stock model its ids with attach(model, rule)")
-    state = inner.__dict__.get(STATE)
+    state = attached(inner)
     if state is None:
         return HuggingFaceModel(shown, inner, max_length, bos=bos)
     return _Attached(shown, inner, max_length, state, bos)

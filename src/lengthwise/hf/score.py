@@ -17,6 +17,7 @@ from lengthwise.core.errors import require
 from lengthwise.core.rng import stream
 from lengthwise.hf.attachment import stock
 from lengthwise.hf.own import LengthwiseForCausalLM
+from lengthwise.positions.saved import attached
 from lengthwise.tasks import TASKS, Task
 
 NO_TOKEN = -1
@@ -31,11 +32,12 @@ def right_answers(
 
     An answer is right if every scored token of it is. The model has the task's vocabulary. Problems of a length have
     one layout. What the model's generation_config.json says of generation (penalties, forbidden tokens, ends) is left
-    out: an answer is the raw argmax, token by token. Raises `LengthwiseError` for a length without instances, and for a
-    task with several right answers.
+    out: an answer is the raw argmax, token by token. Raises `LengthwiseError` for a length without instances, for a
+    task with several right answers, and for a model that was saved with a rule which is not attached.
     """
     built, inner = TASKS.build(task), stock(model)
     lengths, size = arguments.whole_numbers("lengths", lengths), arguments.whole("size", size, 1)
+    attached(inner)
     known = int(inner.config.vocab_size)
     require(
         known >= len(built.vocab),

@@ -36,6 +36,7 @@ from lengthwise.influence.models import (
     tensor,
 )
 from lengthwise.models.device import chosen_device
+from lengthwise.positions.saved import attached
 
 SUITED = "use a causal model with full attention and position ids, such as GPT-2, Llama or GPT-NeoX"
 TOLERANCE = 1e-3
@@ -110,6 +111,7 @@ class HuggingFaceModel(LanguageModel):
             f"model {name} ({type(inner).__name__}) takes no position ids, so its tokens can't be masked; {SUITED}",
         )
         self.name, self._source, self.bos = name, source, bos
+        attached(inner)
         self.inner = inner.float().eval()
         self.max_length: int | None = _max_length(name, inner.config, max_length) - (bos is not None)
         self._reached = 0

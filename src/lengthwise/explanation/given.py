@@ -1,0 +1,50 @@
+"""What has to be given with a model; found before anything is loaded that takes seconds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+from lengthwise.core.config import whole
+from lengthwise.core.errors import require
+from lengthwise.core.files import read_json
+from lengthwise.positions.saved import SAVED
+from lengthwise.tasks import Task
+
+T = TypeVar("T")
+
+
+def given(task: T | None, train: int | None) -> tuple[T, int]:
+    """Both; raises `LengthwiseError` for one that is missing."""
+    require(task is not None, "only a run knows its task; name the `task` of this model")
+    require(train is not None, "only a run knows its training lengths; give the longest of them as `train`")
+    assert task is not None
+    return task, whole("train", train, 1)
+
+
+def same_size(size: int, task: Task, typed: str) -> None:
+    """Raises `LengthwiseError` unless the model has as many tokens as the task, so that ids may be the same."""
+    tokens = task.vocab.tokens
+    shown = ", ".join(tokens if len(tokens) <= 12 else (*tokens[:11], "…"))
+    require(
+        size == len(tokens),
+        f"the model has {size} tokens and task {typed} has {len(tokens)} ({shown}); say which is which with `vocab`, "
+        f"such as {{{tokens[-1]!r}: 0}}",
+    )
+
+
+def title_of(task: Task) -> str:
+    """The task, and its language if it is one."""
+    return " ".join([task.name, *filter(None, [getattr(task, "language", None)])])
+
+
+def check_folder(folder: Path, task: Task | None, typed: str, train: int | None, vocab: object) -> None:
+    """Raises `LengthwiseError` for what a path, which is no run, lacks: by its configuration alone."""
+    file = folder / "config.json"
+    settings = read_json(file, what="model configuration") if file.is_file() else {}
+    if not folder.exists() or not isinstance(settings, dict) or "experiment" in settings:
+        return
+    given(task or settings.get(SAVED), train)
+    size = settings.get("vocab_size")
+    if task is not None and vocab is None and isinstance(size, int) and SAVED not in settings:
+        same_size(size, task, typed)
