@@ -26,6 +26,7 @@ def test_example_runs_and_is_short(path: Path, tmp_path: Path, monkeypatch: pyte
         assert path.name in (Path(__file__).parent / RUN_BY[path.name]).read_text(encoding="utf-8")
         return
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", [str(path), "2"])  # steps, of what trains for long
     assert runpy.run_path(str(path), run_name="__main__")
 
 

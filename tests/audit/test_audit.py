@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import time
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +32,7 @@ from lengthwise.audit.run import run_audit
 from lengthwise.audit.scoring import UNSTOPPED, outcome
 from lengthwise.cli.main import main
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.report.pages import audit_page
 from lengthwise.tasks import TASKS
 
 TASK = TASKS.build("addition")
@@ -62,7 +66,15 @@ def test_a_model_that_solves_everything_and_one_that_solves_nothing(tmp_path: Pa
         result = audited(stub.url, tmp_path / "wrong")
     assert totals(result)["right"] == 0
     assert result["causes"]["breaks"] == []
-    assert result["causes"]["says"] == "Never right, even at the shortest length: nothing can be said about length."
+    says = result["causes"]["lines"]
+    assert says[0] == "Never right, even at the shortest length: nothing can be said about length."
+    assert "50%" in says[1]
+    assert "shorter length" in says[1]
+    assert not result["causes"]["learned"]
+    page = audit_page(result)
+    assert "Counts, not a diagnosis" in page
+    assert "What breaks it" not in page
+    assert "change, in points" not in page
 
 
 def test_length_distance_and_number_vary_one_at_a_time():
@@ -440,9 +452,36 @@ def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
     printed = capsys.readouterr().out
     assert "What breaks the model: number of words that matter." in printed
     assert "theory, RoPE" in printed or "theory, rope" in printed
+    assert ": no;" not in printed
     page = (tmp_path / "audit.html").read_text()
     assert "number of words that matter alone" in page
     assert 'src="http' not in page
+    assert "What breaks it" in page
+    assert page.index("Every count") < page.index("<h2>Theory")
+    assert re.search(r"<td>(\+|-)\d+</td><td>[+-]\d+ to [+-]\d+</td>", page), "a change has a sign"
+
+
+def test_a_page_names_what_repeats_it_and_a_second_call_what_is_from_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    with serve(lambda prompt: "") as stub:
+        words = ["audit", "a/folder/stub", "--task", "retrieval", "--endpoint", stub.url, "--yes", "--samples", "2"]
+        words += ["--lengths", "3,6", "--shots", "1", "--forms", "lines,arrow", "--seed", "3"]
+        out = ["--out", str(tmp_path / "first")]
+        assert main([*words, *out]) == 0
+        first = capsys.readouterr()
+        assert "from before" not in first.err
+        assert main([*words, *out]) == 0
+        requests = json.loads((tmp_path / "first" / "audit.json").read_text())["requests"]
+        assert f"0 questions asked now, {requests} answers from before" in capsys.readouterr().err
+        page = (tmp_path / "first" / "audit.html").read_text()
+        assert "<h1>Audit of stub on retrieval</h1>" in page
+        assert "Write the symbol after the mark !" in page
+        assert "the model wrote nothing (stopped at once)" in page
+        command = unescape(re.search(r"<pre[^>]*>(lengthwise audit.*)</pre>", page)[1])  # type: ignore[index]
+        before = sum(stub.asked.values())
+        assert main([*shlex.split(command)[1:], "--yes", *out]) == 0
+        assert sum(stub.asked.values()) == before, "the same questions of the same model"
 
 
 def test_a_server_that_refuses_all_is_one_line_and_no_fault_of_the_model(

@@ -290,7 +290,7 @@ def test_nothing_is_concluded_of_a_model_that_guesses(name: str, seed: int):
     said = questions[0].expected
     found = causes(cells_of([AskedQuestion(each, RIGHT if each.expected == said else WRONG) for each in questions]))
     assert found["breaks"] == found["excluded"] == []
-    assert found["says"].endswith("nothing can be said about length.")
+    assert "nothing can be said about length." in found["says"]
     assert set(causes(cells_of([AskedQuestion(each, RIGHT) for each in questions]))["excluded"]) >= {"length"}
 
 

@@ -21,10 +21,13 @@ COUNTS = ("right", "wrong")
 
 
 class Audit(Tabular):
-    """What a model answered as one thing at a time varied; ``file`` is audit.json."""
+    """What a model answered as one thing at a time varied; ``file`` is audit.json.
 
-    def __init__(self, values: dict[str, Any], file: Path) -> None:
-        self.values, self.file = values, file
+    ``now`` counts the questions that this call asked, and ``before`` the answers that an earlier one left.
+    """
+
+    def __init__(self, values: dict[str, Any], file: Path, now: int = 0, before: int = 0) -> None:
+        self.values, self.file, self.now, self.before = values, file, now, before
 
     @property
     def page(self) -> Path:
@@ -127,7 +130,7 @@ def audit_model(
     folder = Path("runs") / "audit" / f"{plain}-{slug(plan.task.name)}" if out is None else arguments.path("out", out)
     _ask_first(plan, [one for one in (asker, other) if one is not None and not one.by_content], folder, agree)
     values = run_audit(asker, plan, folder, progress, against=other, spending=spending)
-    found = Audit(values, folder / RESULT)
+    found = Audit(values, folder / RESULT, spending.questions, len(spending.before))
     write_text(found.page, audit_page(values))
     require(not values["no_response"], f"{values['no_response']} ({found.page} has the counts)")
     return found

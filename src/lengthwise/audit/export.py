@@ -189,7 +189,7 @@ def _problems(members: list[Question]) -> str:
 
 def _page(plan: AuditPlan, command: str, cells: list[str]) -> str:
     """What is asked, how it is run, and what theory says of a transformer with each kind of positions."""
-    rows = "\n".join(f"| {each['system']} | {each['answer']} | {each['why']} |" for each in theory_of(plan))
+    rows = "\n".join(f"| {each['system']} | {each['shown']} | {each['why']} |" for each in theory_of(plan))
     return (
         f"# {task_name(plan)}\n\n{instruction(plan.task, plan.digits)}\n\n```sh\n{command}\n```\n\n"
         f"{plan.samples} problems of each cell: {', '.join(cells)}. `exact_match` takes an answer out of its wrapping, "

@@ -89,7 +89,9 @@ class ModelFacts:
         if self.rope_scaling not in (None, "default"):
             found.append(f"Rotary scaling in force: {self.rope_scaling}.")
         if self.context is None:
-            found.append("The context of the model is not known, so prompts could not be checked against it.")
+            found.append(
+                "The context of the model is not known, so prompts could not be checked against it; give `context`."
+            )
         return found
 
 

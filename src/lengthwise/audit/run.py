@@ -113,6 +113,10 @@ class Spending:
     most_requests: int | None = None
     tokens: int = 0
     requests: int = 0
+    questions: int = 0
+    """Asked by this call."""
+    before: set[str] = field(default_factory=set)
+    """Keys of the answers that an earlier call left."""
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self) -> None:
@@ -127,6 +131,7 @@ class Spending:
             )
             if fits:
                 self.tokens, self.requests = self.tokens + tokens, self.requests + requests
+                self.questions += 1
             return fits
 
     def give_back(self, tokens: int, requests: int) -> None:
@@ -241,6 +246,7 @@ def _ask_all(
     failed = {key: record.get("failed") for key in keys if (record := store.get(key)) is not None}
     again = AGAIN if any(kind not in NO_RESPONSE for kind in failed.values()) else NO_RESPONSE
     open_ = {key: question for key, question in zip(keys, questions, strict=True) if failed.get(key, again[0]) in again}
+    spending.before |= store.before & set(keys) - set(open_)
     done = len(questions) - len(open_)
     progress(done, len(questions))
     executor = ThreadPoolExecutor(max_workers=max(1, asker.concurrency))
@@ -285,6 +291,7 @@ def _ask(asker: Asker, key: str, question: Question, store: AnswerStore, spendin
     tokens = asker.tokens(question.prompt)
     if tokens is not None and context is not None and tokens + budget > context:
         detail = f"{tokens} tokens and {budget} for the answer are more than the context of {context}"
+        spending.reserve(0, 0)
         store.put(key, {"failed": TOO_LONG, "detail": detail})
         return
     most = asker.most_tokens(question.prompt) + budget
@@ -326,7 +333,9 @@ def _plan_values(plan: AuditPlan, form: str) -> dict[str, Any]:
         "format": FORMAT, "task": TASKS.describe(plan.task), "summary": plan.task.summary,
         "instruction": instruction(plan.task, plan.digits), "lengths": list(plan.lengths), "samples": plan.samples,
         "shots": plan.shots, "seed": plan.seed, "digits": plan.digits, "scoring": plan.scoring._asdict(),
-        "tokens": list(plan.tokens), "best_form": form, "number_grows": number_grows(plan),
+        "answer_tokens": plan.answer_tokens, "forms": list(plan.forms), "tokens": list(plan.tokens),
+        "depths": list(plan.depths), "text": plan.text and str(plan.text), "best_form": form,
+        "number_grows": number_grows(plan),
     }  # fmt: skip
 
 
@@ -409,4 +418,4 @@ def theory_of(plan: AuditPlan, facts: ModelFacts | None = None) -> list[dict[str
     """What theory says of the model's position system on this task; of each common one where it is not known."""
     names = [facts.encoding] if facts is not None and facts.encoding is not None else COMMON
     found = predict_task(plan.task, position_systems(names)).verdicts
-    return [{"system": each.system, "answer": each.answer, "why": each.why} for each in found]
+    return [{"system": each.system, "answer": each.answer, "shown": each.shown, "why": each.reason} for each in found]

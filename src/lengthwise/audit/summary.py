@@ -17,6 +17,11 @@ NOTICEABLE = 0.1
 """A drop of the rate whose interval lies above this breaks the model; below twice this, the sweep is excluded."""
 SOUND_BASE = 0.5
 """Rate at the start of a sweep below which nothing can be read from what follows; so if guesses reach it, too."""
+NEXT = (
+    f"A verdict needs {SOUND_BASE:.0%} right answers there, and surely more than guesses have. Train longer, try other "
+    "shots or forms, or start at a shorter length."
+)
+"""What to do about a model that has not learned the task."""
 NAMES = {
     "length": "length of the text",
     "distance": "distance of what matters",
@@ -96,7 +101,8 @@ def causes(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The drop of the rate along each sweep with its 95 % interval, and what can be concluded of each.
 
     A sweep ``breaks`` the model, is ``excluded``, or is ``open``: its interval is too wide, its ends have no answers
-    that count, or the model fails where it begins already.
+    that count, or the model fails where it begins already. ``learned`` says whether there is a verdict: without one
+    the drops are counts and no diagnosis.
     """
     drops: dict[str, dict[str, float]] = {}
     breaks, excluded, wide, empty, failing = [], [], [], [], []
@@ -123,12 +129,16 @@ def causes(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         lines = ["No answer at the shortest length counts, so nothing can be said about what breaks the model."]
         breaks, excluded = [], []
     elif not is_sound(base):
-        lines = [f"{_not_learned(base)}: nothing can be said about length."]
+        lines = [f"{_not_learned(base)}: nothing can be said about length.", NEXT]
         breaks, excluded = [], []
     else:
         own = [cell for cell in cells if (cell["sweep"], cell.get("form")) == ("problem", base.get("form"))]
         lines = [*_lengths_say(own), *_says(breaks, excluded, wide, empty, failing)]
-    return {"drops": drops, "breaks": breaks, "excluded": excluded, "lines": lines, "says": " ".join(lines)}
+    learned = base is not None and is_sound(base)
+    return {
+        "drops": drops, "breaks": breaks, "excluded": excluded, "learned": learned, "lines": lines,
+        "says": " ".join(lines),
+    }  # fmt: skip
 
 
 def _not_learned(base: Mapping[str, Any]) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from lengthwise.api.progress import progress_bars
+from lengthwise.api.progress import QUIET_SECONDS, progress_bars
 from lengthwise.cli.console import emit_json, err, out
 from lengthwise.cli.options import AsJson, Threads, options_of, whole_numbers
 from lengthwise.core.errors import LengthwiseError, require
@@ -135,13 +136,21 @@ def audit(given: AuditSettings) -> None:
         return
     require(given.against is not None or given.against_endpoint is None, "--against-endpoint needs --against")
     with progress_bars(err()) as bars:
-        shown = bars.add_task("asking", total=None, note="")
+        shown, said = bars.add_task("asking", total=None, note="questions"), time.monotonic()
+
+        def progress(done: int, total: int) -> None:
+            nonlocal said
+            bars.update(shown, completed=done, total=total)
+            if not err().is_terminal and time.monotonic() - said >= QUIET_SECONDS:
+                said = time.monotonic()
+                err().print(f"{done} of {total} questions")
+
         found = audit_model(
             _model(given, given.model, given.endpoint), plan,
             against=given.against and _model(given, given.against, given.against_endpoint or given.endpoint),
             out=given.folder, most_tokens=given.most_tokens, most_requests=given.most_requests,
             agree=None if given.yes else lambda price: _agree(price, bars),
-            progress=lambda done, total: bars.update(shown, completed=done, total=total),
+            progress=progress,
         )  # fmt: skip
     if given.as_json:
         emit_json(found.to_json())
@@ -159,7 +168,9 @@ def audit(given: AuditSettings) -> None:
             for note in table.notes:
                 say(note, "dim")
     for theory in found.values["theory"]:
-        say(f"theory, {theory['system']}: {theory['answer']}; {theory['why'].removeprefix('no guarantee: ')}")
+        say(f"theory, {theory['system']}: {theory['shown']}; {theory['why']}")
+    if found.before:
+        err().print(f"{found.now} questions asked now, {found.before} answers from before", soft_wrap=True)
     err().print(f"wrote {found.file}, and beside it {found.page.name}", soft_wrap=True)
 
 

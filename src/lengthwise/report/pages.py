@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
+from pathlib import Path
 from statistics import median, median_low
 from typing import Any
 
@@ -27,15 +29,43 @@ SWEEPS = {
 
 def audit_page(result: Mapping[str, Any]) -> str:
     """The page of a result of `lengthwise.audit.run.run_audit`, as HTML text."""
-    apart = [name for name in result["cells"][0]["counts"] if name not in ("right", "wrong")]
+    name, cells = result["model"]["name"], result["cells"]
+    apart = [name for name in cells[0]["counts"] if any(cell["counts"][name] for cell in cells)]
+    about = ("form", "tokens", "words", "distance", "number", "distractors", "prose")
+    same = {column: cells[0][column] for column in about if len({cell[column] for cell in cells}) == 1}
     return render_page(
         "audit.html",
-        title=f"Audit of {result['model']['name']} on {result['task']['name']}",
+        title=f"Audit of {Path(name).name or name} on {result['task']['name']}",
         result=result,
+        command=_audit_command(result),
+        points=lambda share: f"{round(100 * share) + 0:+d}",
         sweeps=SWEEPS,
-        apart=[name for name in apart if any(cell["counts"][name] for cell in result["cells"])],
-        figure=Picture("audit", draw_audit(result["cells"]), draw_audit(result["cells"], NARROW)),
+        apart=[name for name in apart if name not in ("right", "wrong")],
+        about=[column for column in about if column not in same],
+        same={column: value for column, value in same.items() if value},
+        figure=Picture("audit", draw_audit(cells), draw_audit(cells, NARROW)),
     )
+
+
+def _audit_command(result: Mapping[str, Any]) -> str:
+    """What asks the same questions of the same model; settings of a task have no option, and are named beside it."""
+    against, scoring = result["against"], result["scoring"]
+
+    def several(name: str) -> str:
+        return ",".join(map(str, result[name]))
+
+    options = {
+        "endpoint": result["identity"].get("url"), "api": result["identity"].get("api"),
+        "against": against and against["model"]["name"], "against-endpoint": against and against["identity"].get("url"),
+        "task": result["task"]["name"], "lengths": several("lengths"), "samples": result["samples"],
+        "shots": result["shots"], "forms": several("forms"), "seed": result["seed"], "digits": result["digits"],
+        "answer-tokens": result["answer_tokens"], "extract": scoring["extract"], "pattern": scoring["pattern"],
+    }  # fmt: skip
+    if result["tokens"]:
+        options |= {"tokens": several("tokens"), "depths": several("depths"), "text": result["text"]}
+    words = ["lengthwise", "audit", result["model"]["name"]]
+    words += [word for name, value in options.items() if value is not None for word in (f"--{name}", str(value))]
+    return shlex.join([*words, *([] if scoring["strip_think"] else ["--keep-think"])])
 
 
 CUTS = (0.90, 0.95, 0.99)
