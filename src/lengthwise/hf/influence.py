@@ -26,7 +26,7 @@ from lengthwise.hf.own import LengthwiseForCausalLM
 from lengthwise.influence.corpus import Windows, problem_windows
 from lengthwise.influence.huggingface import HuggingFaceModel
 from lengthwise.influence.models import LanguageModel, OwnModel
-from lengthwise.positions.saved import attached
+from lengthwise.positions.saved import STATE, attached
 from lengthwise.tasks import TASKS, Task
 
 WindowIdsOf = Callable[[Tensor], Tensor]
