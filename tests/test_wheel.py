@@ -126,7 +126,7 @@ def test_nothing_of_an_extra_is_there_and_the_sources_are_not_either(bins: Path)
         (["--version"], "lengthwise "),
         (["list"], "variable-assignment"),
         (["show", "addition", "--length", "3"], "depends on"),
-        (["predict", "addition", "--why"], "to train it: lengthwise run addition --only coupled"),
+        (["predict", "addition", "--why"], "lengthwise compare addition"),
         (["predict", "(ab)*"], "right at 200?   at best LIKELY"),
         (["decide", "(ab)*"], "C-RASP"),
         (["explore", "copy", "(ab)*", "--static", "site"], "written: site/index.html"),

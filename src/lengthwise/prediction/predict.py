@@ -19,7 +19,7 @@ from lengthwise.crasp.program import Program
 from lengthwise.crasp.synthesis import labelled, read_examples, synthesize
 from lengthwise.languages.automaton import Dfa, language, minimize
 from lengthwise.positions.schemes import PositionScheme, scheme_with_ids
-from lengthwise.positions.structure import has_places, structure_at
+from lengthwise.positions.structure import has_places, places_tell_content, structure_at
 from lengthwise.positions.system import SYSTEMS, PositionSystem, contains, position_systems
 from lengthwise.prediction.measured import measured, reliability_lines, with_conflicts
 from lengthwise.prediction.predicted_ids import certificate, id_rules
@@ -399,7 +399,8 @@ ASKED = {
 def _on_condition(verdict: Verdict, task: Task) -> Verdict:
     """With what Corollary C presupposes: that the ids are given, or the rule by which they are predicted."""
     if verdict.system != "predictive-coupling":
-        return replace(verdict, condition="the ids are given")
+        content = ", and those of the prompt, which depend on what it says, by code of yours"
+        return replace(verdict, condition=f"the ids are given{content * places_tell_content(task)}")
     lengths = tuple(dict.fromkeys(nearest(task, length) for length in LENGTHS))
     found = id_rules(task, lengths, size=RULE_ROWS)
     arguments = tuple(
