@@ -25,11 +25,11 @@ def given(task: T | None, train: int | None) -> tuple[T, int]:
 def same_size(size: int, task: Task, typed: str) -> None:
     """Raises `LengthwiseError` unless the model has as many tokens as the task, so that ids may be the same."""
     tokens = task.vocab.tokens
-    shown = ", ".join(tokens if len(tokens) <= 12 else (*tokens[:11], "…"))
+    shown, last = ", ".join(tokens if len(tokens) <= 12 else (*tokens[:11], "…")), list(tokens)[-1]
     require(
         size == len(tokens),
         f"the model has {size} tokens and task {typed} has {len(tokens)} ({shown}); say which is which with `vocab`, "
-        f"such as {{{tokens[-1]!r}: 0}}",
+        f"such as {{{last!r}: 0}}",
     )
 
 
