@@ -47,7 +47,9 @@ def test_no_answer_beyond_training_is_looked_at(parts, monkeypatch: pytest.Monke
         low, high = row.interval
         assert 0 < low <= row.probability <= high < 1
         assert len(row.reasons) == len(set(row.reasons)) == 3
-    assert found.lines[-1].startswith("scored: on ")
+    said, scope = found.lines(dict.fromkeys(FAR, 1.0))
+    assert said.startswith("measured at ")
+    assert scope.startswith("such forecasts were scored ")
 
 
 def test_features_say_what_the_parts_say(parts) -> None:

@@ -313,8 +313,8 @@ def _advice(found: Explanation, subject: Subject) -> str:
         return "train on longer strings, too, or see which position system suits the task: lengthwise.predict(task)"
     most = (network.positions or 4 * moved.known) - 1
     if subject.scheme is not None:
-        start = f"lengthwise run … --scheme sequential --set scheme.random_start=true --set scheme.max_position={most}"
-        jumps = f"--scheme pose --set scheme.max_position={most}"
+        start = f"lw.scheme({{'name': 'sequential', 'random_start': True, 'max_position': {most}}})"
+        jumps = f"lw.scheme({{'name': 'pose', 'max_position': {most}}})"
     elif isinstance(network, HuggingFaceNetwork):
         start = f"hf.attach(model, hf.SchemeIds('sequential', random_start=True, max_position={most}))"
         jumps = f"hf.SchemeIds('pose', max_position={most})"
