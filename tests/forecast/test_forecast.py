@@ -30,8 +30,7 @@ from lengthwise.forecast.predict import (
     UNLIKELY,
     WIDTH,
     Forecasts,
-    SystemForecast,
-    base_rate,
+    others_right,
     predict,
 )
 from lengthwise.forecast.probe import SETTINGS, ProbeSettings
@@ -103,15 +102,8 @@ def agree(found: Forecasts) -> None:
 def test_first_line_answers_and_no_line_contradicts_it(target: str):
     found = predict(target)
     agree(found)
-    numbers = [shown_number(f) for f in found]
+    numbers = [-1.0 if f.number is None else f.number for f in found]
     assert numbers == sorted(numbers, reverse=True)
-
-
-def shown_number(found: SystemForecast) -> float:
-    """The share of other tasks, where it stands in place of a forecast."""
-    if shares := re.match(r"(\d+) of (\d+) ", found.base_rate):
-        return int(shares[1]) / int(shares[2])
-    return -1.0 if found.probability is None else found.probability
 
 
 @pytest.mark.parametrize("target", TARGETS[::5])
@@ -466,4 +458,4 @@ def test_of_an_own_task_only_the_base_rate_is_known_and_what_to_do_is_said(tmp_p
     alone = lw.predict(target, encoding="rope")
     assert "--probe 2m" in alone.text()
     assert alone["rope"].base_rate in " ".join(alone.text().split())
-    assert base_rate(module.KNOWN["coupled"].system, 5.0, 0.95) == found["coupled"].base_rate
+    assert others_right(module.KNOWN["coupled"].system, 5.0, 0.95) == found["coupled"].others == (right, tasks)

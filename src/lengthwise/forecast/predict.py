@@ -171,8 +171,18 @@ class SystemForecast:
     """That of this very target where it was measured, near M / N times the training length; None: it was not."""
     by_probe: bool = False
     """Whether the probability rests on the probe, too."""
-    base_rate: str = ""
-    """How many other tasks were right, where nothing else is known of this one; empty where more is."""
+    others: tuple[int, int] | None = None
+    """How many other tasks were right, and of how many, where nothing else is known of this one; None where more is."""
+
+    @property
+    def base_rate(self) -> str:
+        """`others` in words; empty where more is known."""
+        return "" if self.others is None else in_words(self.others)
+
+    @property
+    def number(self) -> float | None:
+        """The number that is shown: the forecast, or the share of the other tasks; None without a forecast."""
+        return self.others[0] / self.others[1] if self.others and self.others[1] else self.probability
 
     @property
     def answer(self) -> ForecastWord:
@@ -458,20 +468,11 @@ def predict(
         pad = None  # What was seen to work has no rival that nobody measured.
     if any(found.by_probe for found in forecasts):
         count = forecaster(f"{'task' if regular is None else 'language'} with probe").cells
-    by_name = {system.name: system.system for system in systems}
-
-    def chance(found: SystemForecast) -> float:
-        """The number that is shown: the forecast, or the share of other tasks."""
-        if found.probability is None:
-            return -1.0
-        right, total = others_right(by_name[found.system], test / train, cut) if found.base_rate else (0, 0)
-        return right / total if total else found.probability
-
-    ranked = sorted(forecasts, key=chance, reverse=True)
+    ranked = sorted(forecasts, key=lambda f: -1.0 if f.number is None else f.number, reverse=True)
     wanted = {system.name for system in requested}
 
     def train_it(found: SystemForecast) -> str:
-        scheme = KNOWN[found.system].system.scheme if found.system in KNOWN else found.scheme
+        scheme = named_scheme(found)
         period = None if trainable is None or scheme != "modulo" else period_of(trainable)
         more = f" --set scheme.m={period}" if (period or 1) > 1 else ""
         return run_command(trainable, word, scheme, found.encoding, train, test, more)
@@ -599,7 +600,7 @@ def with_probe(
     theory = re.sub(r"^possible( in principle)?:", f"{possible(forecast.probability)}:", found.theory)
     return replace(
         found, probability=forecast.probability, interval=forecast.interval, fits=forecast.fits, holds=forecast.holds,
-        theory=theory, probe=line, by_probe=True, base_rate="",
+        theory=theory, probe=line, by_probe=True, others=None,
     )  # fmt: skip
 
 
@@ -622,6 +623,11 @@ def run_command(task: Task | None, word: str, scheme: str, encoding: str, train:
         f"lengthwise run {shlex.quote(word)}{ids} --encoding {encoding}{more} --max-length {train} "
         f"--test-lengths {lengths}"
     )
+
+
+def named_scheme(found: SystemForecast) -> str:
+    """The scheme as commands name it: ids from a random start have a name of their own."""
+    return KNOWN[found.system].system.scheme if found.system in KNOWN else found.scheme
 
 
 def settle_command(
@@ -651,7 +657,7 @@ def settle_command(
     if isinstance(task, Language) and task.automaton() is not None:
         trained = [f.system for f in found if named and f.system in VERIFIED]
         return f"lengthwise verify {word}{''.join(f' --encoding {each}' for each in trained)} --budget 30m"
-    two = [f"{f.scheme}+{f.encoding}" for f in found if f.probability is not None and train_it(f)][:2]
+    two = [f"{named_scheme(f)}+{f.encoding}" for f in found if f.probability is not None and train_it(f)][:2]
     named_two = f" --systems {','.join(two)}" if two else ""
     return f"lengthwise compare {word}{named_two} --max-length {train} --budget 10m"
 
@@ -739,8 +745,11 @@ def scratchpad_instead(task: Task | None, train: int, test: int, cut: float) -> 
         return None
     command = run_command(pad, pad.name, "predictive-coupling", "learned", train, test, more)
     of = "language" if isinstance(task, Language) else "task"
-    others = base_rate(KNOWN["predictive-coupling"].system, test / train, cut)
-    line = f"each token needs few and near ones (Corollary C, docs/sparsity.md); not measured on this {of}, {others}"
+    others = in_words(others_right(KNOWN["predictive-coupling"].system, test / train, cut))
+    line = (
+        f"each token needs few and near ones (Corollary C, docs/sparsity.md); no forecast for this {of}: with such ids "
+        f"{others}; what written states gave on six tasks is in studies/traces"
+    )
     return Instead("predictive-coupling", "a scratchpad of states with coupled ids", None, None, line, command)
 
 
@@ -887,7 +896,7 @@ def of_task(
     values = features.of_task(features.TaskQuestion(theory, system.system, train, test))
     answer = answered(system, found.forecast(values, cut), argument, measured)
     if not measured.line:
-        answer = replace(answer, base_rate=base_rate(system.system, test / train, cut))
+        answer = replace(answer, others=others_right(system.system, test / train, cut))
     return with_probe(answer, "task", values, cut, probe)
 
 
@@ -901,10 +910,9 @@ def others_right(system: PositionSystem, ratio: float, cut: float) -> tuple[int,
     return sum(statistics.median(found) >= cut for found in by_task.values()), len(by_task)
 
 
-def base_rate(system: PositionSystem, ratio: float, cut: float) -> str:
-    """How many other tasks were right under a system, in words."""
-    right, total = others_right(system, ratio, cut)
-    return f"{right} of {total} other tasks were right" if total else "no other task was measured"
+def in_words(others: tuple[int, int]) -> str:
+    """How many other tasks were right, and of how many, in words."""
+    return "{} of {} other tasks were right".format(*others) if others[1] else "no other task was measured"
 
 
 def refused(system: ForecastSystem, theory: str, measured: Measured, why: str) -> SystemForecast:

@@ -213,7 +213,8 @@ class ASEntmax(ContentEncoding):
     """Weights are 1.5-entmax((δ + β_i (ln n_i)^γ_i) · logits): many are exactly 0 (Vasylenko et al. 2025, 2506.16640).
 
     n_i is the number of keys that query i sees, δ = 1, and per head β_i = softplus(w_h · x_i) and γ_i =
-    ``reach`` · tanh(u_h · x_i), x the input of the attention layer; all layers share w and u, and ``reach`` is ours.
+    ``reach`` · tanh(u_h · x_i), x the input of the attention layer; all layers share w and u. The form of γ and
+    ``reach`` are ours: they could not be compared with the paper.
     1.5-entmax(z) is p = max(0, z/2 − τ)² with the τ for which p sums to 1 (Peters et al. 2019); the logits returned
     are ln p, or −10,000 for 0, whose softmax is p. Ids are not used.
 
