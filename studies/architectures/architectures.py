@@ -2,20 +2,25 @@
 
 ``python studies/architectures/architectures.py cell TASK MODEL --work DIR`` trains one cell and prints its seeds;
 ``--steps N`` tries it with fewer steps, and nothing is written. ``tune --work DIR --minutes M`` trains the tasks that
-choose the learning rates, and ``train --work DIR --minutes M`` all cells that are missing; both go on where they ended.
-``table`` prints the page's table.
+choose the learning rates, and ``train --work DIR --minutes M`` all cells that are missing; both go on where they ended,
+and several processes with one ``--work`` share the cells. ``table`` prints the page's table.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
+import os
+import re
 import statistics
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 import lengthwise as lw
 
@@ -53,14 +58,14 @@ def tests(content: dict[str, Any], task: lw.Task) -> tuple[int, ...]:
 
 def trained(made: lw.Experiment, seeds: int, work: Path) -> dict[str, Any]:
     """Every seed of a cell: its fit, and its accuracy by length."""
-    began = time.process_time()
+    began = time.perf_counter()
     rows = []
     for _, run in made.run(seeds, out=work, progress=False).files:
         rates: dict[str, float] = {}
         for score in run.scores:
             rates[str(score.length)] = min(score.rate(), rates.get(str(score.length), 1.0))
         rows.append({"seed": run.seed, "fit": run.in_distribution.rate(), "rates": rates})
-    return {"system": made.name, "seeds": rows, "cpu_seconds": round(time.process_time() - began, 1)}
+    return {"system": made.name, "seeds": rows, "seconds": round(time.perf_counter() - began, 1)}
 
 
 def rates_of_learning(content: dict[str, Any], folder: Path) -> dict[str, float]:
@@ -91,33 +96,44 @@ def file_name(task: str, model: str) -> str:
     return f"{lw.core.files.slug(task)}-{lw.core.files.slug(model)}"
 
 
-def tune(content: dict[str, Any], work: Path, minutes: float, folder: Path = TUNING) -> None:
+@dataclasses.dataclass(frozen=True)
+class Share:
+    """What one process trains: models whose names match, on a device, until a time."""
+
+    work: Path
+    ends: float
+    device: str = "cpu"
+    models: str = ""
+
+    def write(self, file: Path, task: str, model: str, rate: float, made: lw.Experiment, seeds: int) -> None:
+        """Train a cell and write its file, unless it is there, another process has it, or the time is over."""
+        if file.exists() or time.monotonic() > self.ends or not re.search(self.models, model):
+            return
+        self.work.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(Timeout), FileLock(self.work / f"{file.stem}.lock", timeout=0):
+            if not file.exists():
+                values = {"task": task, "model": model, "rate": rate, **trained(made, seeds, self.work / file.stem)}
+                values |= lw.experiments.provenance.provenance(self.device)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                lw.core.files.write_json(file, values)
+                print(f"{task}, {model}: {shown(design(), values)}; {values['seconds']} s", flush=True)
+
+
+def tune(content: dict[str, Any], share: Share, folder: Path = TUNING) -> None:
     """Train every model on the tuning tasks with one seed at each learning rate; one file each."""
-    ends = time.monotonic() + 60 * minutes
     for name, task in content["tuning_tasks"].items():
         for model in content["models"]:
             for rate in content["rates"]:
-                file = folder / f"{file_name(name, model)}-{rate:g}.json"
-                if file.exists() or time.monotonic() > ends:
-                    continue
-                write(file, name, model, rate, trained(experiment(content, task, model, rate), 1, work))
+                made = experiment(content, task, model, rate, content["tuning_steps"])
+                share.write(folder / f"{file_name(name, model)}-{rate:g}.json", name, model, rate, made, 1)
 
 
-def train(content: dict[str, Any], work: Path, minutes: float, folder: Path = RESULTS) -> None:
+def train(content: dict[str, Any], share: Share, folder: Path = RESULTS) -> None:
     """Train the cells that are missing, with the learning rates of the tuning; one file each."""
-    ends, rates = time.monotonic() + 60 * minutes, rates_of_learning(content, TUNING)
+    rates = rates_of_learning(content, TUNING)
     for name, model in cells(content):
-        file = folder / f"{file_name(name, model)}.json"
-        if not file.exists() and time.monotonic() < ends:
-            made = experiment(content, content["tasks"][name], model, rates[model])
-            write(file, name, model, rates[model], trained(made, content["seeds"], work))
-
-
-def write(file: Path, task: str, model: str, rate: float, values: dict[str, Any]) -> None:
-    made = lw.experiments.provenance.provenance("cpu")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    lw.core.files.write_json(file, {"task": task, "model": model, "rate": rate, **values, **made})
-    print(f"{task}, {model}: {shown(design(), values)}; {values['cpu_seconds']} s", flush=True)
+        made = experiment(content, content["tasks"][name], model, rates[model])
+        share.write(folder / f"{file_name(name, model)}.json", name, model, rates[model], made, content["seeds"])
 
 
 def reach(content: dict[str, Any], seed: dict[str, Any]) -> str:
@@ -159,7 +175,10 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--steps", type=int)
     parser.add_argument("--rate", type=float)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--models", default="", help="a regular expression that the model's name must match")
     given, content = parser.parse_args(), design()
+    os.environ["LENGTHWISE_DEVICE"] = given.device
     if given.what == "table":
         print(table(content))
     elif given.what == "cell":
@@ -172,7 +191,8 @@ def main() -> None:
         for seed in values["seeds"]:
             print(f"seed {seed['seed']}: fit {seed['fit']:.3f}, {seed['rates']}, holds to {reach(content, seed)}")
     else:
-        (tune if given.what == "tune" else train)(content, given.work, given.minutes)
+        share = Share(given.work, time.monotonic() + 60 * given.minutes, given.device, given.models)
+        (tune if given.what == "tune" else train)(content, share)
 
 
 if __name__ == "__main__":
