@@ -519,13 +519,13 @@ def interval(y: np.ndarray, p: np.ndarray, q: np.ndarray, group: np.ndarray, rng
     return [round(float(value), 3) for value in np.quantile(found, [0.05, 0.95])] if found else [0.0, 0.0]
 
 
-DECIDING = "0.95 101-150"
-"""The cut and the lengths of the summary; all others are below it."""
+CUT = 0.95
+"""The cut of the summary, at the lengths `DECIDING`; all others are below it."""
 
 
 def summary(found: dict[str, Any]) -> str:
     """What came out so far, in a few sentences."""
-    scores, counts = found["scores"][DECIDING], found["counts"].values()
+    scores, counts = found["scores"][f"{CUT} {name_of(DECIDING)}"], found["counts"].values()
     done = sum(each.get(status, 0) for each in counts for status in ("fitted", "not fitted"))
     every = sum(sum(each.values()) for each in counts)
     lines = [
@@ -542,6 +542,56 @@ def summary(found: dict[str, Any]) -> str:
             f"{scores[best]['balanced accuracy']:.2f} and {scores[best]['AUC']:.2f}."
         )
     return "\n".join(lines)
+
+
+def errors_by_kind(cells: Sequence[dict[str, Any]]) -> list[str]:
+    """Where the errors are, by kind of language, format and system; thought of after the outcomes were seen."""
+    from page import table as markdown
+
+    bounds, key = name_of(DECIDING), f"{name_of(DECIDING)} {CUT}"
+    groups: dict[tuple[str, ...], list[tuple[float, float, float]]] = {}
+    for row in cells:
+        if row["with"] is not None and row["status"] in ("fitted", "not fitted") and not row["modulo"]:
+            right = float(row["accuracy"].get(bounds, 0.0) >= CUT)
+            each = right, row["without"][key][0], row["with"][key][0]
+            groups.setdefault((row["stratum"], row["format"], row["system"]), []).append(each)
+    arrays = {group: np.array(each) for group, each in groups.items()}
+    loss = {group: (each[:, 1:] - each[:, :1]) ** 2 for group, each in arrays.items()}
+    total = sum(each.sum(axis=0) for each in loss.values())
+    worst = sorted(arrays, key=lambda group: -float(loss[group][:, 0].sum()))
+    named = [
+        f"{kind}, {'states' if asked == 'state' else 'next symbols'}, {system}" for kind, asked, system in worst
+    ]  # fmt: skip
+    rows = [
+        [
+            name, len(each), int(each[:, 0].sum()), f"{each[:, 1].mean():.2f}", f"{each[:, 2].mean():.2f}",
+            int((errors_at(each, 1) == 1).sum()), int((errors_at(each, 1) == -1).sum()),
+            *(f"{share:.0%}" for share in loss[group].sum(axis=0) / total),
+        ]
+        for name, group in zip(named, worst, strict=True) for each in [arrays[group]]
+    ]  # fmt: skip
+    every = np.concatenate(list(arrays.values()))
+    best = max(np.unique(every[:, 1]), key=lambda cut: balanced(every[:, 0], every[:, 1] >= cut))
+    head = ["kind, asked, system", "cells", "right", "mean forecast", "with probe", "false yes", "false no"]
+    share = sum(float(loss[group][:, 0].sum()) for group in worst[:3]) / total[0]
+    return [
+        "## Where it errs, seen afterwards",
+        f"Squared error at the deciding cut: {share:.0%} of the forecast's comes from {'; '.join(named[:3])}. "
+        "A yes is a forecast of at least 0.5. The order of the cells is better than that cut: with a yes from "
+        f"{best:.2f} on, which nobody knew beforehand, balanced accuracy would have been "
+        f"{balanced(every[:, 0], every[:, 1] >= best):.2f}.",
+        markdown([*head, "share of squared error", "share, with probe"], rows),
+    ]
+
+
+def errors_at(each: np.ndarray, place: int) -> np.ndarray:
+    """1 for a yes that was not right, -1 for a no that was."""
+    return (each[:, place] >= 0.5).astype(int) - each[:, 0].astype(int)
+
+
+def balanced(y: np.ndarray, said: np.ndarray) -> float:
+    """Mean of the shares of right answers among right and other cells."""
+    return float((said[y == 1].mean() + (~said[y == 0]).mean()) / 2)
 
 
 def page(found: dict[str, Any]) -> str:
@@ -570,7 +620,9 @@ def page(found: dict[str, Any]) -> str:
             "A cell that is not fitted is not right at any length. Cells that are begun or not run enter no score, so "
             "while there are any, the numbers are of the cells that fit on an early rung, the easier ones."
         ]
+    parts += errors_by_kind(found["cells"])
     measures = ("balanced accuracy", "AUC", "Brier", "log loss", "calibration error")
+    folded: list[str] = []
     for key, predictors_here in found["scores"].items():
         if not predictors_here:
             continue
@@ -581,10 +633,13 @@ def page(found: dict[str, Any]) -> str:
             shown = "" if ours is None else f"{ours['balanced accuracy']:+.3f} [{ours['interval'][0]:+.3f}, " \
                 f"{ours['interval'][1]:+.3f}], p = {ours['p']:.3f} ({ours['p, Holm']:.3f})"  # fmt: skip
             rows.append([name, each["cells"], each["right"], *(each.get(measure, "") for measure in measures), shown])
-        parts += [
-            f"## Accuracy of at least {cut}, lengths {lengths}",
-            markdown(["predictor", "cells", "right", *measures, "ours minus it (p; Holm)"], rows),
-        ]
+        scored = markdown(["predictor", "cells", "right", *measures, "ours minus it (p; Holm)"], rows)
+        title = f"Accuracy of at least {cut}, lengths {lengths}"
+        if key == f"{CUT} {name_of(DECIDING)}":
+            parts += [f"## {title}", scored]
+        else:
+            folded.append(f"<details markdown><summary>{title}</summary>\n\n{scored}\n\n</details>")
+    parts += ["## Other cuts and lengths", *folded]
     rows = [
         [
             row["name"], row["stratum"], row["format"], row["system"], row["status"],
@@ -619,7 +674,7 @@ def main() -> None:
         print(write_forecasts(), "forecasts written")
     else:
         made = table()
-        lw.core.files.write_json(RESULTS / "table.json", made)
+        lw.core.files.write_text(RESULTS / "table.json", json.dumps(made, separators=(",", ":")) + "\n")
         lw.core.files.write_text(HERE / "third-study.md", page(made))
         print(made["counts"])
 
