@@ -21,6 +21,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 import page
+import third_study
 from scipy.optimize import minimize
 from sklearn.metrics import balanced_accuracy_score, brier_score_loss, log_loss, roc_auc_score
 
@@ -204,6 +205,7 @@ def with_probes(data: Data, folder: Path) -> Data | None:
             known = values["status"] != "out of time" or len(values["rungs"]) >= lw.forecast.features.PROBE_RUNGS
             if known:
                 found[key] = Found(values["status"], values["rung"], derived["accuracy"], derived["slope"])
+    found |= {key: Found(**vars(probe)) for key, probe in third_study.probes()}
     rows = []
     for row, values in enumerate(data.values):
         cell = data.cells[data.cell[row]]

@@ -20,13 +20,14 @@ import lengthwise as lw
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "src" / "lengthwise" / "measured" / "cells.json"
 LADDER = {system.known_as: system for system in lw.positions.system.SYSTEMS}
+MODULO = lw.PositionSystem("modulo", "learned")
 WITHDRAWN = "withdrawn"
 """The folder of a preregistration that was never trained."""
 
 
 def table(studies: Path) -> dict[str, Any]:
     """The content of the file: ``settings``, each once, and ``cells``, which name them by number."""
-    rows = [*ladder_rows(studies), *recipe_rows(studies)]
+    rows = [*ladder_rows(studies), *third_rows(studies), *recipe_rows(studies)]
     rows.sort(key=lambda row: (row["study"], row["target"], row["system"], json.dumps(row, sort_keys=True)))
     settings: dict[str, int] = {}
     for row in rows:
@@ -70,7 +71,8 @@ def ladder_row(
 ) -> dict[str, Any]:
     """One cell under the ladder; ``entry`` is its language in the preregistration, ``first`` its first rung."""
     name, task = str(cell["encoding"]), entry["task"]
-    system = LADDER[re.split(r"[-+]", name)[0]]
+    known = re.split(r"[-+]", name)[0]
+    system = MODULO if known == "modulo" else LADDER[known]
     half = str(first["settings"]["steps"] // 2)
     sets = {
         (low, high, words): None
@@ -109,6 +111,34 @@ def ladder_row(
         "settings": cell["settings"],
         "commit": cell["commit"],
     }
+
+
+def third_rows(studies: Path) -> Iterator[dict[str, Any]]:
+    """The cells of the third study, under the same ladder; its files are keyed by language, format and system."""
+    folder = studies / "forecast" / "results" / "forecast"
+    content = lw.core.files.read_json(folder / "preregistration.json")["content"]
+    for cell in content["cells"]:
+        rungs = [
+            lw.core.files.read_json(path) for path in sorted((folder / "third/cells").glob(f"{cell['key']}-rung*"))
+        ]
+        measured = [values for values in rungs if values["measured"]]
+        if measured:
+            (last,) = measured
+            task = {
+                "name": "language",
+                "language": cell["language"],
+                "alphabet": cell["alphabet"],
+                "ask": cell["format"],
+            }
+            entry = {"name": cell["name"], "task": task, "predicted": {}}
+            row = ladder_row("third", entry, int(content["trained"][1]), last | {"encoding": cell["system"]}, {
+                "settings": rungs[0]["settings"],
+                "seeds": [
+                    {"seed": seed["seed"], "fit_by_step": {str(rungs[0]["settings"]["steps"] // 2): seed["early"]}}
+                    for seed in rungs[0]["seeds"] if seed.get("early") is not None
+                ],
+            })  # fmt: skip
+            yield row | {"predicted": "yes" if cell["rivals"]["verdict of the encoding, for the format"][1] else "no"}
 
 
 def recipe_rows(studies: Path) -> Iterator[dict[str, Any]]:

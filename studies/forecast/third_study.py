@@ -339,6 +339,22 @@ def probe_of(key: str) -> ProbeFound | None:
     return ProbeFound("not fitted", None, None, None) if len(rungs) == lw.forecast.features.PROBE_RUNGS else None
 
 
+def probes() -> list[tuple[str, ProbeFound]]:
+    """What the probes found, by task and encoding as JSON; those that are not done are left out."""
+    found = []
+    for cell in lw.core.files.read_json(FROZEN)["content"]["cells"]:
+        probe = None if cell["modulo"] else probe_of(cell["key"])
+        if probe is not None:
+            task = {
+                "name": "language",
+                "language": cell["language"],
+                "alphabet": cell["alphabet"],
+                "ask": cell["format"],
+            }
+            found.append((json.dumps([task, cell["encoding"]], sort_keys=True), probe))
+    return found
+
+
 def write_forecasts() -> int:
     """Write the forecast with a probe of each cell whose probe is done; a written one stays."""
     content, models = read_frozen(), lw.core.files.read_json(COEFFICIENTS)
