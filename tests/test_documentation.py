@@ -311,6 +311,10 @@ def test_files_that_the_architecture_names_exist() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     for name in re.findall(r"`([a-z_]+/[a-z_/]*(?:\.py)?)`", page):
         assert any((place / name).exists() for place in (ROOT, ROOT / "src" / "lengthwise")), name
+    for name, file in re.findall(r"`([A-Za-z_.]+)` in `([a-z_/]+\.py)`", page):
+        text = (ROOT / "src" / "lengthwise" / file).read_text(encoding="utf-8")
+        for part in name.split("."):
+            assert re.search(rf"\b(?:class|def) {part}\b|^{part}\b", text, flags=re.M), (name, file)
 
 
 @pytest.mark.parametrize(

@@ -585,6 +585,7 @@ def run(
 def compare_graphs(pipe: Any, cells: Sequence[dict[str, Any]]) -> None:
     """Send milliseconds of an eager and a captured step; nothing if they differ."""
     import torch
+    from graphed_steps import GraphedTrainer
 
     torch.set_num_threads(1)
     kind = kind_of("cell")
