@@ -138,6 +138,8 @@ def third_rows(studies: Path) -> Iterator[dict[str, Any]]:
                     for seed in rungs[0]["seeds"] if seed.get("early") is not None
                 ],
             })  # fmt: skip
+            if cell["modulo"]:
+                row["settings"] = row["settings"] | {"scheme": {"name": "modulo", "m": cell["modulo"]}}
             yield row | {"predicted": "yes" if cell["rivals"]["verdict of the encoding, for the format"][1] else "no"}
 
 
