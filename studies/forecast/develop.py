@@ -430,9 +430,13 @@ def develop(data: Data, fits: Any, holds: Any) -> Developed:
     report: dict[str, Any] = {"cells": len(data.cells), "groups": len(np.unique(data.group)), "cuts": {}}
     forecasts = {}
     every = np.arange(len(data.cell))
-    for cut in lw.forecast.model.CUTS:
+    runs: list[tuple[np.ndarray, list[str]]] = []
+    for cut in sorted(lw.forecast.model.CUTS):
         both = parts(data, cut, fits, holds)
-        runs = [cross_validated(data, both, SEED + 100 * repeat) for repeat in range(REPEATS)]
+        again = [cross_validated(data, both, SEED + 100 * repeat) for repeat in range(REPEATS)]
+        # As in `Forecaster.forecast`: at most what the cut below has.
+        caps = [run[0] for run in runs] or [np.ones(len(every))] * REPEATS
+        runs = [(np.minimum(p, cap), chosen) for (p, chosen), cap in zip(again, caps, strict=True)]
         forecasts[cut] = np.mean([run[0] for run in runs], axis=0)
         y = both["holds"].outcome
         sets = {f"{low}–{high}": np.flatnonzero(data.bin == n) for n, (low, high) in enumerate(BINS)}
@@ -447,8 +451,8 @@ def develop(data: Data, fits: Any, holds: Any) -> Developed:
             while len(draws) < DRAWS:
                 count = np.bincount(rng.choice(groups, len(groups)), minlength=len(groups))
                 rows = part.rows[count[data.group[part.rows]] > 0]
-                again = part.weight[rows] * count[data.group[rows]]
-                draws.append(fitted(data.matrix(form)[rows], part.outcome[rows], form, penalty, again))
+                times = part.weight[rows] * count[data.group[rows]]
+                draws.append(fitted(data.matrix(form)[rows], part.outcome[rows], form, penalty, times))
             model = {
                 "features": list(form),
                 "penalty": penalty,

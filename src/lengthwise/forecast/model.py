@@ -73,10 +73,15 @@ class Forecaster:
     """What was measured: ``encodings``, ``formats``, and the range of M / N and of N."""
 
     def forecast(self, values: Mapping[str, float], cut: float = 0.95) -> Forecast:
-        """The forecast for a target with these features."""
-        holds = self.holds[cut]
-        fits_p, holds_p = self.fits.probability(values), holds.probability(values)
-        low, high = np.quantile(self.fits.drawn(values) * holds.drawn(values), [(1 - COVERED) / 2, (1 + COVERED) / 2])
+        """The forecast for a target with these features.
+
+        The cuts are fitted apart; what is right at a higher cut is right at a lower one, so the least of their
+        probabilities up to ``cut`` counts.
+        """
+        holds = [model for at, model in self.holds.items() if at <= cut]
+        fits_p, holds_p = self.fits.probability(values), min(model.probability(values) for model in holds)
+        drawn = self.fits.drawn(values) * np.min([model.drawn(values) for model in holds], axis=0)
+        low, high = np.quantile(drawn, [(1 - COVERED) / 2, (1 + COVERED) / 2])
         joint = fits_p * holds_p
         return Forecast(joint, (min(float(low), joint), max(float(high), joint)), fits_p, holds_p, cut)
 
