@@ -139,7 +139,7 @@ def test_a_worker_to_whom_nobody_listens_ends_without_a_word(monkeypatch, error:
     monkeypatch.setattr(Failing, "error", error)
     ours, theirs = Pipe(duplex=False)
     ours.close()
-    serve(described(Failing(Path("nowhere"))), theirs)
+    serve(described(Failing(Path("nowhere"))), os.environ.copy(), theirs)
     assert theirs.closed
 
 

@@ -234,10 +234,9 @@ class Processes(Executor):
         return self._count
 
     def start(self, unit: Unit) -> Any:
-        # A fresh interpreter each: a fork would share the locks and threads of this one.
-        context = multiprocessing.get_context("spawn")
+        context = _context()
         ours, theirs = context.Pipe(duplex=False)
-        process = context.Process(target=serve, args=(described(unit), theirs), daemon=True)
+        process = context.Process(target=serve, args=(described(unit), dict(os.environ), theirs), daemon=True)
         # Ctrl-C does not reach it: its parent gets it, and ends the process. Windows has no such mask.
         masked = hasattr(signal, "pthread_sigmask")
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if masked else set()
@@ -285,6 +284,18 @@ class Processes(Executor):
             process.join()
 
 
+def _context() -> Any:
+    """How processes begin: forked from one that has loaded torch and computes nothing, where the system can do that.
+
+    A fork of this process would share its locks and threads; a fresh interpreter each would load torch each time.
+    """
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["lengthwise.experiments.engine", "lengthwise.training.trainer"])
+    return context
+
+
 _IN_A_PROCESS = False
 """Whether this is a process of `Processes`, which starts no others."""
 
@@ -297,10 +308,12 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def serve(description: bytes, pipe: Connection) -> None:
+def serve(description: bytes, environment: Mapping[str, str], pipe: Connection) -> None:
     """One process of `Processes`: computes one unit where its files are."""
     global _IN_A_PROCESS
     _IN_A_PROCESS = True
+    os.environ.clear()
+    os.environ.update(environment)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     keep_memory()
     use_one_thread_per_job()
