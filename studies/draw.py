@@ -20,6 +20,8 @@ import lengthwise as lw
 # isort: split
 # Found once `tables` has put the folders of the studies on the path.
 from agreement import CUT
+from architectures import design, reach
+from architectures import results as architecture_results
 from huang_review import seeds_at_the_end
 from matrix_tables import method_matrix_picture
 
@@ -344,6 +346,36 @@ def fragments() -> str:
         )
 
 
+def architectures_reach() -> str:
+    """How far each model holds on each task: a dot a seed, filled by how far, a cross where it did not fit."""
+    content = design()
+    found = architecture_results(content)
+    tasks, models = list(content["tasks"]), list(content["models"])
+    colours = dict(zip(("0", "1", "2", "4"), ("#ffffff", "#cfe3f2", "#6baed6", "#08519c"), strict=True))
+    with lw.report.figures.new_figure(9, 6) as figure:
+        plot = figure.subplots()
+        for (task, model), seeds in found.items():
+            for number, seed in enumerate(seeds):
+                x, held = models.index(model) + 0.28 * (number - 1), reach(content, seed)
+                if held == "×":
+                    plot.plot(x, tasks.index(task), "x", ms=5, color=NO, mew=1.2)
+                else:
+                    plot.plot(x, tasks.index(task), "o", ms=7, mfc=colours[held], mec="#4a4a4a", mew=0.6)
+        for held, text in (("0", "not at 1×"), ("1", "to 1×"), ("2", "to 2×"), ("4", "to 4×")):
+            plot.plot([], [], "o", ms=7, mfc=colours[held], mec="#4a4a4a", mew=0.6, label=text)
+        plot.plot([], [], "x", ms=5, color=NO, mew=1.2, label="did not fit")
+        plot.legend(loc="lower center", bbox_to_anchor=(0.45, 1.01), ncols=5, frameon=False, fontsize=9)
+        short = [
+            name.replace("gated-deltanet-negative", "gated-delta-neg").replace("deltanet", "delta") for name in models
+        ]
+        short = [name.replace("negative", "neg") for name in short]
+        plot.set_xticks(range(len(models)), short, rotation=35, ha="right", fontsize=9)
+        plot.set_yticks(range(len(tasks)), tasks, fontsize=9)
+        plot.set_ylim(len(tasks) - 0.4, -0.6)
+        plot.set_xlim(-0.6, len(models) - 0.4)
+        return lw.report.figures.to_svg(figure, "How far each of three seeds holds, by task and model")
+
+
 PICTURES: tuple[Callable[[], str], ...] = (
     huang_seeds,
     ppc_length,
@@ -355,6 +387,7 @@ PICTURES: tuple[Callable[[], str], ...] = (
     speed,
     fragments,
     method_matrix_picture,
+    architectures_reach,
 )
 
 

@@ -21,6 +21,7 @@ for _folder in sorted(Path(__file__).parent.iterdir()):
 
 # isort: split
 from addition_methods import addition_methods as method_jobs  # noqa: E402
+from architectures import tables as architectures  # noqa: E402
 from blind_tables import blind  # noqa: E402
 from coupled_arithmetic import coupled_arithmetic as coupled_jobs  # noqa: E402
 from extension_tables import context_extension  # noqa: E402
@@ -572,6 +573,7 @@ def modulo() -> dict[str, str]:
 
 
 PAGES: dict[str, Callable[[], dict[str, str]]] = {
+    "studies/architectures/README.md": architectures,
     "studies/arithmetic/README.md": arithmetic,
     "studies/arithmetic/automatic-coupling.md": automatic_coupling,
     "studies/blind/README.md": blind,

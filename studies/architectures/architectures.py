@@ -3,7 +3,7 @@
 ``python studies/architectures/architectures.py cell TASK MODEL --work DIR`` trains one cell and prints its seeds;
 ``--steps N`` tries it with fewer steps, and nothing is written. ``tune --work DIR --minutes M`` trains the tasks that
 choose the learning rates, and ``train --work DIR --minutes M`` all cells that are missing; both go on where they ended,
-and several processes with one ``--work`` share the cells. ``table`` prints the page's table.
+and several processes with one ``--work`` share the cells. ``table`` prints the page's tables.
 """
 
 from __future__ import annotations
@@ -152,19 +152,53 @@ def shown(content: dict[str, Any], values: dict[str, Any]) -> str:
     return " ".join(reach(content, seed) for seed in values["seeds"])
 
 
-def table(content: dict[str, Any], folder: Path = RESULTS) -> str:
-    """A row for each task: how far each seed of each model holds, and whether that was expected."""
-    lines = ["| task | " + " | ".join(content["models"]) + " |", "|---" * (1 + len(content["models"])) + "|"]
+def results(content: dict[str, Any], folder: Path = RESULTS) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """The seeds of every cell that was trained, by task and model."""
+    files = {(task, model): folder / f"{file_name(task, model)}.json" for task, model in cells(content)}
+    return {cell: lw.core.files.read_json(file)["seeds"] for cell, file in files.items() if file.exists()}
+
+
+def tables() -> dict[str, str]:
+    """The tables of the page as Markdown."""
+    from table_parts import markdown
+
+    content = design()
+    found, farthest = results(content), str(content["multiples"][-1])
+    reached = {cell: [reach(content, seed) for seed in seeds] for cell, seeds in found.items()}
+    rows = []
     for task in content["tasks"]:
-        row = [task]
-        for model in content["models"]:
-            file = folder / f"{file_name(task, model)}.json"
-            expected = content["expected"].get(task, {}).get(model, "")
-            row.append(
-                (shown(content, lw.core.files.read_json(file)) if file.exists() else "–") + f" {expected}".rstrip()
+        shown = [" ".join(reached.get((task, model), "–")) for model in content["models"]]
+        expected = [content["expected"].get(task, {}).get(model, "") for model in content["models"]]
+        rows.append([task, *(f"{seen} {said}".rstrip() for seen, said in zip(shown, expected, strict=True))])
+    summary = []
+    for model in content["models"]:
+        mine = {task: held for (task, name), held in reached.items() if name == model}
+        fitted = [task for task, held in mine.items() if held.count("×") * 2 < len(held)]
+        said = {task: content["expected"].get(task, {}).get(model, "") for task in mine}
+        outcomes = {}
+        for answer in ("(yes)", "(no)"):
+            asked = [task for task in fitted if said[task] == answer]
+            outcomes[answer] = (
+                f"{sum(mine[task].count(farthest) * 2 > len(mine[task]) for task in asked)} of {len(asked)}"
             )
-        lines.append("| " + " | ".join(row) + " |")
-    return "\n".join(lines)
+        every = [held for task in mine for held in mine[task]]
+        summary.append(
+            [
+                model, f"{len(mine)}", f"{len(fitted)}", f"{every.count(farthest)} of {len(every)}",
+                ", ".join(task for task in mine if mine[task].count(farthest) * 2 > len(mine[task])) or "–",
+                *outcomes.values(),
+            ]
+        )  # fmt: skip
+    rates = rates_of_learning(content, TUNING)
+    return {
+        "Each model": markdown(
+            ["model", "tasks trained", "fitted", "seeds that hold to 4×", "tasks that most seeds hold to 4×",
+             "of a fitted yes", "of a fitted no"],
+            summary,
+        ),
+        "All seeds": markdown(["task", *content["models"]], rows),
+        "Learning rates": markdown(["model", "rate"], [[model, f"{rate:g}"] for model, rate in rates.items()]),
+    }  # fmt: skip
 
 
 def main() -> None:
@@ -180,7 +214,9 @@ def main() -> None:
     given, content = parser.parse_args(), design()
     os.environ["LENGTHWISE_DEVICE"] = given.device
     if given.what == "table":
-        print(table(content))
+        sys.path.append(str(HERE.parent))
+        for title, table in tables().items():
+            print(f"## {title}\n\n{table}\n")
     elif given.what == "cell":
         if len(given.names) != 2 or given.names[0] not in content["tasks"]:
             sys.exit(f"cell needs one of {', '.join(content['tasks'])} and one of {', '.join(content['models'])}")

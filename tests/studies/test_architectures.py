@@ -28,7 +28,16 @@ def test_every_cell_is_built_with_the_same_strings_and_no_result_is_needed_to_re
     ]
     assert len({str(one.training) for one in made}) == 1
     assert all(one.model.layers == 2 and one.evaluation.lengths == (16, 32, 64) for one in made)
-    assert architectures.table(CONTENT).count("\n") == 1 + len(CONTENT["tasks"])
+
+
+def test_the_table_shows_every_seed_of_every_file() -> None:
+    found = architectures.results(CONTENT)
+    assert len(found) == len(list(architectures.RESULTS.glob("*.json"))) >= 94
+    table = architectures.tables()["All seeds"]
+    assert table.count("\n") == 1 + len(CONTENT["tasks"])
+    shown = sum(cell.split(" (")[0].split() != ["–"] and len(cell.split(" (")[0].split())
+                for line in table.splitlines()[2:] for cell in line.strip("|").split("|")[1:])  # fmt: skip
+    assert shown == 3 * len(found)
 
 
 def test_a_seed_holds_up_to_the_first_length_that_fails() -> None:
