@@ -44,7 +44,8 @@ class GraphedTrainer(lw.training.trainer.Trainer):
     def __post_init__(self) -> None:
         super().__post_init__()
         config = self.config
-        plain = not (config.regularizer or config.progressive or self.setup.model.dropout or self.ranks)
+        drawn = config.progressive or config.random_loops
+        plain = not (config.regularizer or drawn or self.setup.model.dropout or self.ranks)
         lw.core.errors.require(
             plain and config.precision == "float32" and torch.device(self.device).type == "cuda",
             "captured training steps need a GPU and float32, and have no dropout, regularizer or progressive loss; use "

@@ -49,7 +49,7 @@ def old_name(experiment: RunConfig, seed: int) -> str:
     """The rule before this one, in words of its own: every field of that time, changed or not."""
     values = experiment.to_json()
     del values["model"]["loops"], values["model"]["mixer"]
-    for name in ("regularizer_normed", "progressive", "curriculum", "priming", "priming_length"):
+    for name in ("regularizer_normed", "progressive", "random_loops", "curriculum", "priming", "priming_length"):
         del values["training"][name]
     return digest({"format": 1, "experiment": values, "seed": seed})
 

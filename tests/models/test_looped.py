@@ -20,7 +20,7 @@ from lengthwise.positions.schemes import Sequential
 from lengthwise.tasks import TASKS
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.data import TaskSetup
-from lengthwise.training.trainer import Trainer, next_token_loss, progressive_loops, step_loss
+from lengthwise.training.trainer import Trainer, next_token_loss, progressive_loops, random_loops, step_loss
 from oracle import SMALL, rough_model, slow_logits, some_inputs
 
 SCHEME = Sequential(max_position=40)
@@ -141,6 +141,26 @@ def test_a_stack_trains_with_a_progressive_loss_as_its_separate_runs() -> None:
         assert together.step(step)[1].item() == pytest.approx(alone.step(step).item(), rel=1e-4)
     plain = Trainer(setup, dataclasses.replace(config, progressive=0.0), [1])
     assert plain.step(0).item() != Trainer(setup, config, [1]).step(0).item()
+
+
+def test_random_loops_are_a_pass_with_another_number_in_stacks_too() -> None:
+    model, _, _ = model_and_inputs()
+    inputs = some_inputs("copy", SCHEME, length=4)
+    config = TrainingConfig(random_loops=2)
+    for step in range(4):
+        loops = random_loops(3, 2, step)
+        output = model(inputs.input_ids, inputs.position_ids, at=inputs.at, loops=loops)
+        found = step_loss(optimize(model), Inputs.join([inputs], 1), config, step)
+        assert found.item() == pytest.approx(next_token_loss(output, inputs).token.item(), rel=1e-4)
+    assert {random_loops(3, 2, step) for step in range(200)} == {Loops(0, count) for count in range(1, 6)}
+    assert {random_loops(1, 2, step).taught for step in range(200)} == {1, 2, 3}
+    setup = TaskSetup(TASKS.build("copy"), SCHEME, ENCODINGS.build("nope"), LOOPED)
+    config = TrainingConfig(max_length=3, steps=3, warmup=0, batch_size=8, stacked=True, random_loops=1)
+    together, alone = Trainer(setup, config, [0, 1]), Trainer(setup, config, [1])
+    for step in range(3):
+        assert together.step(step)[1].item() == pytest.approx(alone.step(step).item(), rel=1e-4)
+    with pytest.raises(ValueError, match="use one of them"):
+        dataclasses.replace(config, progressive=0.5)
 
 
 @pytest.mark.parametrize("rule", ["confidence", "unchanged"])

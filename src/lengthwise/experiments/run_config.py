@@ -24,7 +24,7 @@ RESULT_FORMAT = FORMAT
 
 NAMED_LATER = {
     "model": ("loops", "mixer"),
-    "training": ("regularizer_normed", "progressive", "curriculum", "priming", "priming_length"),
+    "training": ("regularizer_normed", "progressive", "random_loops", "curriculum", "priming", "priming_length"),
 }
 """Fields that came after names covered all fields, so no such name holds them."""
 NAMED_WITH_OR_WITHOUT = {"sparse-parity": "balanced", "variable-assignment": "separators"}

@@ -44,6 +44,9 @@ class TrainingConfig:
     progressive: ShareBelow1 = 0.0
     """α of the progressive loss of looped layers: (1 − α) · loss after all loops + α · loss after r + u loops, with
     gradients through the last u only; r and u are drawn at each step (Bansal et al. 2022)."""
+    random_loops: AtLeast0 = 0
+    """Looped layers run up to so many times more or less often than without it, drawn anew at each step (Kuo et al.
+    2026, arXiv 2606.29983: a number of loops that training never varies is tied to the length). The range is ours."""
     curriculum: ShareBelow1 = 0.0
     """The share of the steps during which the longest length of a step grows from the shortest to ``max_length``."""
 
@@ -62,5 +65,7 @@ class TrainingConfig:
             raise ValueError(f"min_length must not exceed max_length, got {self.min_length} and {self.max_length}")
         if self.priming and self.priming_length <= self.max_length:
             raise ValueError(f"priming_length must exceed max_length ({self.max_length}), got {self.priming_length}")
+        if self.progressive and self.random_loops:
+            raise ValueError("progressive and random_loops both draw the number of loops; use one of them")
         if self.batch_size % self.groups:
             raise ValueError(f"batch_size must be a multiple of groups, got {self.batch_size} and {self.groups}")

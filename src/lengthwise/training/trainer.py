@@ -79,10 +79,13 @@ def step_loss(model: FlatTransformer, inputs: Inputs, config: TrainingConfig, st
         loss = run_losses(output, inputs, len(inputs.input_ids))
         return loss.token + config.id_loss * loss.position
 
-    if not config.progressive:
+    if not config.progressive and not config.random_loops:
         return after(None)
     assert inputs.groups is not None
-    fewer = progressive_loops(model.config.loops_for(inputs.groups[0].tokens), step)
+    usual = model.config.loops_for(inputs.groups[0].tokens)
+    if config.random_loops:
+        return after(random_loops(usual, config.random_loops, step))
+    fewer = progressive_loops(usual, step)
     return (1 - config.progressive) * after(None) + config.progressive * after(fewer)
 
 
@@ -91,6 +94,12 @@ def progressive_loops(most: int, step: int) -> Loops:
     rng = stream(0, "train", "progressive loss", step)
     free = int(rng.integers(most))
     return Loops(free, int(rng.integers(1, most - free + 1)))
+
+
+def random_loops(usual: int, range_: int, step: int) -> Loops:
+    """From T − range to T + range, at least 1, the same for all runs, so that a stack equals its separate runs."""
+    rng = stream(0, "train", "random loops", step)
+    return Loops(0, int(rng.integers(max(1, usual - range_), usual + range_ + 1)))
 
 
 def learning_rate(config: TrainingConfig, step: int) -> float:
