@@ -179,7 +179,7 @@ def test_an_output_folder_that_is_a_file(terminal: Terminal, tmp_path: Path) -> 
 def test_a_place_that_cannot_be_written(terminal: Terminal, tmp_path: Path) -> None:
     # A file where a folder is needed fails for every user, root included.
     (tmp_path / "file").write_text("")
-    fails(terminal, *RUN, "--out", tmp_path / "file" / "runs", says="cannot write")
+    fails(terminal, *RUN, "--out", tmp_path / "file" / "runs", says="is a file; choose a folder")
     finished_run(tmp_path / "runs", terminal)
     fails(terminal, "report", tmp_path / "runs", "-o", tmp_path / "file" / "page.html", says="cannot write")
     fails(terminal, "report", tmp_path / "runs", "-o", tmp_path, says="it is a folder")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib
 import itertools
 import json
+import re
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -105,6 +107,27 @@ CASES = {
         {"helper.py": "def shift(): return 1"},
         "helper.py",
     ),
+    "data beside it": (
+        "from pathlib import Path\nstep = (Path(__file__).parent / 'step.txt').read_text()\ndef shift(): return step",
+        {"step.txt": "1"},
+        "step.txt",
+    ),
+    "data of a module, in a folder": (
+        "from helper import shift",
+        {"helper.py": "import pathlib\ndef shift(): return (pathlib.Path(__file__).parent / 'data' / 'n').read_text()",
+         "data/n": "1"},
+        "data/n",
+    ),
+    "data under a name that is computed while it loads": (
+        "from pathlib import Path\nstep = Path(__file__).with_suffix('.txt').read_text()\ndef shift(): return step",
+        {"task.txt": "1"},
+        "task.txt",
+    ),
+    "a file that is run": (
+        "import runpy, pathlib\nshift = runpy.run_path(str(pathlib.Path(__file__).with_name('other.py')))['shift']",
+        {"other.py": "def shift(): return 1"},
+        "other.py",
+    ),
     "a condition": (
         "try:\n    from helper import shift\nexcept ImportError:\n    pass",
         {"helper.py": "def shift(): return 1"},
@@ -120,7 +143,20 @@ def test_an_edit_of_what_is_imported_is_another_digest(tmp_path: Path, case: str
     before = code_of(TASKS.build(f"{at}/task.py:Mine"))
     assert before == fresh(at)
     (at / edited).write_text((at / edited).read_text() + "\n# edited")
-    assert fresh(at) != before
+    after = fresh(at)
+    assert re.fullmatch("[0-9a-f]{12}", after), after
+    assert after != before
+
+
+def test_a_module_in_an_archive_counts(tmp_path: Path) -> None:
+    path = "str(__import__('pathlib').Path(__file__).parent / 'kit.zip')"
+    at, found = folder(tmp_path, f"import sys; sys.path.insert(0, {path})\nfrom packed import shift", {}), []
+    for number in (1, 2):
+        with zipfile.ZipFile(at / "kit.zip", "w") as archive:
+            archive.writestr("packed.py", f"def shift(): return {number}")
+        found.append(fresh(at))
+    assert all(re.fullmatch("[0-9a-f]{12}", digest) for digest in found), found
+    assert found[0] != found[1]
 
 
 def test_an_import_inside_of_a_function_counts_and_runs_the_text_that_was_hashed(tmp_path: Path) -> None:

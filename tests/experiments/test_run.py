@@ -112,7 +112,7 @@ def test_a_folder_of_other_files_is_refused(tmp_path: Path):
 
 def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path):
     (tmp_path / "a").write_text("not a folder")
-    with pytest.raises(LengthwiseError, match="is a file, not a folder for a run; choose another folder"):
+    with pytest.raises(LengthwiseError, match="is a file; choose a folder for the results"):
         run(tmp_path / "a")
 
 

@@ -91,6 +91,21 @@ def test_an_interrupted_probe_goes_on_to_the_same_result(tmp_path: Path, monkeyp
         probe(ProbeCell(task, "nope", 12), settings=settings, folder=tmp_path)
 
 
+def test_an_edited_task_of_the_same_name_is_another_probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task, cells = (Path(__file__).parents[2] / "examples" / "my_task.py").read_text(), []
+    for edit in ("", "", "# edited"):
+        folder = tmp_path / f"{len(cells)}"
+        folder.mkdir()
+        (folder / "task.py").write_text(task + edit)
+        monkeypatch.chdir(folder)
+        cells.append(ProbeCell(TASKS.build({"name": "task.py:EverySecond", "base": 2}), "nope", 8))
+    assert cells[0].described() == cells[2].described()
+    whole = probe(cells[0], settings=tiny(2), folder=tmp_path / "out")
+    assert without_times(probe(cells[1], settings=tiny(2), folder=tmp_path / "out")) == without_times(whole)
+    with pytest.raises(LengthwiseError, match="of other code of yours"):
+        probe(cells[2], settings=tiny(2), folder=tmp_path / "out")
+
+
 def test_a_budget_that_ends_says_where() -> None:
     began = time.monotonic()
     found = probe(ProbeCell(Language(language="(a|b)*b"), "nope", 16), settings=tiny(100_000), budget="1s")

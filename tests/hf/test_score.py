@@ -104,5 +104,26 @@ def test_settings_from_the_model_s_file_change_no_answer():
         {"encoder_repetition_penalty": 9.0}, {"exponential_decay_length_penalty": (0, 9.0)},
     ):  # fmt: skip
         model.generation_config = GenerationConfig(pad_token_id=0, **setting)
-        assert _generated(model, model, task, batch).tolist() == right, setting
+        assert _generated(model, model, task, batch)[0].tolist() == right, setting
         assert model.generation_config.to_dict() == GenerationConfig(pad_token_id=0, **setting).to_dict()
+
+
+def test_logits_that_are_not_finite_are_no_right_answer_and_said(monkeypatch: pytest.MonkeyPatch):
+    """NaN is the largest logit for torch: here at the right tokens, so that the answers alone look right."""
+    task = TASKS.build("addition")
+    model, oracle = tiny("llama", vocab=len(task.vocab)), Lookup(task, [1, 4], SIZE)
+
+    def forward(input_ids: torch.Tensor, attention_mask: Any = None, **_: Any) -> Any:
+        from transformers.modeling_outputs import CausalLMOutput
+
+        logits = oracle(input_ids)
+        return CausalLMOutput(
+            logits=torch.where(logits > 0, float("nan"), logits) if input_ids.shape[1] > 8 else logits
+        )
+
+    monkeypatch.setattr(model, "forward", forward)
+    monkeypatch.setattr(
+        model, "prepare_inputs_for_generation", lambda input_ids, attention_mask=None, **_: {"input_ids": input_ids}
+    )
+    with pytest.warns(UserWarning, match="length 4: 12 of 12 strings have logits that are NaN or infinite"):
+        assert right_answers(model, task, [1, 4], size=SIZE, seed=3) == {1: SIZE, 4: 0}

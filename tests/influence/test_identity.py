@@ -8,7 +8,7 @@ import pytest
 
 from lengthwise.api.influence import content_of as _content
 
-FILES = ("config.json", "model.safetensors", "tokenizer.json")
+FILES = ("config.json", "model.safetensors", "tokenizer.json", "model.safetensors.index.json", "a-1-of-2.safetensors")
 
 
 @pytest.mark.parametrize("changed", FILES)

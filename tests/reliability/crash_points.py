@@ -14,6 +14,7 @@ Changes come from the steps of `core.files` and, so that none is overlooked, fro
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import importlib
 import json
@@ -29,21 +30,25 @@ from typing import Any
 import pytest
 
 from lengthwise.api import compare as api_compare
+from lengthwise.api.explain import explain
 from lengthwise.api.influence import measure_influence
 from lengthwise.audit.model import Asker, ModelFacts, Reply
 from lengthwise.audit.questions import AuditPlan
 from lengthwise.audit.run import run_audit
 from lengthwise.core.files import LOCK, watched
+from lengthwise.crasp import library
 from lengthwise.experiments import compare
 from lengthwise.experiments.blind import run as blind_run
-from lengthwise.experiments.blind.ladder import Rung
+from lengthwise.experiments.blind.ladder import LADDER, Rung
 from lengthwise.experiments.blind.study import write_study
 from lengthwise.experiments.compare import ModelSetting
 from lengthwise.experiments.engine import sweep
 from lengthwise.experiments.recipe import Job, Recipe
 from lengthwise.experiments.run_config import RunConfig
+from lengthwise.forecast.probe import ProbeCell, ProbeSettings, probe
 from lengthwise.influence.corpus import load_corpus
 from lengthwise.influence.lm import LMConfig, train_lm
+from lengthwise.models.compile import compile_program
 from lengthwise.models.tensor_files import read_tensors
 from lengthwise.tasks import TASKS
 from tiny_comparison import make_comparisons_tiny
@@ -116,9 +121,21 @@ def an_influence(out: Path) -> None:
     measure_influence("lm", text=TEXT, out=Path(), settings=settings)
 
 
+def a_probe(out: Path) -> None:
+    rung = dataclasses.replace(LADDER[0], layers=1, width=8, heads=1, batch=4, steps=3)
+    settings = ProbeSettings((rung, rung), (1, 2), 3, every=2, probe_words=4, fit_words=4, test_words=4)
+    probe(ProbeCell(TASKS.build("regex:(ab)*"), "ape", 8), settings=settings, folder=out / "probe")
+
+
+def an_explanation(out: Path) -> None:
+    program = compile_program(library.get("Tomita-2")).required()
+    task = {"name": "language", "language": "Tomita-2", "ask": "member"}
+    explain(program, task, train=6, lengths=[4, 9], samples=8, out=out / "why").save(out / "why")
+
+
 KINDS: dict[str, Callable[[Path], None]] = {
     "run": a_run, "stack": a_stack, "compare": a_comparison, "audit": an_audit, "verify": a_verification,
-    "lm": a_language_model, "influence": an_influence,
+    "lm": a_language_model, "influence": an_influence, "probe": a_probe, "explain": an_explanation,
 }  # fmt: skip
 
 

@@ -5,6 +5,7 @@ Run: python tests/reliability/damage.py FLIPS [SEED [KIND]]. Prints one JSON lin
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 import sys
@@ -22,12 +23,16 @@ from lengthwise.core.result_file import StudyResult, sealed, write_sealed
 from lengthwise.crasp import library
 from lengthwise.crasp.certificates import certified, check_certificates, write_certificates
 from lengthwise.crasp.decide import decide
+from lengthwise.experiments.blind.ladder import LADDER
 from lengthwise.experiments.blind.study import read_cell, read_study, write_cell, write_study
 from lengthwise.experiments.compare import Plan, read_plan, read_tuning, tuning_file
 from lengthwise.experiments.defaults import chosen_systems
 from lengthwise.experiments.run import run_seed
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import claim_run_dir, finished
+from lengthwise.explanation.explain import _Stages
+from lengthwise.explanation.model import Accuracy, LengthAccuracy
+from lengthwise.forecast.probe import STATE, ProbeCell, ProbeSettings, probe
 from lengthwise.influence.corpus import Corpus, Document
 from lengthwise.influence.lm import LMConfig, load_lm, read_config, train_lm
 from lengthwise.languages.automaton import dfa_to_json, language, read_dfa
@@ -148,6 +153,33 @@ def certificates(folder: Path) -> dict[Path, Read]:
     return {path: lambda: {c.source: {c.answer} for c in check_certificates(path)} and None}
 
 
+def a_probe(folder: Path) -> dict[Path, Read]:
+    rung = dataclasses.replace(LADDER[0], layers=1, width=8, heads=1, batch=4, steps=2)
+    settings = ProbeSettings((rung,), (1,), 1, every=2, probe_words=4, fit_words=4, test_words=4)
+    cell, state = ProbeCell(TASKS.build("regex:(ab)*"), "nope", 8), folder / STATE
+
+    def done() -> Any:
+        found = probe(cell, folder=folder, settings=settings)
+        return found.status, found.rungs, found.seeds
+
+    def unfinished() -> Any:
+        state.unlink(missing_ok=True)  # what was measured is read where a rung goes on
+        return done()
+
+    done()
+    return {state: done, folder / "rung-1" / "measured.json": unfinished}
+
+
+def an_explanation(folder: Path) -> dict[Path, Read]:
+    part = Accuracy((LengthAccuracy(3, 8, 7), LengthAccuracy(6, 8, 1)), 3)
+
+    def read() -> Any:
+        return _Stages(folder, {"model": 1}, lambda _: None).run("accuracy", Accuracy, lambda: part)
+
+    read()
+    return {folder / "accuracy.json": read}
+
+
 def damaged(sound: bytes, flips: int, moves: random.Random) -> Iterator[bytes]:
     """The file cut at each KiB (one larger than 1,000 KiB: at 1,000 places), and with one bit flipped anywhere."""
     for size in range(0, len(sound), max(1024, len(sound) // 1000)):
@@ -160,7 +192,7 @@ def damaged(sound: bytes, flips: int, moves: random.Random) -> Iterator[bytes]:
 
 MAKERS: tuple[Callable[[Path], dict[Path, Read]], ...] = (
     a_run, a_study, a_language_model, an_unfinished_language_model, an_automaton, certificates, a_comparison,
-    a_compiled_program, a_cell_of_a_user_s_study,
+    a_compiled_program, a_cell_of_a_user_s_study, a_probe, an_explanation,
 )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,6 +50,21 @@ def test_no_name_reaches_the_terminal_raw(
     assert not list(tmp_path.iterdir())
 
 
+def test_no_token_reaches_the_terminal_raw(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a task calls its tokens and itself is printed in tables, notes and JSON, and stays what it is in JSON."""
+    text = TASK.replace('"every second digit of a number"', repr(EVIL))
+    text = text.replace("str(digit) for", f"str(digit) + {EVIL!r} for").replace('vocab["0"]', f'vocab["0" + {EVIL!r}]')
+    (tmp_path / "task.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    assert said(["check", "task.py:EverySecond"], capsys)
+    for command in ("show", "predict"):
+        assert said([command, "task.py:EverySecond"], capsys)
+        printed = json.loads(said([command, "task.py:EverySecond", "--json"], capsys))
+        assert json.dumps(EVIL)[1:-1] in json.dumps(printed)
+
+
 TINY = [
     f"--set={edit}" for edit in ("model.width=8", "model.heads=1", "model.layers=1", "training.steps=2",
                                  "training.batch_size=4", "training.max_length=3", "evaluation.samples=2")
@@ -85,6 +101,29 @@ def test_nothing_is_written_but_what_was_asked_for(
     assert written - within == {Path("home"), Path(away.name), Path(away.name, "task.py")}
     assert bool(within) == ("--out" in words)
     assert all(set(part) <= SAFE for path in within for part in path.parts[1:])
+
+
+@pytest.mark.parametrize("led", ["nowhere", "file"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "copy", "--only", "nope", "--seeds", "1", *TINY],
+        ["run", "copy", "--only", "nope", "--seeds", "1", *TINY, "--jobs", "2"],
+        ["compare", "copy", "--systems", "nope", "--seeds", "1", "--max-length", "3", "--budget", "1h"],
+        ["verify", "a*", "--encoding", "nope"], ["demo"], ["export", "lm-eval", "copy"], ["influence"], ["lm", "train"],
+        ["predict", "a*", "--encoding", "nope", "--train", "8", "--probe", "1s"], ["explore", "copy", "--static"],
+    ],
+    ids=lambda words: f"{words[0]}{len(words)}",
+)  # fmt: skip
+def test_results_go_into_no_file_and_through_no_link_that_leads_nowhere(
+    words: list[str], led: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "link").symlink_to(tmp_path / led)
+    assert main([*words, *(["--out"] if words[0] != "explore" else []), str(tmp_path / "link")]) == 2
+    assert f"{tmp_path / 'link'} is a {'file' if led == 'file' else 'link'}" in capsys.readouterr().err
+    assert {path.name for path in tmp_path.iterdir()} == {"file", "link"}
+    assert (tmp_path / "file").read_text() == "mine"
 
 
 SAFE = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")

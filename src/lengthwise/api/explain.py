@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from lengthwise.core import config as arguments
-from lengthwise.core.files import read_json
+from lengthwise.core.files import locked, make_folder, read_json
 
 if TYPE_CHECKING:
     from lengthwise.explanation.explain import Explanation
@@ -54,7 +55,7 @@ def explain(
     what it does within), with ``table()``, ``plot()``, ``html()`` and ``to_json()``. Where the task asks for sets of
     next symbols, an output above 0 says that a symbol may come; elsewhere the largest output is the answer.
 
-    Raises: `LengthwiseError` for a model or tokens that do not fit, each in one line.
+    Raises: `LengthwiseError` for a model or tokens that do not fit, each in one line, and for a damaged part in `out`.
     """
     from lengthwise.explanation.given import check_folder, title_of
     from lengthwise.tasks import TASKS
@@ -71,13 +72,17 @@ def explain(
     from lengthwise.explanation.model import subject_of
 
     subject = subject_of(model, built, train=train, vocab=mapping, offset=offset)
-    return explain_subject(
-        subject,
-        Path(model).name if isinstance(model, str | Path) else getattr(model, "__name__", type(model).__name__),
-        lengths=chosen,
-        samples=arguments.whole("samples", samples, 8),
-        seconds=arguments.number("seconds", seconds, 0),
-        out=None if out is None else arguments.path("out", out),
-        seed=arguments.whole("seed", seed, 0),
-        note=note or (lambda _: None),
-    )
+    folder = None if out is None else arguments.path("out", out)
+    if folder is not None:
+        make_folder(folder)
+    with nullcontext() if folder is None else locked(folder):
+        return explain_subject(
+            subject,
+            Path(model).name if isinstance(model, str | Path) else getattr(model, "__name__", type(model).__name__),
+            lengths=chosen,
+            samples=arguments.whole("samples", samples, 8),
+            seconds=arguments.number("seconds", seconds, 0),
+            out=folder,
+            seed=arguments.whole("seed", seed, 0),
+            note=note or (lambda _: None),
+        )

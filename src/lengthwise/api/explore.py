@@ -74,7 +74,6 @@ def explore(
         from lengthwise.core.files import write_text
 
         file = arguments.path("static", static) / "index.html"
-        file.parent.mkdir(parents=True, exist_ok=True)
         write_text(file, page(tuple(answers), answers, live=False))
         return file
     server = serve(given, arguments.whole("port", port), page(given or TEN, answers, live=True).encode())

@@ -69,7 +69,7 @@ class Influence(Tabular):
 
 
 PARTS_OF_A_MODEL = (
-    "config.json", "model*.safetensors", "pytorch_model*", "adapter*", "tokenizer*", "vocab*", "merges*", "*.model",
+    "config.json", "model*", "*-of-*", "pytorch_model*", "adapter*", "tokenizer*", "vocab*", "merges*", "*.model",
     "special_tokens_map.json", "added_tokens.json", "*.py",
 )  # fmt: skip
 """The files of a folder that decide what a model answers: settings, weights, tokenizer, code."""
@@ -147,7 +147,8 @@ def measure_influence(
     source = None if text is None else arguments.path("text", text)
     request = _Request(model, chooser, source, dataset, preset, max_length, length, answer_token, chosen)
     out = arguments.path("out", out)
-    require(not out.exists() or out.is_dir(), f"`out` {out} is a file; choose a folder")
+    if out.exists() or out.is_symlink():
+        make_folder(out)  # only to refuse a file, or a link that leads nowhere, before minutes of work
     require(request.model is not None or request.chooser is None, "`chooser` needs `model`; the pair has its own")
     started = time.perf_counter()
     if request.model is not None and model_type(Path(request.model)) == "lengthwise":

@@ -38,7 +38,7 @@ from lengthwise.audit.scoring import ONLY_THOUGHT, WRONG, Scoring, outcome, stri
 from lengthwise.audit.summary import AskedQuestion, best_form, causes, cells_of, paired, paired_says
 from lengthwise.audit.tokens import counting_questions, fitted_count, with_truncation
 from lengthwise.core.config import digest
-from lengthwise.core.errors import LengthwiseError, require, shortened
+from lengthwise.core.errors import require, shortened
 from lengthwise.core.files import Lines, locked, make_folder, read_text, remove_unfinished, write_json
 from lengthwise.positions.system import position_systems
 from lengthwise.prediction.predict import predict_task
@@ -80,6 +80,7 @@ class AnswerStore:
     def put(self, key: str, record: dict[str, Any]) -> None:
         """Write a record; raises `LengthwiseError` if the disk is full."""
         entry = {"key": key, **record}
+        entry["digest"] = digest(entry)
         assert self._lines is not None
         with self._lock:
             self._lines.add(json.dumps(entry))
@@ -92,12 +93,14 @@ class AnswerStore:
 
 
 def _record(line: str) -> dict[str, Any] | None:
-    """The record of a line, or None if it was cut short or changed; its question is then asked again."""
+    """The record of a line, or None if it was cut short, changed or has no digest; its question is then asked again."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
         return None
     if not isinstance(found, dict) or not isinstance(found.get("key"), str):
+        return None
+    if found.pop("digest", None) != digest(found):
         return None
     counts = (found.get(name) for name in ("prompt_tokens", "completion_tokens", "retries"))
     failed, text, finish = (found.get(name) for name in ("failed", "text", "finish"))
@@ -185,10 +188,7 @@ def run_audit(
     Raises:
         LengthwiseError: if the model can't be reached, or another process is at work in the folder.
     """
-    try:
-        make_folder(folder)
-    except OSError as error:
-        raise LengthwiseError(f"cannot create {folder}: {error.strerror}; choose another folder") from None
+    make_folder(folder)
     spending = spending or Spending()
     models = [asker] if against is None else [asker, against]
     for model in models:

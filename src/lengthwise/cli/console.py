@@ -10,6 +10,8 @@ import sys
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
+from lengthwise.core.errors import OBEYED
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -30,8 +32,9 @@ def err() -> Console:
 
 
 def emit_json(value: Any, *, indent: int | None = 1) -> None:
-    """Print one JSON value on stdout; NaN is refused, it is not JSON."""
-    sys.stdout.write(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False) + "\n")
+    """Print one JSON value on stdout, with what a terminal obeys written as escapes; NaN is refused, it is not JSON."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write(OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 
 def plain_table(*headings: str, right: Collection[str] = (), gap: int = 2, no_wrap: bool = False) -> Table:

@@ -1,8 +1,10 @@
-"""Which code of the user's runs, and its digest: a file and every module of the user's that it imports.
+"""Which code of the user's runs, and its digest: a file, every module of the user's that it imports, and their data.
 
 The text that is hashed is the text that runs: from the first of the user's files on, modules of the user's are compiled
 here from text that is read once and kept. No cached bytecode is used, and an import that comes later, inside of a
 function, runs the text that was hashed. What is installed (the standard library, packages) has a version, not a digest.
+Data are the files that constants of the text name, and those beside it that are opened while it runs for the first
+time; they count as they were then.
 """
 
 from __future__ import annotations
@@ -11,9 +13,11 @@ import ast
 import hashlib
 import importlib.machinery
 import importlib.util
+import os
 import sys
 import sysconfig
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, ClassVar
@@ -24,8 +28,12 @@ _TEXT: dict[Path, bytes] = {}
 """The contents of the user's files as they were read, by their real path: what runs, or will run when imported."""
 _RAN: set[Path] = set()
 """Files that were run from `_TEXT`."""
+_DATA: dict[Path, bytes] = {}
+"""Digests of data files, by their real path."""
 _NEEDED: dict[Path, dict[str, Path]] = {}
 """For each file that the user named, the modules of the user's that were loaded while it ran, by name."""
+_OPENED: dict[Path, dict[str, bytes]] = {}
+"""For each file that the user named, digests of the files below its folder that were opened while it ran."""
 _LOADED: dict[Path, dict[str, Any]] = {}
 """The values of modules that were not run from `_TEXT`, as they were when it was read: a new import is read anew."""
 _INSTALLED = {Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")}
@@ -47,13 +55,15 @@ def load_module(name: str, file: Path) -> ModuleType:
         sys.path.append(str(file.parent))
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
+        sys.addaudithook(_note_opened)
     spec = importlib.util.spec_from_file_location(name, file, loader=_Loader(name, str(file)))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    needed = _NEEDED.setdefault(file, {})
-    _Loader.running.append(needed)
+    _NEEDED.setdefault(file, {})
+    _OPENED.setdefault(file, {})
+    _Loader.running.append(file)
     try:
         spec.loader.exec_module(module)
     except BaseException:
@@ -62,7 +72,7 @@ def load_module(name: str, file: Path) -> ModuleType:
         _TEXT.pop(file, None)  # the user may repair it and try again
         raise
     finally:
-        _Loader.running.remove(needed)
+        _Loader.running.remove(file)
     return module
 
 
@@ -70,9 +80,10 @@ def code_digest(file: Path) -> str:
     """12 hexadecimal digits of the text of a file and of all modules of the user's that it imports, and they import.
 
     Of a file alone they are the first of its SHA-256. A module counts by its name and text, so that a copy of the
-    folder elsewhere has the same digest. Imports are found in the text, wherever they stand in it, and looked up where
-    Python would: among the loaded modules, then on the path. Raises `LengthwiseError` where what runs cannot be known:
-    a loaded module whose file was edited since, or one from another folder than an import would find now.
+    folder elsewhere has the same digest; so do data files. Imports are found in the text, wherever they stand in it,
+    and looked up where Python would: among the loaded modules, then on the path. Raises `LengthwiseError` where what
+    runs cannot be known: a loaded module whose file was edited since, or one from another folder than an import would
+    find now.
     """
     texts = _closure(file)
     own = texts.pop("")
@@ -87,18 +98,19 @@ def code_digest(file: Path) -> str:
 class _Loader(importlib.machinery.SourceFileLoader):
     """Compiles the text in `_TEXT`, never cached bytecode; a reload reads the file again."""
 
-    running: ClassVar[list[dict[str, Path]]] = []
-    """What the user's files need that are running now, to which each module that is loaded is added."""
+    running: ClassVar[list[Path]] = []
+    """The files that the user named and that are running now; they need each module that is loaded meanwhile."""
 
     def get_code(self, fullname: str) -> CodeType:
         path = Path(self.path).resolve()
         if path in _RAN:
             _TEXT.pop(path, None)
         text = _read(path)
+        _data_of(path, text)
         _RAN.add(path)
-        for needed in self.running:
+        for named in self.running:
             if path not in _NEEDED:
-                needed[fullname] = path
+                _NEEDED[named][fullname] = path
         return compile(text, self.path, "exec", dont_inherit=True)
 
 
@@ -128,13 +140,14 @@ def _read(file: Path) -> bytes:
 
 def _closure(file: Path) -> dict[str, bytes]:
     """The text of a file under the name "", and of every module of the user's that it needs under its own name."""
-    found = {"": _read(file)}
+    found = {"": _read(file), **_OPENED.get(file, {})}
     pending: list[tuple[Path, str]] = [(file, "")]  # a file, and the package that it belongs to
     for name, path in _NEEDED.get(file, {}).items():
         found[name] = _read(path)
         pending.append((path, _package_of(path, name)))
     while pending:
         path, package = pending.pop()
+        found |= {f"{package}/{path.name}: {name}": sha for name, sha in _data_of(path, _read(path)).items()}
         for name in _imports(_read(path), package):
             if name in found or (origin := _origin(name)) is None or origin == file:
                 continue
@@ -142,6 +155,53 @@ def _closure(file: Path) -> dict[str, bytes]:
             if origin.suffix == ".py":
                 pending.append((origin, _package_of(origin, name)))
     return found
+
+
+def _data_of(file: Path, text: bytes) -> dict[str, bytes]:
+    """Digests of the files that string constants of a text name, in its folder or in one that another constant names.
+
+    A file counts as it was when it was first met, which is before the text runs.
+    """
+    names = [value for value in _constants(text) if len(value) < 256 and "\n" not in value]
+    folders = ["", *(name for name in names if os.path.isdir(file.parent / name))]
+    found: dict[str, bytes] = {}
+    for path in (os.path.join(folder, name) for folder in folders for name in names):
+        data = (file.parent / path).resolve()
+        if os.path.isfile(data) and data != file:
+            found[path] = _sum(data)
+    return found
+
+
+def _sum(data: Path) -> bytes:
+    if data not in _DATA:
+        _DATA[data] = b""  # to open it is no use of it
+        with open(data, "rb") as opened:
+            _DATA[data] = hashlib.file_digest(opened, "sha256").digest()
+    return _DATA[data]
+
+
+def _note_opened(event: str, values: tuple[Any, ...]) -> None:
+    """Note what the user's files open to read below their folders while they run: a hook for Python's audit events."""
+    if event != "open" or not _Loader.running or not isinstance(values[0], str) or values[2] & os.O_ACCMODE:
+        return
+    path = Path(os.path.abspath(values[0]))
+    if path.suffix in (".py", ".pyc") or not os.path.isfile(path) or _DATA.get(path.resolve()) == b"":
+        return
+    for named in _Loader.running:
+        if path.is_relative_to(named.parent) and named.parent != Path(path.anchor):
+            below = path.relative_to(named.parent)
+            if not any(part.startswith(".") for part in below.parts):
+                _OPENED[named][below.as_posix()] = _sum(path.resolve())
+
+
+@cache
+def _constants(text: bytes) -> list[str]:
+    try:
+        nodes = ast.walk(ast.parse(text))
+    except (SyntaxError, ValueError):
+        return []
+    values = (node.value for node in nodes if isinstance(node, ast.Constant))
+    return sorted({value for value in values if isinstance(value, str)})
 
 
 def _package_of(file: Path, name: str) -> str:
@@ -194,12 +254,12 @@ def _origin(name: str) -> Path | None:
     if name.partition(".")[0] in {*sys.builtin_module_names, *sys.stdlib_module_names, "lengthwise"}:
         return None
     spec = _find(name)
-    fresh = Path(spec.origin).resolve() if spec is not None and spec.origin and spec.has_location else None
+    fresh = _on_disk(Path(spec.origin)) if spec is not None and spec.origin and spec.has_location else None
     module = sys.modules.get(name)
     file = getattr(module, "__file__", None)
     if module is None or not isinstance(file, str):
         return fresh if fresh is not None and is_the_users(fresh) else None
-    loaded = Path(file).resolve()
+    loaded = _on_disk(Path(file))
     if not is_the_users(loaded):
         return None
     if fresh is not None and fresh != loaded and is_the_users(fresh):
@@ -210,6 +270,11 @@ def _origin(name: str) -> Path | None:
     if loaded not in _RAN and loaded.suffix == ".py":
         check_unedited(vars(module), loaded)
     return loaded
+
+
+def _on_disk(file: Path) -> Path:
+    """The real path of a module's file, or of the archive that it is in."""
+    return next(path for path in (file.resolve(), *file.resolve().parents) if path.exists() or path == path.parent)
 
 
 def check_unedited(values: dict[str, Any], file: Path) -> None:

@@ -46,9 +46,13 @@ def one_line_warnings() -> None:
     warnings.formatwarning = lambda message, *_, **__: f"warning: {harmless(str(message))}\n"
 
 
+OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that a terminal obeys: control codes, and marks that turn the direction around."""
+
+
 def harmless(text: str) -> str:
-    """The text without characters that a terminal obeys: control codes, and marks that turn the direction around."""
-    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]", "", text)
+    """The text without characters that are `OBEYED`."""
+    return OBEYED.sub("", text)
 
 
 OTHER_NAMES = {

@@ -82,16 +82,27 @@ def _step(name: str, path: Path, source: Path | None = None) -> None:
 def make_folder(path: Path) -> None:
     """Make a folder, and those above it that are missing, so that a loss of power does not take them.
 
-    Raises `LengthwiseError` where a link leads nowhere, and `OSError` where a folder can't be made.
+    Raises `LengthwiseError` for a file, a link that leads nowhere, and where a folder can't be made.
     """
-    if path.is_dir():
-        return
-    if path.is_symlink() and not path.exists():
-        raise LengthwiseError(f"{path} is a link to a folder that does not exist; make that folder, or remove the link")
-    make_folder(path.parent)
-    _step("folder", path)
-    path.mkdir(exist_ok=True)
-    _sync_folder(path.parent)
+    try:
+        if path.is_dir():
+            return
+        require(not path.exists(), f"{path} is a file; choose a folder for the results")
+        if path.is_symlink():
+            raise LengthwiseError(
+                f"{path} is a link to a folder that does not exist; make that folder, or remove the link"
+            )
+        make_folder(path.parent)
+        _step("folder", path)
+        path.mkdir(exist_ok=True)
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise LengthwiseError(f"cannot make {path}: {error.strerror or error}; {_way_out(error)}") from None
+
+
+def _way_out(error: OSError) -> str:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, None)
+    return "free space or choose another folder" if full else "choose another folder"
 
 
 def replace_file(source: Path, target: Path) -> None:
@@ -160,10 +171,7 @@ def replacing(path: Path) -> Iterator[Path]:
         _check_guards(path)
         replace_file(temporary, path)
     except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT, None)
-        raise LengthwiseError(
-            f"cannot write {path}: {error.strerror or error}; {'free space or ' if full else ''}choose another folder"
-        ) from None
+        raise LengthwiseError(f"cannot write {path}: {error.strerror or error}; {_way_out(error)}") from None
     finally:
         if temporary is not None:
             remove_file(temporary)

@@ -74,13 +74,18 @@ def score_layout(
         done += rows
     result = total(scores)
     result.axes = layout.axes if layout else {}
-    if result.not_finite:
-        warnings.warn(
-            f"length {length}: {result.not_finite} of {result.n} strings have logits that are NaN or infinite; they "
-            "count as wrong, and say nothing about what the model has learned",
-            stacklevel=2,
-        )
+    warn_not_finite(f"length {length}", result.not_finite, result.n)
     return result
+
+
+def warn_not_finite(where: str, count: int, of: int) -> None:
+    """Warn if ``count`` strings ``of`` so many had logits that are NaN or infinite."""
+    if count:
+        warnings.warn(
+            f"{where}: {count} of {of} strings have logits that are NaN or infinite; they count as wrong, and say "
+            "nothing about what the model has learned",
+            stacklevel=3,
+        )
 
 
 def chunk_rows(model: Transformer, tokens: int) -> int:

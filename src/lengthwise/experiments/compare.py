@@ -523,7 +523,6 @@ def run_comparison(
     a system with another mixer than attention, all get equally many parameters within 10 %.
     Raises `LengthwiseError` for an unknown system, a budget that is too small, or a folder with another comparison.
     """
-    require(not folder.exists() or folder.is_dir(), f"{folder} is a file; choose a folder for the results")
     started = time.monotonic()
     chosen = model_systems(task) if models and not systems else chosen_systems(task, systems)
     wanted = wanted_plan(task, chosen, max_length, budget.seeds)

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from lengthwise.core.config import digest
-from lengthwise.core.errors import LengthwiseError, TrainingDivergedError
+from lengthwise.core.errors import TrainingDivergedError
+from lengthwise.core.files import make_folder
 from lengthwise.core.result_file import RunResult, StudyResult
 from lengthwise.experiments.cluster import reclaim
 from lengthwise.experiments.events import Event, Progress, reporter, unwatched
@@ -86,8 +87,7 @@ def sweep(
         TrainingDivergedError: when a seed diverged and no other candidate of its job replaced it; all others are
             finished then.
     """
-    if out.exists() and not out.is_dir():
-        raise LengthwiseError(f"{out} is a file; choose a folder for the results")
+    make_folder(out)
     if on is None:
         reclaim(out / recipe.name)
     # Damaged files are found before anything is trained.

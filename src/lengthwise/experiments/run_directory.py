@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lengthwise.core.config import digest
 from lengthwise.core.errors import LengthwiseError, require
-from lengthwise.core.files import LOCK, read_json, write_json
+from lengthwise.core.files import LOCK, make_folder, read_json, write_json
 from lengthwise.core.result_file import RunResult, StudyResult, read_sealed, write_sealed
 from lengthwise.experiments.recipe import Study
 from lengthwise.experiments.run_config import RESULT_FORMAT, RunConfig
@@ -83,8 +83,7 @@ def claim_run_dir(folder: Path, experiment: RunConfig, seed: int) -> None:
         if not same or not experiment.equals(found.get("experiment")):
             raise LengthwiseError(f"{folder} holds a run of another configuration; choose another folder")
         return
-    if folder.exists() and not folder.is_dir():
-        raise LengthwiseError(f"{folder} is a file, not a folder for a run; choose another folder")
-    if folder.exists() and any(not file.name.endswith((".tmp", LOCK)) for file in folder.iterdir()):
+    make_folder(folder)
+    if any(not file.name.endswith((".tmp", LOCK)) for file in folder.iterdir()):
         raise LengthwiseError(f"{folder} is not empty and not a run directory; choose another folder")
     write_sealed(path, {"format": RESULT_FORMAT, "experiment": experiment.to_json(), "seed": seed})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
@@ -11,8 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from lengthwise.core.config import digest, fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError, require
-from lengthwise.core.files import make_folder, read_json, write_json, write_text
+from lengthwise.core.files import make_folder, remove_unfinished, write_json, write_text
+from lengthwise.core.result_file import read_sealed, write_sealed
 from lengthwise.core.table import Table, Tabular
+from lengthwise.core.user_code import code_of
 from lengthwise.explanation.automaton import Automaton, learn_automaton
 from lengthwise.explanation.failures import Failures, find_failures
 from lengthwise.explanation.forecast import ModelForecast, forecast_model
@@ -20,12 +21,13 @@ from lengthwise.explanation.given import title_of
 from lengthwise.explanation.heads import Heads, explain_heads
 from lengthwise.explanation.model import CUT, Accuracy, HuggingFaceNetwork, Subject, WordOracle, accuracy
 from lengthwise.explanation.program import ModelProgram, learn_program
+from lengthwise.positions.schemes import SCHEMES
 from lengthwise.tasks import TASKS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 4
+VERSION = 5
 T = TypeVar("T")
 
 
@@ -93,6 +95,8 @@ class Explanation(Tabular):
 
     def _reasons(self) -> list[str]:
         """What is known to be different beyond training: the position ids, and heads that leave their patterns."""
+        if self.accuracy.not_finite:
+            return [self.accuracy.not_finite]
         moved, heads = self.failures.moved, self.heads.heads if self.heads is not None else ()
         ids = [] if moved is None else [moved.line]
         left = [f"{head.name} {head.fault}" for head in heads if head.fault]
@@ -106,6 +110,8 @@ class Explanation(Tabular):
         """The explanation in a few sentences, the answer first."""
         rate, beyond = self.accuracy.rate(inside=True), self.accuracy.rate(inside=False)
         found = [self.answer, *([f"next: {self.next}"] if self.next else [])]
+        if self.accuracy.not_finite:
+            found.append(f"{self.accuracy.not_finite}, which count as wrong: the model is broken there, not mistaken")
         if self.learned and beyond is not None:
             found.append(f"right on {rate:.3f} of strings up to length {self.accuracy.train}, on {beyond:.3f} beyond")
         if self.automaton is not None:
@@ -207,13 +213,13 @@ class _Stages:
         self.folder = folder if key is not None else None
         self.key, self.note = digest(key) if key is not None else "", note
         if self.folder is not None:
-            make_folder(self.folder)
+            remove_unfinished(self.folder)
 
     def run(self, name: str, cls: type[T], compute: Callable[[], T | None]) -> T | None:
         """The part ``name``; None is kept, too."""
         file = None if self.folder is None else self.folder / f"{name}.json"
         if file is not None and file.exists():
-            stored = read_json(file, what="part of an explanation")
+            stored = read_sealed(file, "part of an explanation")
             if isinstance(stored, dict) and stored.get("key") == self.key:
                 value = stored.get("value")
                 # What another version wrote is made anew.
@@ -225,7 +231,7 @@ class _Stages:
         found = compute()
         if file is not None:
             value = None if found is None else fields_of(found)
-            write_json(file, {"key": self.key, "value": json.loads(json.dumps(value))})
+            write_sealed(file, {"key": self.key, "value": value})
         return found
 
 
@@ -248,16 +254,18 @@ def explain_subject(
         "too few position ids for them; choose other `lengths`, or a smaller `offset`",
     )
     beyond = [length for length in chosen if length > subject.train]
-    weights, notes = subject.network.digest(), subject.left_out(lengths)
+    model, notes = subject.network.digest(), subject.left_out(lengths)
     if subject.network.rule is not None:
         notes.append(f"its position ids are those of the rule {type(subject.network.rule).__name__}")
     settings = {
-        "version": VERSION, "weights": weights, "task": TASKS.show(subject.task), "train": subject.train,
+        "version": VERSION, "model": model, "task": TASKS.show(subject.task), "train": subject.train,
+        "code": code_of([subject.task, subject.scheme, subject.network.rule]),
+        "scheme": subject.scheme and SCHEMES.show(subject.scheme),
         "ids": [digest(subject.ids_of(length).tolist()) for length in (subject.inside[-1], chosen[-1])],
         "tokens": subject.token_ids.tolist(), "outputs": subject.output_ids.tolist(),
         "lengths": chosen, "samples": samples, "seconds": seconds, "seed": seed,
     }  # fmt: skip
-    stages = _Stages(out, None if weights is None else settings, note)
+    stages = _Stages(out, None if model is None else settings, note)
     scores = stages.run("accuracy", Accuracy, lambda: accuracy(subject, chosen, samples, seed))
     assert scores is not None
     note(f"right on {scores.rate(inside=True) or 0:.3f} of strings up to length {subject.train}")

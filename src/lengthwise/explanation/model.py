@@ -64,6 +64,8 @@ class Network(ABC):
     """Position ids are below this; None: there is no bound."""
     rule: Any = None
     """The rule by which the model gives its position ids itself; None: it takes those that it is given."""
+    described: object = None
+    """The rule as JSON values."""
     heads: tuple[tuple[str, ...], ...] = ()
     """Names of the heads by layer; none where the inside is not known."""
     attends = True
@@ -95,14 +97,25 @@ class Network(ABC):
         yield
 
     def digest(self) -> str | None:
-        """Twelve hexadecimal digits of all weights; None where they are not known."""
+        """Twelve hexadecimal digits of all weights and settings of the model; None where they are not known."""
         if self.model is None:
             return None
+        settings: Any = getattr(self.model, "config", None)
         total = hashlib.blake2b(digest_size=6)
-        for name, value in sorted(self.model.state_dict().items()):
+        if hasattr(settings, "to_dict"):
+            settings = {key: value for key, value in settings.to_dict().items() if not key.startswith("_name")}
+        total.update(f"{settings} {self.described}".encode())
+        for name, module in self.model.named_modules():
+            plain = {key: value for key, value in vars(module).items() if key != "name_or_path" and _is_plain(value)}
+            total.update(f"{name} {type(module).__qualname__} {plain}\n".encode())
+        for name, value in (*self.model.named_parameters(), *self.model.named_buffers()):
             numbers = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
-            total.update(name.encode() + numbers.tobytes())
+            total.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode() + numbers.tobytes())
         return total.hexdigest()
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, int | float | str) or (isinstance(value, tuple) and all(map(_is_plain, value)))
 
 
 @contextmanager
@@ -163,6 +176,7 @@ class HuggingFaceNetwork(Network):
         self.model = stock(model).eval()
         self._attached = attached(self.model)
         self.rule = self._attached and self._attached.rule
+        self.described = self._attached and self._attached.description
         settings = self.model.config
         learned = "gpt2" in settings.model_type or getattr(settings, "n_positions", None) is not None
         if self.rule is None and learned:
@@ -384,17 +398,23 @@ class Subject:
 
     def right(self, batch: Batch) -> Bool[ndarray, "B S"]:
         """Whether each scored token (or set of next tokens) is right after the right tokens before it."""
+        return self.right_and_finite(batch)[0]
+
+    def right_and_finite(self, batch: Batch) -> tuple[Bool[ndarray, "B S"], Bool[ndarray, " B"]]:
+        """As `right`, and for each string whether all of its logits are numbers; where they are not, it is wrong."""
         scheme, network = self.scheme, self.network
         if scheme is not None and scheme.predicted and isinstance(network, OwnNetwork):
             inputs = Inputs.of(batch, scheme.for_evaluation(), self.task.levels, stream(0, "explain", "ids"))
             judged = judge(network.model, inputs)
-            return judged.token & judged.ids
+            return judged.token & judged.ids, ~judged.not_finite
         logits, at = self.logits(batch), np.flatnonzero(batch.scored) - 1
         at_logits = logits[:, at]
-        finite = ~np.isnan(at_logits).any(-1) & ~np.isposinf(at_logits).any(-1)
+        finite: ndarray = np.asarray(~np.isnan(at_logits).any(-1) & ~np.isposinf(at_logits).any(-1))
         if batch.allowed is not None:
-            return ((at_logits[..., END:] > 0) == batch.allowed[:, at, END:]).all(-1) & finite
-        return (at_logits.argmax(-1) == batch.input_ids[:, at + 1]) & finite
+            right = ((at_logits[..., END:] > 0) == batch.allowed[:, at, END:]).all(-1)
+        else:
+            right = at_logits.argmax(-1) == batch.input_ids[:, at + 1]
+        return right & finite, np.asarray(finite.all(axis=1))
 
     def misfit(self, length: int) -> str:
         """Why the model can't read strings of a length; empty if it can."""
@@ -542,6 +562,8 @@ class LengthAccuracy:
     length: int
     n: int
     right: int
+    not_finite: int = 0
+    """Strings with a logit that is NaN or infinite. They are wrong, and by no wrong answer."""
 
 
 @config
@@ -556,18 +578,27 @@ class Accuracy:
         rows = [row for row in self.rows if (row.length <= self.train) == inside]
         return sum(row.right for row in rows) / sum(row.n for row in rows) if rows else None
 
+    @property
+    def not_finite(self) -> str:
+        """Where logits are NaN or infinite, and how often; empty if nowhere."""
+        rows = [row for row in self.rows if row.not_finite]
+        count, asked = sum(row.not_finite for row in rows), sum(row.n for row in rows)
+        lengths = ", ".join(str(row.length) for row in rows)
+        return f"logits that are NaN or infinite in {count} of {asked} strings (length {lengths})" if rows else ""
+
 
 def accuracy(subject: Subject, lengths: Sequence[int], samples: int, seed: int) -> Accuracy:
     """The share of strings that are right, by length; a task with at most ``samples`` strings gives each once."""
     rows = []
     for length in lengths:
-        right = done = 0
+        right = done = broken = 0
         for batch in subject.task.test_strings(
             length, length, samples, stream(seed, "explain", "test", length)
         ).batches:
-            right += int(subject.right(batch).all(axis=1).sum())
+            good, finite = subject.right_and_finite(batch)
+            right, broken = right + int(good.all(axis=1).sum()), broken + int((~finite).sum())
             done += batch.size
-        rows.append(LengthAccuracy(length, done, right))
+        rows.append(LengthAccuracy(length, done, right, broken))
     return Accuracy(tuple(rows), subject.train)
 
 

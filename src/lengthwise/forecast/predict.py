@@ -559,8 +559,10 @@ def run_probe(
     if ids is not None and ids.wraps:
         ids = replace(ids, m=period_of(task) or 2)  # type: ignore[call-arg]
     cell = ProbeCell(task, system.name if plain else ENCODINGS.build(system.encoding), train, ids)
+    code = {"code": cell.code} if cell.code else {}
     own = digest(
         {"task": TASKS.describe(task), "system": system.pair, "random": system.system.random_start, "train": train}
+        | code
     )
     note(f"a probe at lengths up to {train}: training to {cell.half}, then tests; one thread, at most {budget}")
     return probe(cell, budget=budget, folder=folder or Path("runs") / "probe" / own, note=note)

@@ -21,8 +21,10 @@ from pydantic import TypeAdapter, ValidationError
 from lengthwise.core.config import digest
 from lengthwise.core.config import seconds as seconds_in
 from lengthwise.core.errors import LengthwiseError, OutOfTimeError, require
-from lengthwise.core.files import locked, read_json, write_json
+from lengthwise.core.files import locked, make_folder, remove_unfinished, write_json
+from lengthwise.core.result_file import read_sealed, sealed
 from lengthwise.core.rng import stream
+from lengthwise.core.user_code import code_of
 from lengthwise.experiments.blind.ladder import (
     BINS,
     DRAWS,
@@ -159,6 +161,11 @@ class ProbeCell:
             "scheme": SCHEMES.describe(self.ids),
             "longest": self.longest,
         }
+
+    @property
+    def code(self) -> str | None:
+        """A digest of the user's code in the cell; None without any."""
+        return code_of([self.task, self.variant.spec, self.ids])
 
     def setup(self, rung: Rung) -> TaskSetup:
         """What a rung trains: settings of the ladder, lengths of the probe."""
@@ -348,8 +355,10 @@ def probe_together(
             torch.set_num_threads(1)
             stack.callback(torch.set_num_threads, threads)
         if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             stack.enter_context(locked(folder))
+            for part in (folder, *folder.glob("rung-*")):
+                remove_unfinished(part)
         climb = _Climb(cells, settings, device, folder, ended, note, prepare, trainer)
         return climb.run()
 
@@ -422,7 +431,10 @@ class _Climb:
         self.started = time.monotonic()
         self.line_at = 0.0
         described = [cell.described() for cell in self.cells]
-        self.identity = digest({"cells": described, "settings": dataclasses.asdict(self.settings)})
+        code = [cell.code for cell in self.cells]
+        self.identity = digest(
+            {"cells": described, "settings": dataclasses.asdict(self.settings), **({"code": code} if any(code) else {})}
+        )
         self._read()
 
     def run(self) -> list[Probe]:
@@ -461,7 +473,7 @@ class _Climb:
         runs = [place * STRIDE + seed for place in range(len(cells)) for seed in settings.seeds]
         folder = None if self.folder is None else self.folder / f"rung-{number}"
         if folder is not None:
-            folder.mkdir(exist_ok=True)
+            make_folder(folder)
         with contextlib.ExitStack() as stack:
             if self.prepare is not None:
                 setup = stack.enter_context(self.prepare(setup, config, runs))
@@ -508,9 +520,9 @@ class _Climb:
         path = None if self.folder is None else self.folder / STATE
         if path is None or not path.exists():
             return
-        values = read_json(path, what="state of a probe")
+        values = read_sealed(path, "state of a probe")
         if not isinstance(values, dict) or values.get("identity") != self.identity:
-            raise LengthwiseError(f"{path} is of another probe or damaged; choose another folder")
+            raise LengthwiseError(f"{path} is of another probe, or of other code of yours; choose another folder")
         self.seconds_before, self.rungs = float(values["seconds"]), _RUNGS.validate_python(values["rungs"])
 
     def _write(self) -> None:
@@ -519,7 +531,7 @@ class _Climb:
                 "identity": self.identity, "seconds": round(self._seconds(), 2),
                 "rungs": _RUNGS.dump_python(self.rungs, mode="json"),
             }  # fmt: skip
-            write_json(self.folder / STATE, state, dense=True)
+            write_json(self.folder / STATE, sealed(state), dense=True)
 
 
 def _fitted(seeds: Sequence[ProbedSeed]) -> int:
@@ -539,7 +551,9 @@ class _Watch:
         self.rung = self.settings.ladder[number - 1]
         self.trainer: Trainer | None = None
         self.path = None if folder is None else folder / "measured.json"
-        found = read_json(self.path) if self.path is not None and self.path.exists() else [{}, {}]
+        found: Any = [{}, {}]
+        if self.path is not None and self.path.exists():
+            found = read_sealed(self.path, "measurements of a probe")["measured"]
         self.by_step, self.values = _MEASURED.validate_python(found)
         """By step and run the share of right strings, and at the end of the rung each run."""
         self.probe_words = self._words("probe", (TRAINED[0], cells[0].half), self.settings.probe_words, trained=True)
@@ -627,9 +641,9 @@ class _Watch:
 
     def _rates(self, words: Sequence[list[Inputs]]) -> dict[int, tuple[int, int]]:
         """Right and all strings of each run in the stack."""
-        from lengthwise.evaluation.accuracy import judge
+        from lengthwise.evaluation.accuracy import judge, warn_not_finite
 
-        trainer = self.trainer
+        trainer, broken = self.trainer, 0
         assert trainer is not None
         runs = [trainer.states[index].run.seed for index in trainer.members]
         counts: dict[int, tuple[int, int]] = dict.fromkeys(runs, (0, 0))
@@ -637,12 +651,15 @@ class _Watch:
         for of_cells in words:
             inputs = of_cells[0].gather([(of_cells[run // STRIDE], slice(None)) for run in runs])
             judged = judge(model, inputs.to(trainer.device))
+            broken += int(judged.not_finite.sum())
             right = (judged.token & judged.ids).all(axis=1).reshape(len(runs), -1)
             for run, row in zip(runs, right, strict=True):
                 counts[run] = (counts[run][0] + int(row.sum()), counts[run][1] + row.size)
         model.train()
+        warn_not_finite(f"probe of lengths up to {self.cells[0].longest}", broken, sum(n for _, n in counts.values()))
         return counts
 
     def _write(self) -> None:
         if self.path is not None:
-            write_json(self.path, _MEASURED.dump_python((self.by_step, self.values), mode="json"), dense=True)
+            measured = _MEASURED.dump_python((self.by_step, self.values), mode="json")
+            write_json(self.path, sealed({"measured": measured}), dense=True)

@@ -15,6 +15,7 @@ from lengthwise.core import config as arguments
 from lengthwise.core.batch import Batch
 from lengthwise.core.errors import require
 from lengthwise.core.rng import stream
+from lengthwise.evaluation.accuracy import warn_not_finite
 from lengthwise.hf.attachment import stock
 from lengthwise.hf.own import LengthwiseForCausalLM
 from lengthwise.positions.saved import attached
@@ -50,14 +51,16 @@ def right_answers(
         for length in lengths:
             batch = built.batch(length, size, stream(seed, "test", length))
             require(batch.allowed is None, f"task {built.name!r} has several right answers; choose another task")
-            found[length] = int(_is_right(batch, _generated(model, inner, built, batch)).sum())
+            tokens, finite = _generated(model, inner, built, batch)
+            warn_not_finite(f"length {length}", int((~finite).sum()), size)
+            found[length] = int((_is_right(batch, tokens) & finite).sum())
     finally:
         inner.train(was_training)
     return found
 
 
-def _generated(model: Any, inner: Any, task: Task, batch: Batch) -> Tensor:
-    """The tokens [B, A] that the model generates in place of the answers."""
+def _generated(model: Any, inner: Any, task: Task, batch: Batch) -> tuple[Tensor, Tensor]:
+    """The tokens [B, A] that the model generates in place of the answers, and by row whether its logits are finite."""
     at, steps = batch.prompt_length, batch.tokens - batch.prompt_length
     prompt = torch.from_numpy(batch.input_ids[:, :at]).to(inner.device)
     given = {"attention_mask": torch.ones_like(prompt)}
@@ -65,9 +68,17 @@ def _generated(model: Any, inner: Any, task: Task, batch: Batch) -> Tensor:
         scheme = inner.experiment.scheme.for_evaluation()
         ids = scheme.assign(batch.places, task.levels, stream(0, "prompt", "ids"))
         given["place_ids"] = torch.from_numpy(ids[:, :at]).to(inner.device)
+    finite = torch.ones(batch.size, dtype=torch.bool, device=inner.device)
+
+    def look(_: Tensor, logits: Tensor) -> Tensor:
+        finite.logical_and_(logits.isfinite().all(dim=-1))
+        return logits
+
     with raw_greedy(inner):
-        tokens = model.generate(input_ids=prompt, **given, max_new_tokens=steps, do_sample=False, num_beams=1)[:, at:]
-    return functional.pad(tokens, (0, steps - tokens.shape[1]), value=NO_TOKEN).cpu()
+        tokens = model.generate(
+            input_ids=prompt, **given, max_new_tokens=steps, do_sample=False, num_beams=1, logits_processor=[look]
+        )[:, at:]
+    return functional.pad(tokens, (0, steps - tokens.shape[1]), value=NO_TOKEN).cpu(), finite.cpu()
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from numpy import ndarray
 
 from lengthwise.core.config import AtLeast2, config, fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
-from lengthwise.core.files import LOCK, locked, read_json
+from lengthwise.core.files import LOCK, locked, make_folder, read_json
 from lengthwise.core.result_file import read_sealed, write_sealed
 from lengthwise.core.rng import stream
 from lengthwise.influence.corpus import Corpus, Document, TextTask
@@ -165,8 +165,8 @@ def claim_lm_dir(folder: Path, config: LMConfig, corpus: dict[str, Any]) -> None
         for key, words in (("config", "configuration"), ("corpus", "text"), ("format", "format")):
             require(found.get(key) == mine[key], f"{folder} holds a model of another {words}; choose another `out`")
         return
-    require(not folder.exists() or folder.is_dir(), f"{folder} is a file, not a folder; choose another `out`")
-    if folder.exists() and any(not file.name.endswith((".tmp", LOCK)) for file in folder.iterdir()):
+    make_folder(folder)
+    if any(not file.name.endswith((".tmp", LOCK)) for file in folder.iterdir()):
         raise LengthwiseError(f"{folder} is not empty and not the folder of a language model; choose another `out`")
     write_sealed(path, mine)
 

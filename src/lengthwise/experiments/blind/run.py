@@ -497,13 +497,14 @@ def measure(model: Transformer, scheme: PositionScheme, batches: Iterable[Batch]
 
     ``right``: words with every scored prefix right; ``symbols`` of ``symbols_total``: scored prefixes that are right;
     ``no_stop``: words whose only error is the last one, at the end; ``first_wrong``: the least, the quartiles and the
-    largest of the places of first errors (0 = after ``<bos>``); ``by_length``: right and all words of each length.
+    largest of the places of first errors (0 = after ``<bos>``); ``by_length``: right and all words of each length;
+    ``not_finite``, where there are any: words with a logit that is no number, which are wrong.
     """
     # Torch is loaded only when something is measured.
-    from lengthwise.evaluation.accuracy import judge
+    from lengthwise.evaluation.accuracy import judge, warn_not_finite
     from lengthwise.models.inputs import Inputs
 
-    rng = stream(seed, "blind", "positions")
+    rng, broken = stream(seed, "blind", "positions"), 0
     counts = dict.fromkeys(("n", "right", "symbols", "symbols_total", "no_stop"), 0)
     first_wrong: list[int] = []
     by_length: dict[str, list[int]] = {}
@@ -513,8 +514,9 @@ def measure(model: Transformer, scheme: PositionScheme, batches: Iterable[Batch]
         rows, again = _different_rows(inputs)
         size = max(1, TOKENS // batch.tokens)
         parts = (inputs.input_ids.new_tensor(rows[start : start + size]) for start in range(0, len(rows), size))
-        judged = [judge(model, Inputs.gather([(inputs, part)])).token for part in parts]
-        token = np.concatenate(judged)[again]
+        judged = [judge(model, Inputs.gather([(inputs, part)])) for part in parts]
+        token = np.concatenate([one.token for one in judged])[again]
+        broken += int(np.concatenate([one.not_finite for one in judged])[again].sum())
         right = np.asarray(token.all(axis=1))
         counts["n"] += len(token)
         counts["right"] += int(right.sum())
@@ -526,7 +528,8 @@ def measure(model: Transformer, scheme: PositionScheme, batches: Iterable[Batch]
         entry[0] += int(right.sum())
         entry[1] += len(token)
     quartiles = np.percentile(first_wrong, [0, 25, 50, 75, 100]).tolist() if first_wrong else None
-    return {**counts, "first_wrong": quartiles, "by_length": by_length}
+    warn_not_finite(f"lengths {', '.join(by_length)}", broken, counts["n"])
+    return {**counts, "first_wrong": quartiles, "by_length": by_length, **({"not_finite": broken} if broken else {})}
 
 
 def _different_rows(inputs: Inputs) -> tuple[Int[np.ndarray, " D"], Int[np.ndarray, " B"]]:

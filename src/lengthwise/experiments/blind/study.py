@@ -18,7 +18,7 @@ from typing import Any, Literal
 from lengthwise.core.config import canonical_json, from_fields
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json, slug, write_json
-from lengthwise.core.result_file import read_sealed, sealed
+from lengthwise.core.result_file import FORMAT, read_sealed, sealed
 from lengthwise.core.user_code import code_of, no_new_code
 from lengthwise.experiments.blind.ladder import BINS, TRAINED, Rung, variant
 from lengthwise.prediction.predict import fragment_answer
@@ -173,7 +173,7 @@ def read_cell(study: BlindStudy, path: Path) -> dict[str, Any] | None:
 
 def write_cell(study: BlindStudy, path: Path, values: Mapping[str, Any]) -> None:
     """Write a result file whole, with its own digest."""
-    write_json(path, sealed({"preregistration": study.sha256, **values}), dense=True)
+    write_json(path, sealed({"format": FORMAT, "preregistration": study.sha256, **values}), dense=True)
 
 
 def cell_row(study: BlindStudy, table: str, entry: StudyEntry, encoding: str) -> dict[str, Any]:
