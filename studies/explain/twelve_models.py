@@ -9,6 +9,7 @@ Trains one model after the other in OUT (what is finished there is reused), expl
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from pathlib import Path
@@ -38,7 +39,15 @@ RUNS = {
 def row_of(name: str, found) -> dict:
     """What the tables need of one explanation."""
     inside, beyond = found.accuracy.rate(inside=True), found.accuracy.rate(inside=False)
-    row = {"model": name, "answer": found.answer, "learned": found.learned, "inside": inside, "beyond": beyond}
+    reasons = [text for text in (found.fails_where and f"fails where {found.fails_where}", found.why) if text]
+    row = {
+        "model": name,
+        "answer": found.answer,
+        "why": "; ".join(reasons),
+        "learned": found.learned,
+        "inside": inside,
+        "beyond": beyond,
+    }
     if found.automaton is not None:
         first = found.automaton.first_contradiction
         row["automaton"] = {
@@ -52,15 +61,15 @@ def row_of(name: str, found) -> dict:
             "size": found.program.size, "found": found.program.found,
             **{
                 where: None if share is None else {
-                    "agree": share.agree, "words": share.n, "interval": share.interval, "both": share.both,
-                    "accepted": share.accepted,
+                    "agree": share.agree, "words": share.n, "constant": share.constant,
+                    "interval": share.interval, "both": share.both, "accepted": share.accepted,
                 }
                 for where, share in zip(("inside", "beyond"), shares, strict=True)
             },
         }  # fmt: skip
     if found.heads is not None:
         row["named heads"] = [sum(head.named for head in found.heads.heads), len(found.heads.heads)]
-    smallest = found.failures.smallest
+    smallest = [failure for failure in found.failures.smallest if failure.length > found.accuracy.train]
     row["failing"] = {"length": smallest[0].length, "string": " ".join(smallest[0].tokens)} if smallest else None
     row["notes"] = list(found.notes)
     return row
@@ -80,7 +89,8 @@ def tables() -> dict[str, str]:
                 low, high = share["interval"]
                 cells += [
                     f"{share['agree'] / share['words']:.3f} [{low:.3f}, {high:.3f}]",
-                    f"{share['agree']} of {share['words']}", f"{share['both']} of {share['accepted']}",
+                    f"{share['agree']} of {share['words']}", f"{share['constant'] / share['words']:.3f}",
+                    f"{share['both']} of {share['accepted']}",
                 ]  # fmt: skip
             programs.append([row["model"], str(program["size"]), *cells])
         same = {True: "yes", False: "no", None: "–"}
@@ -98,10 +108,15 @@ def tables() -> dict[str, str]:
         "model", "right inside", "right beyond", "states", "the task's", "fidelity inside, words", "contradicted from",
         "named heads", "first failing length",
     ]  # fmt: skip
-    more = ["fidelity inside", "words", "accepted", "fidelity beyond", "words", "accepted"]
+    more = [
+        name for where in ("inside", "beyond") for name in (f"fidelity {where}", "words", "best constant", "accepted")
+    ]
     return {
         # What a model that did not learn may lack is the same advice for all.
-        "answers": markdown(["model", "answer"], [[r["model"], r["answer"].partition("; if its")[0]] for r in rows]),
+        "answers": markdown(
+            ["model", "answer", "why"],
+            [[r["model"], re.split("; (?:if its|a length counts)", r["answer"])[0], r["why"] or "–"] for r in rows],
+        ),
         "automata": markdown(titles, words),
         "programs": markdown(["model", "size", *more], programs),
     }

@@ -47,6 +47,11 @@ def test_no_answer_beyond_training_is_looked_at(parts, monkeypatch: pytest.Monke
         low, high = row.interval
         assert 0 < low <= row.probability <= high < 1
         assert len(row.reasons) == len(set(row.reasons)) == 3
+    # One reason never speaks for and against.
+    signs = [(reason[:-4], reason[-3:]) for row in found.rows for reason in row.reasons]
+    assert all(sign in ("(+)", "(−)") for _, sign in signs)
+    assert len({reason for reason, _ in signs}) == len(set(signs))
+    assert sum("program" in reason for reason in found.rows[0].reasons) <= 1
     said, scope = found.lines(dict.fromkeys(FAR, 1.0))
     assert said.startswith("measured at ")
     assert scope.startswith("such forecasts were scored ")

@@ -50,9 +50,10 @@ def explain(
         seed: of all strings that are drawn.
         note: called with a line at every step.
 
-    Returns: ``answer`` (one sentence: right to which length, where it breaks, and why), ``accuracy``, ``automaton``,
-    ``program``, ``heads``, ``failures`` and ``forecast`` (how likely it is right at each length beyond training, from
-    what it does within), with ``table()``, ``plot()``, ``html()`` and ``to_json()``. Where the task asks for sets of
+    Returns: ``answer`` (one sentence: right to which length, and where it breaks), ``computes``, ``fails_where``,
+    ``why`` and ``next`` (a sentence each, or empty), ``accuracy``, ``automaton``, ``program``, ``heads``, ``failures``
+    and ``forecast`` (how likely it is right at each length beyond training, from what it does within; only for models
+    without positions), with ``table()``, ``plot()``, ``html()`` and ``to_json()``. Where the task asks for sets of
     next symbols, an output above 0 says that a symbol may come; elsewhere the largest output is the answer.
 
     Raises: `LengthwiseError` for a model or tokens that do not fit, each in one line, and for a damaged part in `out`.

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from lengthwise.cli.console import emit_json, err, out
-from lengthwise.cli.options import Api, AsJson, Threads, from_api, with_flags
+from lengthwise.cli.options import Api, AsJson, Threads, from_api
 from lengthwise.core.config import parse_value
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.training.threads import use_threads
@@ -43,5 +43,5 @@ def explain(
     if as_json:
         emit_json(found.to_json())
         return
-    out().print(with_flags(str(found.table()), {"--lengths", "--offset", "--vocab"}), soft_wrap=True)
+    out().print(str(found.table()), soft_wrap=True)
     notes.print(f"page: {page}", soft_wrap=True)

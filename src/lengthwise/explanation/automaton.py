@@ -46,8 +46,10 @@ class Contradiction:
     length: int
     n: int
     wrong: int
+    constant: int
+    """On how many the best constant answer, to accept or to refuse all, is the model's: what agreement is worth."""
     word: str = ""
-    """One of them."""
+    """One on which it answers otherwise."""
 
 
 @config
@@ -73,6 +75,8 @@ class Automaton:
     """Words within training that were not asked before it was learned; where there are none, all that were asked."""
     fidelity: float
     """The share of the fresh words on which automaton and model agree."""
+    constant: float
+    """The share of them on which the best constant answer is the model's."""
     beyond: tuple[Contradiction, ...]
     train: int
 
@@ -98,7 +102,8 @@ class Automaton:
             return states
         grows = ", ".join(f"{count} up to length {length}" for length, count in self.learned)
         but = (
-            f"but not exactly (fidelity {self.fidelity:.3f} on {self.fresh} words; states that fit the words: {grows})"
+            f"but not exactly (fidelity {self.fidelity:.3f} on {self.fresh} words, of the best constant answer "
+            f"{self.constant:.3f}; states that fit the words: {grows})"
         )
         return f"{states}; {but}" + (f"; it is wrong about {self.exceptions[0]}" if self.exceptions else "")
 
@@ -130,17 +135,24 @@ def learn_automaton(
     beyond = []
     for length in lengths:
         words = words_of_length(oracle, found, length, seed)
-        wrong = np.flatnonzero(learned_accepts(found, words) != oracle.accepts(words))
+        answers = oracle.accepts(words)
+        wrong = np.flatnonzero(learned_accepts(found, words) != answers)
         word = oracle.text(words[wrong[0]]) if len(wrong) else ""
-        beyond.append(Contradiction(length, len(words), len(wrong), word))
+        beyond.append(Contradiction(length, len(words), len(wrong), most_common(answers), word))
     exceptions = sorted((fresh[i] for i in np.flatnonzero(~agree)), key=lambda word: (len(word), word))[:SHOWN]
     return Automaton(
         meaning=oracle.meaning, alphabet=found.alphabet, delta=found.delta, accepting=found.accepting,
         complete=complete, learned=model.sizes, equal=None if own is None else own == found,
         differing=() if own is None else tuple((oracle.text(w), yes) for w, yes in differing_words(found, own)),
         exceptions=tuple(map(oracle.text, exceptions)), asked=len(model.asked), fresh=int(new.sum()),
-        fidelity=float(agree[new].mean()), beyond=tuple(beyond), train=subject.train,
+        fidelity=float(agree[new].mean()), constant=most_common(says[new]) / int(new.sum()),
+        beyond=tuple(beyond), train=subject.train,
     )  # fmt: skip
+
+
+def most_common(answers: np.ndarray) -> int:
+    """How many words have the more common of the answers yes and no."""
+    return max(int(answers.sum()), int((~answers).sum()))
 
 
 def learned_accepts(dfa: Dfa, words: Sequence[Word]) -> np.ndarray:

@@ -19,15 +19,22 @@ from lengthwise.explanation.failures import Failures, find_failures
 from lengthwise.explanation.forecast import ModelForecast, forecast_model
 from lengthwise.explanation.given import title_of
 from lengthwise.explanation.heads import Heads, explain_heads
-from lengthwise.explanation.model import CUT, Accuracy, HuggingFaceNetwork, Subject, WordOracle, accuracy
+from lengthwise.explanation.model import Accuracy, HuggingFaceNetwork, Subject, WordOracle, accuracy
 from lengthwise.explanation.program import ModelProgram, learn_program
+from lengthwise.explanation.verdict import CUT, Verdict
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.tasks import TASKS
+from lengthwise.tasks.language import Language
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 VERSION = 5
+COLUMNS = (
+    "right: of the random strings; of hard: share of hard strings that is right; as automaton, as program, as "
+    "constant: share of words, of the task and near to it, that the model and its automaton, its program, or the best "
+    "constant answer both accept or both refuse; forecast P: that at least 0.95 are right"
+)
 T = TypeVar("T")
 
 
@@ -48,6 +55,8 @@ class Explanation(Tabular):
     """Parts that are missing, and why."""
     next: str = ""
     """What to do now."""
+    measured: str = ""
+    """What the shares are shares of: which strings, and when one of them is right."""
 
     @property
     def learned(self) -> bool:
@@ -55,104 +64,100 @@ class Explanation(Tabular):
         return (self.accuracy.rate(inside=True) or 0) >= CUT
 
     @property
-    def answer(self) -> str:
-        """To which length it is right, where it breaks, and what is known of the reason."""
-        train, rate = self.accuracy.train, self.accuracy.rate(inside=True)
-        if rate is None:
-            return f"no strings of trained lengths were asked; give `lengths` up to {train}, too"
-        shares, broken = self._shares(), self.broken
-        held = max((length for length in shares if broken is None or length < broken), default=None)
-        right = "" if held is None else f"right to length {held}, "
-        if not self.learned:
-            short = "" if held is None else f" to length {held}, but"
-            return (
-                f"not learned: right{short} on {rate:.3f} of the strings up to length {train}, the trained ones, so "
-                "there is no length from which it breaks; if its training says otherwise, the fault is in `vocab`, "
-                "`offset` or the rule of position ids that it was trained under (lengthwise.hf.attach)"
-            )
-        if broken is None:
-            hard = next((row for row in self.failures.rows if row.hard_right < CUT * row.hard), None)
-            but = "" if hard is None else f"; of hard strings, {hard.hard_right} of {hard.hard} of length {hard.length}"
-            return f"{right}the longest that was asked{but}"
-        lasts = all(share < CUT for length, share in shares.items() if length >= broken)
-        found = f"{right}breaks {'from' if lasts else 'first at'} {broken} ({shares[broken]:.2f} right)"
-        if broken <= train:
-            return f"{found}, within the trained lengths (up to {train})"
-        return ": ".join([found, *filter(None, ["; ".join(self._reasons())])])
+    def verdict(self) -> Verdict:
+        """Where it breaks: the one decision that every sentence about it follows."""
+        return Verdict(self.failures.rows, self.accuracy.train)
 
     @property
-    def broken(self) -> int | None:
-        """The first length at which less than `CUT` of the strings are right; None if there is none."""
-        return next((length for length, share in self._shares().items() if share < CUT), None)
+    def answer(self) -> str:
+        """To which length it is right and where it breaks, with the shares there."""
+        train, rate = self.accuracy.train, self.accuracy.rate(inside=True)
+        if rate is None:
+            return f"no strings of trained lengths were asked; give lengths up to {train}, too"
+        if self.learned:
+            return self.verdict.line
+        return (
+            f"not learned: right on {rate:.3f} of the strings up to length {train}, the trained ones, so there is no "
+            "length from which it breaks; if its training says otherwise, the fault is in the vocabulary, the offset "
+            "or the rule of position ids that it was trained under (lengthwise.hf.attach)"
+        )
 
-    def _counts(self) -> dict[int, tuple[int, int]]:
-        """Right strings, and all, at every length that was asked; a length counts the same strings everywhere."""
-        counts = {row.length: (row.random_right, row.random) for row in self.failures.rows}
-        return dict(sorted((counts | {row.length: (row.right, row.n) for row in self.accuracy.rows}).items()))
+    @property
+    def computes(self) -> str:
+        """The automaton, or else the program, in one sentence; empty where there is neither."""
+        found = self.automaton or self.program
+        return f"computes {found.line}" if found else ""
 
-    def _shares(self) -> dict[int, float]:
-        return {length: right / n for length, (right, n) in self._counts().items()}
-
-    def _reasons(self) -> list[str]:
-        """What is known to be different beyond training: the position ids, and heads that leave their patterns."""
+    @property
+    def why(self) -> str:
+        """What is known of the reason: the position ids, with their control, and heads that leave their patterns."""
         if self.accuracy.not_finite:
-            return [self.accuracy.not_finite]
+            return f"{self.accuracy.not_finite}, which count as wrong: the model is broken there, not mistaken"
+        if not self.learned or self.verdict.broken() is None:
+            return ""
         moved, heads = self.failures.moved, self.heads.heads if self.heads is not None else ()
-        ids = [] if moved is None else [moved.line]
+        found = [] if moved is None else [moved.line]
         left = [f"{head.name} {head.fault}" for head in heads if head.fault]
         left += [failure.why for failure in self.failures.smallest if failure.why]
-        if not left and heads and (moved is None or not moved.to_blame):
+        if not left and heads and not (moved and (moved.to_blame or moved.absolute)):
             left = ["no head was found that leaves a pattern there"]
-        return ids + left[:1]
+        return "; ".join([*found, *left[:1]])
+
+    @property
+    def fails_where(self) -> str:
+        """The one feature that tells failing strings from right ones; empty if none does."""
+        return self.failures.feature.line if self.failures.feature else ""
 
     @property
     def lines(self) -> list[str]:
         """The explanation in a few sentences, the answer first."""
+        said = {"fails where": self.fails_where, "why": self.why, "next": self.next, "asked": self.measured}
+        found = [self.answer, self.computes, *(f"{name}: {text}" for name, text in said.items() if text)]
         rate, beyond = self.accuracy.rate(inside=True), self.accuracy.rate(inside=False)
-        found = [self.answer, *([f"next: {self.next}"] if self.next else [])]
-        if self.accuracy.not_finite:
-            found.append(f"{self.accuracy.not_finite}, which count as wrong: the model is broken there, not mistaken")
         if self.learned and beyond is not None:
-            found.append(f"right on {rate:.3f} of strings up to length {self.accuracy.train}, on {beyond:.3f} beyond")
+            found.append(
+                f"right on {rate:.3f} of random strings up to length {self.accuracy.train}, on {beyond:.3f} beyond"
+            )
         if self.automaton is not None:
-            found.append(f"computes {self.automaton.line}")
             first = self.automaton.first_contradiction
             if first is not None:
                 found.append(
                     f"contradicts its own automaton from length {first.length} on: there on {first.wrong} of {first.n} "
                     f"words of the task and near to it, e.g. on {first.word}"
                 )
-        if self.program is not None:
-            found.append(f"agrees with {self.program.line}")
+            if self.program is not None:
+                found.append(f"agrees with {self.program.line}")
         if self.heads is not None:
-            found += [f"{head.name} {head.fault}" for head in self.heads.heads if head.fault]
-        forecast = self.forecast.lines(self._shares()) if self.forecast else []
-        return [*found, self.failures.line, *forecast, *self.notes]
+            found += [self.heads.line, *(f"{head.name} {head.fault}" for head in self.heads.heads if head.fault)]
+        shares = {row.length: row.random.value for row in self.failures.rows}
+        forecast = self.forecast.lines(shares) if self.forecast else []
+        return [line for line in (*found, *self.failures.lines, *forecast, *self.notes) if line]
 
     def table(self) -> Table:
         """Accuracy, failures and fidelity by length."""
-        random = {row.length: row for row in self.failures.rows}
+        shares = {row.length: row.hard for row in self.failures.rows}
         agree = {row.length: row for row in self.program.fidelity} if self.program else {}
         own = {row.length: row for row in self.automaton.beyond} if self.automaton else {}
         expected = {row.length: row.probability for row in self.forecast.rows} if self.forecast else {}
         rows = []
         for row in self.accuracy.rows:
-            hard, same, states = random.get(row.length), agree.get(row.length), own.get(row.length)
-            p = expected.get(row.length)
+            hard, same, states = shares[row.length], agree.get(row.length), own.get(row.length)
+            words, p = same or states, expected.get(row.length)
             rows.append((
                 row.length, "trained" if row.length <= self.accuracy.train else "", row.n, row.right,
-                round(row.right / row.n, 4),
-                round(hard.hard_right / hard.hard, 4) if hard and hard.hard else None,
+                round(row.right / row.n, 4), round(hard.value, 4) if hard.n else None,
                 round(1 - states.wrong / states.n, 4) if states else None,
-                round(same.agree / same.n, 4) if same else None, None if p is None else round(p, 4),
+                round(same.agree / same.n, 4) if same else None,
+                round(words.constant / words.n, 4) if words else None, None if p is None else round(p, 4),
             ))  # fmt: skip
         columns = (
-            "length", "", "strings", "right", "share right", "share right, hard strings", "as that automaton",
-            "as that program", "forecast P(right)",
+            "length", "", "strings", "right", "share right", "of hard", "as automaton", "as program", "as constant",
+            "forecast P",
         )  # fmt: skip
-        return Table(
-            columns, tuple(rows), caption=f"{self.model} on {self.task}: {self.answer}", notes=tuple(self.lines[1:])
-        )
+        named = f"{self.model} on {self.task}: {self.answer}"
+        first = [named, self.computes, self.measured and f"asked: {self.measured}", f"columns: {COLUMNS}"]
+        rest = tuple(line for line in self.lines[1:] if line not in first)
+        return Table(columns, tuple(rows), caption="\n".join(filter(None, first)), notes=rest)
 
     def plot(self) -> Figure:
         """Accuracy against length, of random and of hard strings."""
@@ -179,12 +184,16 @@ class Explanation(Tabular):
             curve=Picture("curve", curve(self.accuracy, self.failures)),
             automaton=self.automaton,
             drawn=self.automaton and picture("automaton", draw_automaton(self.automaton)),
+            dead=self.automaton and self.automaton.dfa.size - sum(self.automaton.dfa.live),
             program=self.program,
+            spoken=self.heads.line if self.heads else "",
             heads=[(head, Picture(f"head {n}", draw_head(head, n))) for n, head in enumerate(heads)],
             ids=self.heads.ids if self.heads else "",
             failures=[(f, picture(f"failure {n}", draw_failure(f, n))) for n, f in enumerate(self.failures.smallest)],
             rows=self.failures.rows,
-            counts=self._counts(),
+            measured={row.length: row.random.value for row in self.failures.rows},
+            reasons=[text for text in (self.fails_where and f"fails where {self.fails_where}", self.why) if text],
+            columns=COLUMNS,
             moved=self.failures.moved,
             forecast=self.forecast,
         )
@@ -294,38 +303,73 @@ def explain_subject(
         notes.append("the heads of a function can't be read")
     dfa = None if automaton is None else automaton.dfa
     failures = stages.run(
-        "failures", Failures, lambda: find_failures(subject, chosen, heads, dfa, samples // 2, seed)
+        "failures", Failures, lambda: find_failures(subject, chosen, heads, dfa, samples, seed)
     )  # fmt: skip
     assert failures is not None
     forecast = None
-    if not subject.network.attends:
+    if subject.network.positioned:
+        notes.append("no forecast: such forecasts were scored on models without positions only")
+    elif not subject.network.attends:
         notes.append("no heads, and no forecast, which is not calibrated: the model has other mixers than attention")
     elif automaton is not None and beyond:
         forecast = forecast_model(subject, beyond, scores, automaton, heads, samples // 4, seed)
     else:
         notes.append("no forecast: only models with an automaton, and lengths beyond training, were scored")
     found = Explanation(
-        name, title_of(subject.task), scores, automaton, program, heads, failures, forecast, tuple(notes)
-    )
+        name, title_of(subject.task), scores, automaton, program, heads, failures, forecast, tuple(notes),
+        measured=_measured(subject, samples),
+    )  # fmt: skip
     return replace(found, next=_advice(found, subject))
+
+
+def _measured(subject: Subject, samples: int) -> str:
+    """Which strings are asked, and when one is right."""
+    task, drawn = subject.task, "the task's own strings"
+    right, hard = "every token of its answer is", "with tokens replaced, exchanged, repeated or sorted"
+    if isinstance(task, Language):
+        drawn = "half words and half not" if task.ask == "member" else "words of a length, equally likely"
+        drawn += f" (all of them, where they are at most {samples})" if task.ask == "next" else ""
+        hard = "edited, words that mislead a short memory, and words that the model's automaton refuses"
+        right = {
+            "next": "after each of its symbols the set of those that may come next is",
+            "member": "after each of its symbols the model knows whether that is a word",
+            "state": "every state is",
+        }[task.ask]
+    return (
+        f"random strings are {drawn}, which training may have drawn otherwise; hard ones are right ones {hard}; "
+        f"a string is right if {right}"
+    )
 
 
 def _advice(found: Explanation, subject: Subject) -> str:
     """What to do about the first length that breaks."""
     network, moved = subject.network, found.failures.moved
-    if not found.learned or (found.broken or subject.train + 1) <= subject.train:
+    broken, longest = found.verdict.broken(), found.failures.rows[-1].length
+    if not found.learned or (broken is not None and broken <= subject.train):
         return "train longer first, until the trained lengths are right; nothing beyond them says much before"
-    if found.broken is None:
-        return "ask longer strings, by `lengths`"
-    if moved is None or not moved.to_blame:
+    if broken is None and (subject.room or longest + 1) <= longest:
+        return f"the model has no room for more than length {longest}; train one with more position ids to ask further"
+    if broken is None:
+        unsure = found.verdict.held != longest
+        return (
+            "ask more strings, since it is too close to say"
+            if unsure
+            else f"ask longer strings, as of length {2 * longest}"
+        )
+    if moved is None or not (moved.to_blame or moved.absolute):
         return "train on longer strings, too, or see which position system suits the task: lengthwise.predict(task)"
     most = (network.positions or 4 * moved.known) - 1
     if subject.scheme is not None:
-        start = f"lw.scheme({{'name': 'sequential', 'random_start': True, 'max_position': {most}}})"
-        jumps = f"lw.scheme({{'name': 'pose', 'max_position': {most}}})"
+        scheme = {"name": "sequential", "random_start": True, "max_position": most}
+        start = f"by lengthwise.Experiment(task, {scheme}, …) in place of its scheme"
     elif isinstance(network, HuggingFaceNetwork):
-        start = f"hf.attach(model, hf.SchemeIds('sequential', random_start=True, max_position={most}))"
-        jumps = f"hf.SchemeIds('pose', max_position={most})"
+        start = (
+            "in the training script, right after the model is made: import lengthwise.hf as hf; model = hf.attach("
+            f"model, hf.SchemeIds('sequential', random_start=True, max_position={most}))"
+        )
     else:
-        return "train with ids from a random start, or with jumps, so that training shows the larger ids, too"
-    return f"train with a random start of the ids, {start}, or with jumps, {jumps}"
+        start = "in your own training"
+    return (
+        f"train again with ids that start at random, so that training shows the larger ones, too, {start}; expect "
+        "about ten times the steps"
+    )

@@ -1,4 +1,4 @@
-"""Where a model breaks: short failing strings beyond the training lengths, and which head left the parents."""
+"""Where a model breaks: short failing strings, what they have in common, and which head left the parents."""
 
 from __future__ import annotations
 
@@ -16,15 +16,18 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import EOS, SPECIALS
 from lengthwise.explanation.automaton import product
+from lengthwise.explanation.features import Feature, telling_feature
 from lengthwise.explanation.heads import Heads, head_name, looks, pattern_mask
-from lengthwise.explanation.model import CUT, Subject, edited
+from lengthwise.explanation.model import Subject, asked_strings, edited
+from lengthwise.explanation.verdict import CUT, LengthShares, Share, Verdict, counted
 from lengthwise.languages.automaton import Dfa, minimize
 from lengthwise.languages.hard_words import boundary_words, hard_words, pumped_words
 from lengthwise.languages.sampling import count_words, sample_words
 from lengthwise.models.generate import END
 from lengthwise.tasks.language import Language
 
-SHOWN = 5
+WITHIN, SHOWN = 2, 5
+"""Failing strings of trained lengths, and of longer ones, that are shown at most."""
 LEFT = 0.1
 """A head has left the parents if its attention on them is this much below that at training lengths."""
 
@@ -50,66 +53,117 @@ class Failure:
 
 
 @config
-class LengthFailures:
-    """How many strings of a length were right, of those drawn as in training and of the hard ones."""
+class Arm:
+    """The same strings under ids that are all larger by ``shift``."""
 
-    length: int
-    random: int
-    random_right: int
-    hard: int
-    hard_right: int
+    shift: int
+    right: int
 
 
 @config
 class Moved:
-    """Trained strings under the position ids of the first length that breaks: is it the ids, or the length?"""
+    """Trained strings under other position ids: larger than those of training, and, as a control, among these."""
 
     length: int
     n: int
     right: int
-    moved_right: int
-    """How many of them are right under the ids that the longer strings end with."""
     known: int
     """The largest id of training."""
-    largest: int
+    inside: tuple[Arm, ...]
+    """Shifts whose ids training showed, odd and even ones where there is room."""
+    beyond: tuple[Arm, ...]
+    """Shifts to the end of the ids of the first length that breaks, and of the longest one."""
+
+    def breaks(self, arm: Arm) -> bool:
+        """Whether strings that are right under their own ids become wrong."""
+        return arm.right < CUT * self.right
 
     @property
     def to_blame(self) -> bool:
-        """Whether the ids alone make right strings wrong."""
-        return self.moved_right < CUT * self.right
+        """Whether the larger ids alone make right strings wrong, and ids that training showed do not."""
+        return self._beyond and bool(self.inside) and not any(map(self.breaks, self.inside))
+
+    @property
+    def absolute(self) -> bool:
+        """Whether ids that training showed make right strings wrong, too: the outputs depend on the ids themselves."""
+        return any(map(self.breaks, self.inside))
+
+    @property
+    def _beyond(self) -> bool:
+        return any(map(self.breaks, self.beyond))
 
     @property
     def line(self) -> str:
         """The answer in one sentence."""
-        counts = (
-            f"{self.n} strings of length {self.length}: {self.right} right under their own ids, {self.moved_right} "
-            f"under ids up to {self.largest}"
+
+        def counts(arms: Sequence[Arm]) -> str:
+            return ", ".join(f"by {arm.shift}: {arm.right}" for arm in arms)
+
+        parts = [f"{self.right} under their own ids"]
+        parts += [f"shifted among ids that training showed, {counts(self.inside)}"] if self.inside else []
+        parts += [f"shifted to ids above {self.known}, {counts(self.beyond)}"]
+        return (
+            f"{self._cause} (right, of {self.n} string{'s' * (self.n > 1)} of length {self.length}: {'; '.join(parts)})"
         )
-        if not self.to_blame:
-            return f"it is not the position ids alone ({counts})"
-        return f"it is the position ids above {self.known}, which training never showed ({counts})"
+
+    @property
+    def _cause(self) -> str:
+        if self.absolute:
+            broken = [arm.shift for arm in self.inside if self.breaks(arm)]
+            kept = {arm.shift % 2 for arm in self.inside if not self.breaks(arm)}
+            numbers = " or ".join(map(str, broken))
+            if not kept & {shift % 2 for shift in broken}:
+                numbers = f"any {('even ', 'odd ')[1 - kept.pop()] if kept else ''}number that was tried"
+            return (
+                f"it reads the absolute position: moving the position ids by {numbers} makes right strings wrong, also "
+                "among ids that training showed"
+            )
+        if not self._beyond:
+            return "it is not the position ids alone"
+        if not self.inside:
+            return (
+                f"it may be the position ids above {self.known}, which training never showed, without a control: no "
+                "shift stays among those that it showed"
+            )
+        return f"it is the position ids above {self.known}, which training never showed"
 
 
 @config
 class Failures:
     """Shares by length, and the smallest failing strings."""
 
-    rows: tuple[LengthFailures, ...]
+    rows: tuple[LengthShares, ...]
     smallest: tuple[Failure, ...]
+    """A few of trained lengths, and those beyond."""
     moved: Moved | None
-    """None where no length breaks, where all its ids were seen, and where the model makes its ids itself."""
+    """None where no length beyond training breaks, where all ids were seen, and where the model makes its ids."""
+    feature: Feature | None
+    """What tells failing strings from right ones, if one thing does."""
+    train: int
 
     @property
-    def line(self) -> str:
-        """The first failing length in one sentence."""
-        searched = f"lengths {self.rows[0].length} to {self.rows[-1].length}" if self.rows else "no length"
-        if not self.smallest:
-            return f"no failing string was found beyond training ({searched})"
-        first = self.smallest[0]
-        return (
-            f"beyond training, the shortest failing string found has length {first.length} ({first.kind}): "
-            f"{' '.join(first.tokens)}"
-        )
+    def lines(self) -> list[str]:
+        """The shortest failing strings, within training and beyond, each in one sentence."""
+        inside = [row for row in self.rows if row.length <= self.train]
+        random, hard = counted([row.random for row in inside]), counted([row.hard for row in inside])
+        found = []
+        shares = (("random", random), ("hard", hard))
+        if wrong := [f"{each.n - each.right} of {each.n} {kind}" for kind, each in shares if each.right < each.n]:
+            found.append(f"within the trained lengths, wrong on {' and '.join(wrong)} strings")
+        for where, some in (("within", self._of(inside=True)), ("beyond", self._of(inside=False))):
+            if some:
+                text = " ".join(some[0].tokens)
+                found.append(
+                    f"the shortest failing string found {where} training has length {some[0].length} "
+                    f"({some[0].kind}): {text}"
+                )
+        beyond = [row.length for row in self.rows if row.length > self.train]
+        if beyond and not self._of(inside=False):
+            found.append(f"no failing string was found beyond training (lengths {beyond[0]} to {beyond[-1]})")
+        return found
+
+    def _of(self, *, inside: bool) -> list[Failure]:
+        return [failure for failure in self.smallest if (failure.length <= self.train) == inside]
 
 
 def select(batch: Batch, rows: Sequence[int] | ndarray) -> Batch:
@@ -236,46 +290,79 @@ def _changed(subject: Subject, base: Batch, change: Callable[..., None], rng: Rn
 def find_failures(
     subject: Subject, lengths: Sequence[int], heads: Heads | None, learned: Dfa | None, samples: int, seed: int
 ) -> Failures:
-    """The shares of right strings at ``lengths`` and at the first ones beyond training, and small failing strings."""
+    """The shares of right strings at ``lengths`` and the first ones beyond training, and small failing strings.
+
+    Random strings are those of `accuracy`, so a length has one count.
+    """
     near = (n for n in subject.task.lengths(subject.train + 1, subject.train + 40) if not subject.misfit(n))
-    searched = sorted({*itertools.islice(near, 4), *(length for length in lengths if length > subject.train)})
     rows, smallest, usual = [], list[Failure](), _Usual(subject, heads, samples, seed)
-    for length in searched:
+    strings: dict[tuple[str, ...], bool] = {}
+    for length in sorted({*itertools.islice(near, 4), *lengths}):
         rng = stream(seed, "explain", "failures", length)
-        random = [("found among random strings", subject.task.batch(length, 8, rng)) for _ in range(-(-samples // 8))]
-        hard = list(hard_strings(subject, length, max(8, samples // 4), rng, learned))
-        counts = []
+        drawn = asked_strings(subject, length, samples, seed)
+        random = [("found among random strings", batch) for batch in drawn.batches]
+        hard = list(_distinct(hard_strings(subject, length, max(8, samples // 8), rng, learned)))
+        shares, most = [], WITHIN if length <= subject.train else WITHIN + SHOWN
         for group in (random, hard):
             n = right = 0
             for kind, batch in group:
                 good = subject.right(batch).all(axis=1)
                 n, right = n + batch.size, right + int(good.sum())
-                for row in np.flatnonzero(~good) if len(smallest) < SHOWN else ():
+                strings.update({symbols_of(batch, row): bool(good[row]) for row in range(batch.size)})
+                for row in np.flatnonzero(~good) if len(smallest) < most else ():
                     found = _replayed(subject, select(batch, [int(row)]), kind, usual)
                     if found is not None and all(found.tokens != known.tokens for known in smallest):
                         smallest.append(found)
-            counts += [n, right]
-        rows.append(LengthFailures(length, *counts))
-    broken = next((row.length for row in rows if row.random_right < CUT * row.random), None)
-    moved = None if broken is None else _moved(subject, broken, samples, seed)
-    return Failures(tuple(rows), tuple(smallest[:SHOWN]), moved)
+                        if len(smallest) == most:
+                            break
+            shares.append(Share(right, n, drawn.name == "enumerated"))
+        rows.append(LengthShares(length, *shares))
+    broken = Verdict(tuple(rows), subject.train).broken(subject.train)
+    moved = None if broken is None else _moved(subject, broken, rows[-1].length, samples, seed)
+    return Failures(tuple(rows), tuple(smallest), moved, telling_feature(strings, seed), subject.train)
 
 
-def _moved(subject: Subject, broken: int, samples: int, seed: int) -> Moved | None:
-    """Trained strings, short ones if these are right, under the ids at the end of strings of length ``broken``."""
+def symbols_of(batch: Batch, row: int) -> tuple[str, ...]:
+    """What a string is about: its word, or its prompt, without special tokens."""
+    tokens = batch.text(row) if batch.allowed is not None else batch.text(row)[: batch.prompt_length]
+    return tuple(token for token in tokens if token not in SPECIALS)
+
+
+def _distinct(found: Iterator[tuple[str, Batch]]) -> Iterator[tuple[str, Batch]]:
+    """Every string once."""
+    known: set[bytes] = set()
+    for kind, batch in found:
+        rows = [
+            row for row, ids in enumerate(batch.input_ids) if not (ids.tobytes() in known or known.add(ids.tobytes()))
+        ]
+        if rows:
+            yield kind, select(batch, rows)
+
+
+def _moved(subject: Subject, broken: int, longest: int, samples: int, seed: int) -> Moved | None:
+    """Trained strings, short ones if these are right, under other ids, large ones and those of training."""
     if subject.network.rule is not None or (subject.scheme is not None and subject.scheme.predicted):
         return None
     inside = subject.inside
-    known, largest = int(subject.ids_of(inside[-1], 256, training=True).max()), int(subject.ids_of(broken).max())
-    for length in dict.fromkeys((inside[len(inside) // 2], inside[-1])) if largest > known else ():
+    known = int(subject.ids_of(inside[-1], 256, training=True).max())
+    ends = dict.fromkeys(int(subject.ids_of(length).max()) for length in (broken, longest))
+    if next(iter(ends)) <= known:
+        return None
+    for length in dict.fromkeys((inside[len(inside) // 2], inside[-1])):
         rng = stream(seed, "explain", "moved", length)
         strings = list(subject.task.test_strings(length, length, samples, rng).batches)
         most = max(int(subject.inputs(batch, rng)[1].max()) for batch in strings)
-        both = subject, dataclasses.replace(subject, shift=largest - most)
-        right, there = (sum(int(each.right(batch).all(axis=1).sum()) for batch in strings) for each in both)
-        n = sum(batch.size for batch in strings)
-        if right >= CUT * n:
-            return Moved(length, n, right, there, known, largest)
+        n, room = sum(batch.size for batch in strings), known - most
+
+        def right(shift: int, strings: Sequence[Batch] = strings) -> int:
+            moved = dataclasses.replace(subject, shift=shift)
+            return sum(int(moved.right(batch).all(axis=1).sum()) for batch in strings)
+
+        if (own := right(0)) >= CUT * n:
+            shifts = sorted({shift for shift in (1, 2, 3, room - 1, room) if 1 <= shift <= room})
+            larger = sorted({end - most - back for end in ends for back in (1, 0) if end - back > known})
+            arms = (tuple(Arm(shift, right(shift)) for shift in some) for some in (shifts, larger))
+            return Moved(length, n, own, known, *arms)
     return None
 
 

@@ -21,8 +21,8 @@ from lengthwise.core.rng import stream
 from lengthwise.explanation.automaton import Automaton
 from lengthwise.explanation.failures import hard_strings
 from lengthwise.explanation.heads import Heads
-from lengthwise.explanation.model import CUT as CUT
 from lengthwise.explanation.model import Accuracy, Subject
+from lengthwise.explanation.verdict import CUT
 from lengthwise.forecast import features
 from lengthwise.forecast.model import COVERED, Logistic
 from lengthwise.measured.cells import Format
@@ -33,6 +33,8 @@ MATTERS = 0.05
 """A head counts if its removal costs so many nats at the longest trained length."""
 TOLD = 3
 """Reasons that are given, those that move the forecast most."""
+SAME = {"slope": "accuracy", "margin": "program"}
+"""Features that are one reason together with another, so that a reason has one sign."""
 
 
 @config
@@ -55,8 +57,6 @@ class ModelForecast:
     rows: tuple[LengthForecast, ...]
     scored: str
     train: int
-    outside: str = ""
-    """Why the model is unlike those on which such forecasts were scored; empty if no reason is known."""
 
     def lines(self, measured: Mapping[int, float]) -> list[str]:
         """The forecast behind the measured share, at the longest length where they differ or else the longest."""
@@ -69,14 +69,8 @@ class ModelForecast:
         return [
             f"measured at {row.length}: right on {measured[row.length]:.3f}; the forecast from lengths up to "
             f"{self.train} {said}, P(at least {CUT} right) = {chance}: {'; '.join(row.reasons)}",
-            self.scope,
+            f"such forecasts were scored {self.scored}",
         ]
-
-    @property
-    def scope(self) -> str:
-        """On which models such forecasts were scored, and whether this model is like them."""
-        but = f"; nothing is known of models such as this one: {self.outside}" if self.outside else ""
-        return f"such forecasts were scored {self.scored}{but}"
 
 
 def model_features(
@@ -148,33 +142,32 @@ def forecast_model(
         values = model_features(subject.train, length, accuracy, hard, automaton, asked_of(subject), heads)
         low, high = np.quantile(fitted.drawn(values), [(1 - COVERED) / 2, (1 + COVERED) / 2])
         p = fitted.probability(values)
-        moved = {n: w * (values[n] - means[n]) for n, w in zip(fitted.features, fitted.weights, strict=False)}
+        moved: dict[str, float] = {}
+        for name, weight in zip(fitted.features, fitted.weights, strict=False):
+            moved[SAME.get(name, name)] = moved.get(SAME.get(name, name), 0.0) + weight * (values[name] - means[name])
         told = sorted(moved, key=lambda name: -abs(moved[name]))[:TOLD]
         reasons = tuple(
             f"{_words(name, values, accuracy, hard, length)} ({'+' if moved[name] >= 0 else '−'})" for name in told
         )
         rows.append(LengthForecast(length, p, (min(float(low), p), max(float(high), p)), reasons))
-    outside = "" if not subject.network.positioned else "they have no positions, and this model has"
-    return ModelForecast(tuple(rows), scored, subject.train, outside)
+    return ModelForecast(tuple(rows), scored, subject.train)
 
 
 def _words(name: str, values: Mapping[str, float], accuracy: Accuracy, hard: float, length: int) -> str:
     """A feature in words."""
     match name:
-        case "accuracy" | "slope":
+        case "accuracy":
             rows = [row for row in accuracy.rows if accuracy.train / 2 < row.length <= accuracy.train]
-            change = f", {values['slope']:+.2f} against shorter ones" if name == "slope" else ""
-            return f"right on {_share(rows):.3f} of the longer trained strings{change}"
+            change = f"{values['slope']:+.2f} against shorter ones"
+            return f"right on {_share(rows):.3f} of the longer trained strings, {change}"
         case "hard":
             return f"right on {hard:.3f} of hard strings of length {accuracy.train}"
         case "exact":
             return "its automaton is " + ("exactly the task's" if values[name] else "not exactly the task's")
+        case "program" if values["program"]:
+            return f"its automaton has a program without positions, of margin {2 ** values['margin']:.2g} at {length}"
         case "program":
-            return f"its automaton has {'a' if values[name] else 'no'} program without positions"
-        case "margin" if not values["program"]:
-            return f"its automaton has no program without positions, so there is no margin of one at {length}"
-        case "margin":
-            return f"the margin of its automaton's program at {length} is {2 ** values[name]:.2g}"
+            return "its automaton has no program without positions"
         case "heads":
             return f"a head's overlap with its pattern changes by {values[name]:+.2f} at {length}"
         case "carried":

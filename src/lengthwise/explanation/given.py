@@ -29,7 +29,7 @@ def same_size(size: int, task: Task, typed: str) -> None:
     require(
         size == len(tokens),
         f"the model has {size} tokens and task {typed} has {len(tokens)} ({shown}); say which is which with `vocab`, "
-        f"such as {{{last!r}: 0}}",
+        f"an object that gives the model's own id of each token that it has, as {{{last!r}: ID, …}}",
     )
 
 

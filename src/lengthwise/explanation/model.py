@@ -44,11 +44,10 @@ from lengthwise.positions.saved import SAVED, attached
 from lengthwise.positions.schemes import PositionScheme
 from lengthwise.prediction.search import words_of_task
 from lengthwise.tasks import Task
+from lengthwise.tasks.base import StringSet
 from lengthwise.tasks.language import Language
 
 Offset = int | Literal["random"]
-CUT = 0.95
-"""The share of strings from which on a length counts as right."""
 
 
 class Network(ABC):
@@ -378,6 +377,20 @@ class Subject:
             )
         return ids
 
+    def check_outputs(self) -> None:
+        """Raises `LengthwiseError` if the model can't give an answer of the task: each such string would be wrong."""
+        for length in (self.inside[0], self.inside[-1]):
+            batch = self.task.batch(length, 8, stream(0, "explain", "outputs"))
+            wanted = batch.input_ids[:, batch.scored]
+            if batch.allowed is not None:
+                wanted = np.flatnonzero(batch.allowed[..., END:].any((0, 1))) + END
+            lacking = [self.task.vocab.tokens[token] for token in np.unique(wanted) if self.output_ids[token] < 0]
+            require(
+                not lacking,
+                f"the right answers of task {self.task.name!r} have {', '.join(map(repr, lacking))}, which the model "
+                "can't say; name the id in `vocab`",
+            )
+
     def inputs(self, batch: Batch, rng: Rng) -> tuple[Tensor, Tensor]:
         """Tokens and position ids for the network, up to the last token whose output is scored."""
         ids = self._tokens(batch)
@@ -440,12 +453,12 @@ class Subject:
                 lines.append(f"length {length} is left out: {why}")
             elif wanted is not None and near != length:
                 lines.append(f"length {near} stands for {length}, which the task has not")
-        if wanted is None and (room := self._room) is not None:
+        if wanted is None and (room := self.room) is not None:
             lines.append(f"the model has room to length {room}, so no longer strings were asked")
         return lines
 
     @property
-    def _room(self) -> int | None:
+    def room(self) -> int | None:
         """The longest length that the model takes; None where that is three times the trained one or more."""
         known = self.task.lengths(1, 3 * self.train)
         at = bisect_left(known, True, key=lambda length: bool(self.misfit(length)))
@@ -455,7 +468,7 @@ class Subject:
         """The length of the task that is measured for each wanted one, each once."""
         if wanted is None:
             shares = (0.25, 0.5, 0.75, 1, 1.1, 1.25, 1.5, 2, 3)
-            room = self._room
+            room = self.room
             wanted = [min(round(self.train * share), 3 * self.train if room is None else room) for share in shares]
         found: dict[int, int | None] = {}
         for length in wanted:
@@ -552,6 +565,7 @@ def subject_of(
     ids, outputs = _mapping(task, vocab, model)
     made = Subject(model, task, train, ids, outputs, scheme, offset)
     require(bool(made.inside), f"task {task.name!r} has no instances of lengths 1 to {train}; raise `train`")
+    made.check_outputs()
     return made
 
 
@@ -587,14 +601,17 @@ class Accuracy:
         return f"logits that are NaN or infinite in {count} of {asked} strings (length {lengths})" if rows else ""
 
 
+def asked_strings(subject: Subject, length: int, samples: int, seed: int) -> StringSet:
+    """The random strings of a length that are asked; a task with at most ``samples`` of them gives each once."""
+    return subject.task.test_strings(length, length, samples, stream(seed, "explain", "test", length))
+
+
 def accuracy(subject: Subject, lengths: Sequence[int], samples: int, seed: int) -> Accuracy:
-    """The share of strings that are right, by length; a task with at most ``samples`` strings gives each once."""
+    """The share of strings that are right, by length."""
     rows = []
     for length in lengths:
         right = done = broken = 0
-        for batch in subject.task.test_strings(
-            length, length, samples, stream(seed, "explain", "test", length)
-        ).batches:
+        for batch in asked_strings(subject, length, samples, seed).batches:
             good, finite = subject.right_and_finite(batch)
             right, broken = right + int(good.all(axis=1).sum()), broken + int((~finite).sum())
             done += batch.size

@@ -31,19 +31,24 @@ def curve(accuracy: Accuracy, failures: Failures) -> Drawing:
         axes.plot(
             [r.length for r in rows], [r.right / r.n for r in rows], "o-", color=COLOURS[0], label="random strings"
         )
-        hard = [r for r in failures.rows if r.hard]
+        hard = [r for r in failures.rows if r.hard.n]
         if hard:
-            axes.plot([r.length for r in hard], [r.hard_right / r.hard for r in hard], "s--", color=COLOURS[1],
+            axes.plot([r.length for r in hard], [r.hard.value for r in hard], "s--", color=COLOURS[1],
                       label="hard strings")  # fmt: skip
         moved = failures.moved
         if moved is not None:
-            axes.plot([moved.length], [moved.moved_right / moved.n], "X", ms=9, color=COLOURS[2],
-                      label=f"strings of length {moved.length} with\nposition ids up to {moved.largest}")  # fmt: skip
+            groups = ((moved.inside, "P", "that training showed", 2), (moved.beyond, "X", f"above {moved.known}", 3))
+            for arms, mark, which, colour in groups:
+                at = moved.length + accuracy.rows[-1].length / 60 * (colour * 2 - 5)
+                if arms:
+                    axes.plot([at] * len(arms), [arm.right / moved.n for arm in arms], mark, ms=8, ls="none",
+                              color=COLOURS[colour],
+                              label=f"length {moved.length}, ids\nshifted to those\n{which}")  # fmt: skip
         axes.set_ylim(-0.03, 1.03)
         axes.set_xlim(left=0)
         axes.set_xlabel("length")
         axes.set_ylabel("share of strings that are right")
-        axes.legend(frameon=False)
+        figure.legend(frameon=False, loc="outside right upper")
         return figure
 
 

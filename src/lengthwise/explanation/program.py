@@ -20,7 +20,7 @@ from lengthwise.crasp.margin import margin
 from lengthwise.crasp.program import Program
 from lengthwise.crasp.syntax import to_text
 from lengthwise.crasp.synthesis import synthesize
-from lengthwise.explanation.automaton import _words, words_of_length
+from lengthwise.explanation.automaton import _words, most_common, words_of_length
 from lengthwise.explanation.model import Subject, WordOracle
 from lengthwise.languages.automaton import Dfa, Word
 
@@ -44,6 +44,8 @@ class Fidelity:
     """Words that one of the two accepts; where these are few, the others make agreement easy."""
     both: int
     """Words that both accept."""
+    constant: int
+    """Words on which the best constant answer, to accept or to refuse all, is the model's."""
     every: bool
     """Whether there are no other words of this length."""
 
@@ -73,7 +75,7 @@ class ModelProgram:
         rows = [row for row in self.fidelity if (row.length <= self.train) == inside]
         if not rows:
             return None
-        counts = (sum(getattr(row, name) for row in rows) for name in ("n", "agree", "accepted", "both"))
+        counts = (sum(getattr(row, name) for row in rows) for name in ("n", "agree", "accepted", "both", "constant"))
         return Fidelity(rows[-1].length, *counts, every=all(row.every for row in rows))
 
     def rate(self, *, inside: bool) -> float | None:
@@ -86,7 +88,8 @@ class ModelProgram:
         """The program in one sentence."""
         said = [
             f"{row.agree / row.n:.3f} [{row.interval[0]:.3f}, {row.interval[1]:.3f}] {where} "
-            f"({row.agree} of {'all ' if row.every else ''}{row.n} words, {row.both} of {row.accepted} accepted)"
+            f"({row.agree} of {'all ' if row.every else ''}{row.n} words, {row.both} of {row.accepted} accepted; the "
+            f"best constant answer has {row.constant / row.n:.3f})"
             for row, where in ((self.total(inside=True), "inside training"), (self.total(inside=False), "beyond"))
             if row is not None
         ]
@@ -144,9 +147,10 @@ def learn_program(
         every, used = len(drawn) == len(oracle.alphabet) ** length, set(words)
         drawn = drawn if every else [word for word in drawn if word not in used] or drawn
         wrong = set(_wrong(program, oracle, drawn))
-        says = set(itertools.compress(drawn, oracle.accepts(drawn)))
+        answers = oracle.accepts(drawn)
+        says = set(itertools.compress(drawn, answers))
         agree, either, both = len(drawn) - len(wrong), len(says | wrong), len(says - wrong)
-        rows.append(Fidelity(length, len(drawn), agree, either, both, every))
+        rows.append(Fidelity(length, len(drawn), agree, either, both, most_common(answers), every))
         strings[length] = np.array(drawn)
     return ModelProgram(
         oracle.meaning, to_text(program), program.size, program.fragment, found, margin(program, strings).line,

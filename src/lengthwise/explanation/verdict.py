@@ -1,0 +1,119 @@
+"""Where a model breaks: one decision by length, from the strings that were asked, for every sentence that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lengthwise.core.config import config
+from lengthwise.core.statistics import wilson
+
+CUT = 0.95
+"""The share of strings from which on a length counts as right."""
+
+
+@config
+class Share:
+    """How many of ``n`` strings were right."""
+
+    right: int
+    n: int
+    every: bool = False
+    """Whether they are all that there are, or some of all that were asked, so that the share is no estimate."""
+
+    @property
+    def value(self) -> float:
+        """The share; needs strings."""
+        return self.right / self.n
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's 95 % interval, as of independent strings; the share itself, where these are all."""
+        return (self.value, self.value) if self.every else wilson(self.right, self.n)
+
+    @property
+    def holds(self) -> bool:
+        """Whether all are right, or the whole interval is at least `CUT`; true without strings."""
+        return self.right == self.n or self.interval[0] >= CUT
+
+    @property
+    def breaks(self) -> bool:
+        """Whether the whole interval is below `CUT`. Where neither is so, it is too close to say."""
+        return self.n > 0 and self.interval[1] < CUT
+
+    def words(self, kind: str) -> str:
+        """The share with its interval, or its counts, where there are no other strings."""
+        if self.every:
+            which = "all strings" if kind == "random" else f"the {kind} ones"
+            return f"{self.value:.2f} of {which} ({self.right} of {self.n})"
+        return "{:.2f} [{:.2f}, {:.2f}] of {} strings".format(self.value, *self.interval, kind)
+
+
+@config
+class LengthShares:
+    """Right strings of a length: of those drawn at random, and of the hard ones, each once."""
+
+    length: int
+    random: Share
+    hard: Share
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The decision."""
+
+    rows: tuple[LengthShares, ...]
+    train: int
+
+    def first(self, kind: str, after: int = 0) -> int | None:
+        """The first length above ``after`` at which random or hard strings break."""
+        return next((r.length for r in self.rows if r.length > after and getattr(r, kind).breaks), None)
+
+    def broken(self, after: int = 0) -> int | None:
+        """The first length above ``after`` at which either breaks; None if there is none."""
+        return min((n for kind in ("random", "hard") if (n := self.first(kind, after)) is not None), default=None)
+
+    @property
+    def held(self) -> int | None:
+        """The length to which both hold at every length that was asked."""
+        held = None
+        for row in self.rows:
+            if not (row.random.holds and row.hard.holds):
+                break
+            held = row.length
+        return held
+
+    @property
+    def line(self) -> str:
+        """To which length the model is right, and where it breaks, with the rule and the shares at that length."""
+        broken, held = self.broken(), self.held
+        near = [r.length for r in self.rows if r.length > (held or 0) and (broken is None or r.length < broken)]
+        said = [] if held is None else [f"right to length {held}"]
+        if held == self.rows[-1].length:
+            said[0] += ", the longest that was asked"
+        if near:
+            to = f"from {near[0]} to {near[-1]}" if len(near) > 1 else f"at {near[0]}"
+            said.append(f"too close to say {to}")
+        if broken is not None:
+            said.append(self._breaks(broken))
+        shown = broken or (near[0] if near else held)
+        row = next(row for row in self.rows if row.length == shown)
+        shares = [share.words(kind) for kind, share in (("random", row.random), ("hard", row.hard)) if share.n]
+        within = f" of the trained lengths (up to {self.train})" if broken is not None and broken <= self.train else ""
+        return (
+            f"{', '.join(said)}: at {shown}{within} right on {' and on '.join(shares)}; a length counts as right from "
+            f"{CUT} on"
+        )
+
+    def _breaks(self, broken: int) -> str:
+        later = [row for row in self.rows if row.length >= broken]
+        lasts = all(row.random.breaks or row.hard.breaks for row in later)
+        at, random = f"{'from' if lasts else 'first at'} {broken}", self.first("random")
+        if random == broken:
+            return f"breaks {at}"
+        return f"breaks on hard strings {at}, on random ones {'nowhere' if random is None else f'at {random}'}"
+
+
+def counted(rows: Sequence[Share]) -> Share:
+    """All of them together."""
+    return Share(sum(row.right for row in rows), sum(row.n for row in rows), all(row.every for row in rows))
