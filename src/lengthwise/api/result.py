@@ -11,18 +11,24 @@ from typing import TYPE_CHECKING, Any
 from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
 from lengthwise.core.result_file import Score, each_once
+from lengthwise.core.statistics import Estimate
 from lengthwise.core.table import Spread, Table, Tabular
 from lengthwise.report.summary import (
-    INTERVAL,
+    BRACKETS,
+    Brackets,
     SeedResult,
+    Systems,
     SystemSummary,
     axes_text,
     basis,
+    brackets_text,
     contents,
     fit_rule,
     kind_of,
+    over_seeds,
     read,
     summarize,
+    task_title,
 )
 
 if TYPE_CHECKING:
@@ -30,7 +36,9 @@ if TYPE_CHECKING:
 
     from lengthwise.report.figures import Drawing
 
-OVER = "medians of the fitted seeds (in distribution of all where none fitted), in brackets the lowest and the highest"
+OVER = "medians of the fitted seeds (in distribution of all where none fitted)"
+FAILED = 0.5
+"""A best median below it is a failure, and not in bold."""
 MOST_DRAWN = 12
 """Systems on the same axes that can be told apart."""
 METRICS = ("exact_match", "exact_match_ids", "oracle_ids", "answer")
@@ -40,7 +48,7 @@ class Accuracy(Tabular):
     """Accuracy against length: the median over the fitted seeds with its interval, and every seed."""
 
     def __init__(self, systems: Sequence[SystemSummary], metric: str) -> None:
-        self.systems, self.metric = tuple(systems), metric
+        self.systems, self.metric = Systems(systems), metric
 
     def table(self) -> Table:
         """One row per system and length; one row without numbers for a system of which no seed fitted.
@@ -52,7 +60,12 @@ class Accuracy(Tabular):
             "system", "settings", "length", "layout", "seeds", "fitted", "median", "low", "high", "lowest seed",
             "highest seed", "each seed",
         )  # fmt: skip
-        return Table(columns, tuple(rows), caption=f"{self.metric} by length", notes=(*notes(self.systems), INTERVAL))
+        return Table(
+            columns,
+            tuple(rows),
+            caption=f"{self._what} by length",
+            notes=(*notes(self.systems), f"low to high: {brackets_text(self.systems)}"),
+        )
 
     def _rows(self, system: SystemSummary) -> list[tuple[Any, ...]]:
         name, seeds = (system.name, system.settings), (len(system.results), len(system.fitted))
@@ -66,24 +79,71 @@ class Accuracy(Tabular):
                 rows.append((*name, cell.length, axes_text(cell.axes), *seeds, *numbers))
         return rows if system.fitted else [(*name, None, "", *seeds, None, None, None, None, None, "")]
 
-    def wide(self, *, lengths: Sequence[int] | None = None, labels: Mapping[str, str] | None = None) -> Table:
+    @property
+    def _what(self) -> str:
+        return f"{task_title(self.systems)}: {self.metric.replace('_', ' ')}"
+
+    def differences(self, against: str | None = None) -> Table:
+        """How sure differences are: at each length beyond training, each pair of systems with an exact rank test.
+
+        The test is Wilcoxon's of rank sums, two-sided and exact, ties by midranks, over the fitted seeds; `Holm p` is
+        corrected for all rows (Holm 1979). ``above`` says whether every seed of the system is above every one of the
+        other. With n seeds of each, no p is below 2 of all ways to choose n of 2n: 0.10 for 3 seeds, 0.008 for 5.
+
+        Arguments:
+            against: the system that each other is held against, chosen before looking; by default all pairs.
+
+        Raises: `LengthwiseError` for an unknown system.
+        """
+        from lengthwise.report.differences import differences
+
+        if against is not None and against not in self.systems:
+            raise UnknownNameError("system of these results", against, self.systems.names)
+        chosen = next((one for one in self.systems if against in (one.label, one.name)), None)
+        rows = tuple(
+            (
+                test.one.label, test.other.label, test.length, axes_text(test.axes), len(test.rates),
+                len(test.other_rates), median(test.rates), median(test.other_rates), "yes" if test.apart else "no",
+                test.p, test.holm,
+            )
+            for test in differences(self.systems, self.metric, chosen)
+        )  # fmt: skip
+        columns = ("system", "against", "length", "layout", "seeds", "seeds of it", "median", "median of it", "above",
+                   "p", "Holm p")  # fmt: skip
+        said = f"p: exact rank test, two-sided; Holm p: corrected for all {len(rows)} rows"
+        return Table(columns, rows, caption=f"{self._what}, differences between systems", notes=(said,))
+
+    def wide(
+        self,
+        *,
+        lengths: Sequence[int] | None = None,
+        labels: Mapping[str, str] | None = None,
+        brackets: Brackets = "interval",
+    ) -> Table:
         """One row per system, one column per length: medians over the fitted seeds, the best of a column in bold.
 
-        Printed tables have the lowest and the highest fitted seed in brackets. Where a system has no fitted seed,
+        A dagger marks what is not told apart from the best: their intervals overlap. Where a system has no fitted seed,
         further columns have the numbers of seeds that fitted and the accuracy in distribution of all systems.
 
         Arguments:
             lengths: the columns; by default all tested lengths.
             labels: names to show instead of those of systems.
+            brackets: what stands in brackets, as what `plot` draws as its band: ``"interval"`` of the median, exact by
+                order statistics (the range, up to five seeds), ``"range"`` from the lowest to the highest seed, or
+                ``"none"``. The notes say which, and how often it covers the median.
 
         Raises: `LengthwiseError` for a length that was not tested, and for a label of an unknown system.
         """
+        from lengthwise.report.differences import how_sure
+
+        if brackets not in BRACKETS:
+            raise UnknownNameError("kind of brackets", brackets, BRACKETS)
         systems = self._labelled(labels)
-        cells: dict[tuple[str, ...], dict[int, Spread]] = {}
+        cells: dict[tuple[str, ...], dict[int, Estimate]] = {}
         for system in systems:
             for cell in system.cells:
                 row = cells.setdefault((system.name, system.settings, axes_text(cell.axes)), {})
-                if (found := spread(cell.scores, self.metric)) is not None:
+                if (found := cell.estimate(self.metric)) is not None:
                     row[cell.length] = found
             if not system.fitted:
                 cells[system.name, system.settings, ""] = {}
@@ -93,33 +153,50 @@ class Accuracy(Tabular):
         require(not untested, f"lengths {untested} were not tested; choose from {tested}")
         named = () if all(s.fitted for s in systems) else ("fitted", "in distribution")
         within = {
-            (system.name, system.settings): (len(system.fitted), within_training(system))[: len(named)]
+            (system.name, system.settings): (len(system.fitted), within_training(system, brackets))[: len(named)]
             for system in systems
         }
+        shown = {
+            (system.name, system.settings, axes_text(cell.axes), cell.length): spread(
+                cell.scores, self.metric, brackets
+            )
+            for system in systems
+            for cell in system.cells
+        }
         rows = tuple(
-            (*name, *within[name[0], name[1]], *(row.get(length) for length in lengths)) for name, row in cells.items()
+            (*name, *within[name[0], name[1]], *(shown.get((*name, length)) for length in lengths)) for name in cells
         )
-        best = {length: max(row[length] for row in cells.values() if length in row) for length in lengths}
-        bold = frozenset(
-            (at, 3 + len(named) + index)
-            for at, row in enumerate(cells.values())
-            for index, length in enumerate(lengths)
-            if row.get(length) == best[length]
-        )
+        bold, alike = set[tuple[int, int]](), set[tuple[int, int]]()
+        for column, length in enumerate(lengths, 3 + len(named)):
+            best = max((row[length] for row in cells.values() if length in row), key=lambda each: each.median)
+            for at, row in enumerate(cells.values()):
+                if best.median >= FAILED and length in row:
+                    if row[length].median == best.median:
+                        bold.add((at, column))
+                    elif row[length].high >= best.low:
+                        alike.add((at, column))
         columns = ("system", "settings", "layout", *named, *map(str, lengths))
-        said = (f"{OVER}; the best of a length in bold", *notes(systems))
-        return Table(columns, rows, caption=f"median {self.metric} by length", notes=said, bold=bold)
+        inside = f", in brackets: {brackets_text(systems, brackets)}" if brackets != "none" else ""
+        said = (f"{OVER}{inside}", *notes(systems), how_sure(systems, self.metric))
+        return Table(
+            columns,
+            rows,
+            caption=f"{task_title(self.systems)}: median {self.metric.replace('_', ' ')} by length",
+            notes=tuple(note for note in said if note),
+            bold=frozenset(bold),
+            alike=frozenset(alike),
+            legend=("the best of a length", "not told apart from it, since their intervals overlap"),
+        )
 
-    def _labelled(self, labels: Mapping[str, str] | None) -> list[SystemSummary]:
+    def _labelled(self, labels: Mapping[str, str] | None) -> Systems:
         """The systems under these names; raises `UnknownNameError` for a label of an unknown one."""
-        known = [system.label for system in self.systems]
         for name in labels or {}:
-            if name not in known:
-                raise UnknownNameError("system of these results", name, known)
-        return [
+            if name not in self.systems.names:
+                raise UnknownNameError("system of these results", name, self.systems.names)
+        return Systems(
             replace(system, name=labels[system.label], settings="") if labels and system.label in labels else system
             for system in self.systems
-        ]
+        )
 
     def plot(
         self,
@@ -128,6 +205,7 @@ class Accuracy(Tabular):
         figsize: tuple[float, float] | None = None,
         labels: Mapping[str, str] | None = None,
         ylim: tuple[float, float] | None = None,
+        band: Brackets = "interval",
     ) -> Drawing | Axes:
         """Accuracy against length, one line per system.
 
@@ -136,16 +214,19 @@ class Accuracy(Tabular):
             figsize: width and height of that figure, in inches.
             labels: names to show instead of those of systems.
             ylim: lowest and highest accuracy of the axis; by default all from 0 to 1.
+            band: what is shaded around a line, as `wide` shows in ``brackets``.
 
         Returns: the figure, whose ``alt`` is a text for its caption that says what is drawn; or ``ax``.
 
         Raises: `LengthwiseError` if no seed of any system fitted, since there is nothing to draw then, if there are
             too many systems to tell apart, and for a label of an unknown system.
         """
-        from lengthwise.report.figures import WIDE, draw_accuracy, draw_accuracy_on, limits_of
+        from lengthwise.report.figures import WIDE, draw_accuracy, draw_accuracy_on, limits_of, own_fonts
         from lengthwise.report.summary import panels
 
         named, limits = self._labelled(labels), limits_of(ylim)
+        if band not in BRACKETS:
+            raise UnknownNameError("kind of band", band, BRACKETS)
         lines = [len(panel.cells) for panel in panels(named)]
         drawn = max(lines, default=0) if ax is None else sum(lines)
         require(
@@ -157,26 +238,25 @@ class Accuracy(Tabular):
         if not any(system.fitted for system in named):
             raise LengthwiseError("no seed fitted in distribution, so there is no accuracy to draw; train longer")
         if ax is not None:
-            draw_accuracy_on(ax, named, self.metric, limits)
+            draw_accuracy_on(ax, named, self.metric, limits, band)
             return ax
-        figure = draw_accuracy(named, WIDE if figsize is None else figsize[0], self.metric, limits)
+        width, height = (WIDE, None) if figsize is None else figsize
+        figure = draw_accuracy(named, width, self.metric, limits, band, height=height, fonts=own_fonts())
         assert figure is not None
-        if figsize is not None:
-            figure.set_size_inches(*figsize)
         return figure
 
 
-def spread(scores: Sequence[Score], metric: str = "exact_match") -> Spread | None:
-    """The median of the seeds, with the lowest and the highest; None if a seed lacks the metric."""
-    if not all(metric in score.correct for score in scores):
-        return None
-    rates = [score.rate(metric) for score in scores]
-    return Spread(median(rates), min(rates), max(rates))
+def spread(scores: Sequence[Score], metric: str = "exact_match", brackets: Brackets = "interval") -> float | None:
+    """The median of the seeds, with what stands in brackets; None if a seed lacks the metric."""
+    found = over_seeds(scores, metric, brackets)
+    if found is None or brackets == "none":
+        return None if found is None else found.median
+    return Spread(found.median, found.low, found.high)
 
 
-def within_training(system: SystemSummary) -> Spread | None:
+def within_training(system: SystemSummary, brackets: Brackets = "interval") -> float | None:
     """As `spread`, of exact match at training lengths, over the fitted seeds, or all where none fitted."""
-    return spread([result.in_distribution for result in system.fitted or system.results])
+    return spread([result.in_distribution for result in system.fitted or system.results], brackets=brackets)
 
 
 def notes(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
@@ -189,7 +269,7 @@ class Result(Tabular):
 
     def __init__(self, files: Sequence[tuple[Path, SeedResult]]) -> None:
         self.files = tuple(files)
-        self.systems = tuple(summarize(result for _, result in self.files))
+        self.systems = Systems(summarize(result for _, result in self.files))
 
     @classmethod
     def of(cls, folders: Iterable[str | Path]) -> Result:
@@ -217,9 +297,13 @@ class Result(Tabular):
             files = tuple(file for file in files if not wanted or not set(wanted).isdisjoint(of(file[1])))
         return Result(files)
 
-    def wide(self, *, lengths: Sequence[int] | None = None, labels: Mapping[str, str] | None = None) -> Table:
+    def wide(self, **options: Any) -> Table:
         """As `Accuracy.wide`, of exact match."""
-        return self.accuracy().wide(lengths=lengths, labels=labels)
+        return self.accuracy().wide(**options)
+
+    def differences(self, against: str | None = None) -> Table:
+        """As `Accuracy.differences`, of exact match."""
+        return self.accuracy().differences(against)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Drawing | Axes:
         """As `Accuracy.plot`, of exact match."""
@@ -270,7 +354,8 @@ class Result(Tabular):
         columns = (
             "system", "settings", "trained to", "seeds", "fitted", "in distribution", "longest test", "accuracy there"
         )  # fmt: skip
-        return Table(columns, tuple(rows), notes=(OVER, *notes(systems)))
+        said = f"{OVER}, in brackets: {brackets_text(systems)}"
+        return Table(columns, tuple(rows), notes=(said, *notes(systems)))
 
     def save_report(self, path: str | Path = "report.html") -> Path:
         """Write the report page of these results; returns its path."""

@@ -98,10 +98,10 @@ def draw_summary(console: Console, sweep: Sweep) -> None:
     from rich.text import Text
 
     from lengthwise.report.summary import (
-        INTERVAL,
         SeedResult,
         SystemSummary,
         axes_text,
+        brackets_text,
         common_chance,
         fit_rule,
         panel_axes,
@@ -144,7 +144,7 @@ def draw_summary(console: Console, sweep: Sweep) -> None:
             table.add_row(Text("chance (answer)", style="dim"), "", "", *chance)
         console.print(table)
         console.print()
-    console.print(Text(f"exact match: {INTERVAL}.", style="dim"))
+    console.print(Text(f"exact match: median of the fitted seeds; below it: {brackets_text(summaries)}.", style="dim"))
     if rule := fit_rule(summaries):
         console.print(Text(f"{rule}.", style="dim"))
     if any(summary.unfitted_cells for summary in summaries):

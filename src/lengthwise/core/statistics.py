@@ -1,24 +1,25 @@
-"""Confidence intervals of shares, over strings or over seeds and their strings; rank correlation."""
+"""Confidence intervals of shares and of medians over seeds, exact tests of ranks, rank correlation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from math import comb
+from statistics import median
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from lengthwise.core.rng import stream
-
 Z95 = 1.959963984540054
 """The 97.5 % point of the normal distribution."""
+LEVEL = 0.95
+"""What an interval is to cover, where the number of seeds allows it."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A median over seeds and its 95 % interval."""
+    """A median over seeds with its interval, as `estimate` says."""
 
     median: float
     low: float
@@ -34,26 +35,51 @@ def wilson(correct: int, n: int, z: float = Z95) -> tuple[float, float]:
     return min(max(0.0, centre - half), share), max(min(1.0, centre + half), share)
 
 
-def estimate(correct: Sequence[int], n: Sequence[int], *, draws: int = 2000) -> Estimate:
-    """The median share over seeds, with a 95 % interval.
+def median_rank(n: int) -> tuple[int, float]:
+    """Of n values in order, the place k for which the k-th from below and from above hold the median, and how often.
 
-    One seed gets Wilson's interval over its strings. Several seeds get a bootstrap that resamples seeds and draws each
-    seed's share from Beta(c + ½, n − c + ½). Equal counts give equal intervals.
+    The k-th lowest to the k-th highest cover the median of what the values are drawn from with probability
+    1 − 2 P(B < k) at least, B binomial with n tosses of a fair coin: whatever the distribution is. k is the largest
+    with 95 %; below six values there is none, and k = 1, their range, is what covers most.
     """
-    return _estimate(tuple(correct), tuple(n), draws)
+    below = [sum(comb(n, j) for j in range(k)) / 2**n for k in range(1, n // 2 + 1)]
+    k = max(1, sum(1 - 2 * tail >= LEVEL for tail in below))
+    return k, max(0.0, 1 - 2 * sum(comb(n, j) for j in range(k)) / 2**n)
 
 
-@lru_cache(maxsize=1 << 14)  # one page asks for the same counts again and again
-def _estimate(correct: tuple[int, ...], n: tuple[int, ...], draws: int) -> Estimate:
-    counts, sizes = np.asarray(correct), np.asarray(n)
-    median = float(np.median(counts / sizes))
-    if len(counts) == 1:
-        return Estimate(median, *wilson(int(counts[0]), int(sizes[0])))
-    rng = stream(0, "bootstrap", *counts.tolist(), *sizes.tolist())
-    picks = rng.integers(len(counts), size=(draws, len(counts)))
-    shares = rng.beta(counts[picks] + 0.5, sizes[picks] - counts[picks] + 0.5)
-    low, high = np.quantile(np.median(shares, axis=1), (0.025, 0.975))
-    return Estimate(median, min(float(low), median), max(float(high), median))
+def estimate(correct: Sequence[int], n: Sequence[int]) -> Estimate:
+    """The median share over seeds, with the interval of `median_rank`; of one seed, Wilson's over its strings."""
+    shares = sorted(right / of for right, of in zip(correct, n, strict=True))
+    if len(shares) == 1:
+        return Estimate(shares[0], *wilson(correct[0], n[0]))
+    k, _ = median_rank(len(shares))
+    return Estimate(median(shares), shares[k - 1], shares[-k])
+
+
+def rank_test(x: Sequence[float], y: Sequence[float]) -> float:
+    """The exact two-sided p of the rank sum of ``x`` among ``x`` and ``y`` (Wilcoxon 1945), ties by midranks.
+
+    The share of all ways to choose as many of the pooled values whose rank sum is as far from its mean.
+    """
+    ranks = (2 * midranks(np.asarray([*x, *y], dtype=float))).astype(int).tolist()
+    mean, ways = len(x) * sum(ranks), {(0, 0): 1}
+    for rank in ranks:
+        for (count, total), number in list(ways.items()):
+            if count < len(x):
+                key = count + 1, total + rank
+                ways[key] = ways.get(key, 0) + number
+    far = abs(sum(ranks[: len(x)]) * len(ranks) - mean)
+    sums = {total: number for (count, total), number in ways.items() if count == len(x)}
+    return sum(number for total, number in sums.items() if abs(total * len(ranks) - mean) >= far) / sum(sums.values())
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """The values of p of several tests, corrected so that one is below α by chance with probability α (Holm 1979)."""
+    found, least = [0.0] * len(p), 0.0
+    for rank, index in enumerate(sorted(range(len(p)), key=lambda index: p[index])):
+        least = max(least, min(1.0, (len(p) - rank) * p[index]))
+        found[index] = least
+    return found
 
 
 def midranks(values: Float[ndarray, "*rows N"]) -> Float[ndarray, "*rows N"]:

@@ -48,19 +48,28 @@ class Table:
     sentences: tuple[str, ...] = ()
     bold: frozenset[tuple[int, int]] = frozenset()
     """Rows and columns of cells that are bold in HTML, Markdown and LaTeX, such as the best of a column."""
+    alike: frozenset[tuple[int, int]] = frozenset()
+    """Rows and columns of numbers with a dagger."""
+    legend: tuple[str, str] = ("", "")
+    """What bold and the dagger mean, below the table; plain text has a star in place of bold."""
     digits: int = 3
     """Digits after the point that are shown of a number."""
 
     def __repr__(self) -> str:
-        return "\n".join(line for line in (self.caption, self.text(), *self.notes) if line)
+        return "\n".join(line for line in (self.caption, self.text(), *self._below("*")) if line)
 
     def _repr_html_(self) -> str:
         """HTML for a notebook; all text is escaped."""
         from html import escape
 
         caption = f"<p><b>{escape(self.caption)}</b></p>" if self.caption else ""
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self._below("bold"))
         return f"{caption}{self._formatted('html')}{notes}"
+
+    def _below(self, bold: str) -> list[str]:
+        """The notes, and what the marks mean that the table has."""
+        marks = zip((bold, "†"), self.legend, (self.bold, self.alike), strict=True)
+        return [*self.notes, *(f"{mark}: {says}" for mark, says, cells in marks if says and cells)]
 
     @property
     def cells(self) -> list[list[str]]:
@@ -99,12 +108,13 @@ class Table:
             if name in self.sentences
             for row in self.rows
         ]
-        bare = caption == "" or not (caption or label or self.caption or self.notes)
-        comments = [line for line in (*((self.caption, *self.notes) if bare else ()), *said) if line]
+        notes = self._below("bold")
+        bare = caption == "" or not (caption or label or self.caption or notes)
+        comments = [line for line in (*((self.caption, *notes) if bare else ()), *said) if line]
         if not bare:
             title = _latex(self.caption) if caption is None else caption
             above = [rf"\caption{{{title}}}"] * bool(title or label) + [rf"\label{{{label}}}"] * bool(label)
-            below = [rf"\par\smallskip\footnotesize {_latex('. '.join(self.notes))}."] * bool(self.notes)
+            below = [rf"\par\smallskip\footnotesize {_latex('. '.join(notes))}."] * bool(notes)
             text = "\n".join([r"\begin{table}", r"\centering", *above, text, *below, r"\end{table}"])
         whole = "\n".join([text, *(f"% {' '.join(line.split())}" for line in comments)])
         if path is not None:
@@ -160,28 +170,31 @@ class Table:
         sides = ["right" if _is_numeric([row[index] for row in self.rows]) else "left" for index in kept]
         # In a terminal, a number under its heading's first letter is easier to find.
         sides = ["left"] * len(kept) if style in ("simple", "github") else sides
-        before, after = BOLD.get(style, ("", ""))
+        before, after, dagger = MARKS.get(style, ("", "", "†"))
         # Marks that no style escapes stand for what makes a cell bold.
-        marks = ("\ue000", "\ue001") if before else ("", "")
         text = tabulate(
-            [
-                [_marked(row[index], marks if (at, index) in self.bold else ("", "")) for index in kept]
-                for at, row in enumerate(self.cells)
-            ],
+            [[self._marked(at, index, row[index]) for index in kept] for at, row in enumerate(self.cells)],
             headers=[self.columns[index] for index in kept],
             tablefmt=style,
             disable_numparse=True,
             colalign=sides if self.rows else None,
         )
-        return text.replace("\ue000", before).replace("\ue001", after)
+        return text.replace("\ue000", before).replace("\ue001", after).replace("\ue002", dagger)
+
+    def _marked(self, row: int, column: int, text: str) -> str:
+        """A cell with marks for bold and dagger at its number, not at its brackets."""
+        number, bracket, ends = text.partition(" (")
+        number = f"\ue000{number}\ue001" if (row, column) in self.bold else number
+        return number + "\ue002" * ((row, column) in self.alike) + bracket + ends
 
 
-BOLD = {"html": ("<b>", "</b>"), "github": ("**", "**"), "latex_booktabs": ("\\textbf{", "}")}
-"""What stands before and after a bold cell, by style; plain text has none."""
-
-
-def _marked(text: str, marks: tuple[str, str]) -> str:
-    return f"{marks[0]}{text}{marks[1]}"
+MARKS = {
+    "html": ("<b>", "</b>", "<sup>†</sup>"),
+    "github": ("**", "**", "†"),
+    "latex_booktabs": ("\\textbf{", "}", "$^\\dagger$"),
+    "simple": ("", "*", "†"),
+}
+"""What stands before and after a bold number, and the dagger, by style."""
 
 
 class Tabular(ABC):

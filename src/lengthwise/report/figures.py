@@ -24,7 +24,16 @@ from matplotlib.ticker import FixedLocator
 from lengthwise.core.errors import require
 from lengthwise.core.files import replacing
 from lengthwise.prediction.example import TokenSequence
-from lengthwise.report.summary import Cell, Panel, SystemSummary, axes_text, common_chance, panels
+from lengthwise.report.summary import (
+    Brackets,
+    Cell,
+    Panel,
+    SystemSummary,
+    axes_text,
+    brackets_text,
+    common_chance,
+    panels,
+)
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -46,8 +55,15 @@ WIDE, NARROW = 10.0, 3.6
 """Widths of a figure in inches: on a screen of 900 CSS pixels or more, and on a telephone."""
 
 
+def own_fonts() -> dict[str, Any]:
+    """The fonts of a figure for a paper: those of matplotlib's settings, of which the author may have set some."""
+    import matplotlib
+
+    return {name: matplotlib.rcParams[name] for name in ("font.family", "font.size")}
+
+
 @contextmanager
-def page_style(salt: str) -> Iterator[None]:
+def page_style(salt: str, fonts: Mapping[str, Any] | None = None) -> Iterator[None]:
     """Use the settings of all figures while the context is active; ``salt`` makes the ids of a figure unique."""
     import matplotlib
 
@@ -76,6 +92,7 @@ def page_style(salt: str) -> Iterator[None]:
         "ytick.major.size": 0,
         "xtick.minor.size": 0,
         "ytick.minor.size": 0,
+        **(fonts or {}),
     }
     with matplotlib.rc_context(settings):
         yield
@@ -85,13 +102,15 @@ LONGEST_NAME = 60
 
 
 @contextmanager
-def new_figure(width: float, height: float, salt: str = "", alt: str = "") -> Iterator[Drawing]:
+def new_figure(
+    width: float, height: float, salt: str = "", alt: str = "", fonts: Mapping[str, Any] | None = None
+) -> Iterator[Drawing]:
     """An empty figure of this size in inches, outside pyplot, to be drawn in the `page_style` of ``salt``.
 
     ``alt`` describes it to screen readers.
     """
-    with page_style(salt):
-        yield Drawing(width, height, salt, alt)
+    with page_style(salt, fonts):
+        yield Drawing(width, height, salt, alt, fonts)
 
 
 def to_svg(figure: Drawing, label: str) -> str:
@@ -141,10 +160,12 @@ METADATA = {"svg": {"Date": None, "Creator": None}, "pdf": {"CreationDate": None
 class Drawing(Figure):
     """A matplotlib figure with a description ``alt``, and a text for each point of its marked lines in ``tips``."""
 
-    def __init__(self, width: float, height: float, salt: str, alt: str) -> None:
+    def __init__(
+        self, width: float, height: float, salt: str, alt: str, fonts: Mapping[str, Any] | None = None
+    ) -> None:
         super().__init__(figsize=(width, height), layout=ConstrainedLayoutEngine(h_pad=0.09, w_pad=0.05))
         FigureCanvasSVG(self)
-        self.salt, self.alt = salt, alt
+        self.salt, self.alt, self.fonts = salt, alt, fonts
         self.tips: dict[str, list[str]] = {}
 
     def savefig(self, *args: Any, **kwargs: Any) -> None:
@@ -189,7 +210,7 @@ class Drawing(Figure):
 
     def _saved(self, kind: str) -> bytes:
         buffer = io.BytesIO()
-        with page_style(self.salt), warnings.catch_warnings():
+        with page_style(self.salt, self.fonts), warnings.catch_warnings():
             # A browser has glyphs that matplotlib's font lacks.
             warnings.filterwarnings("ignore", message="Glyph")
             warnings.filterwarnings("ignore", message="constrained_layout not applied")
@@ -240,8 +261,8 @@ def write_pictures(pictures: Iterable[Picture], folder: Path) -> list[Path]:
 LOW, HIGH = -0.04, 1.14
 """Limits of the vertical axis; the space above 1 holds the text on training lengths."""
 DRAWN = (
-    "Markers: medians of the fitted seeds; thin lines: each of these seeds; band: 95 % interval of the median; dotted: "
-    "with the right ids given; shaded: training lengths."
+    "Markers: medians of the fitted seeds; thin lines: each of these seeds; band: {band}; dotted: with the right ids "
+    "given; shaded: training lengths."
 )
 """What is drawn, for captions and screen readers."""
 SHADE = {"fc": PAPER, "ec": "none", "alpha": 0.75, "pad": 1}
@@ -287,71 +308,126 @@ def draw_accuracy(
     width: float = WIDE,
     metric: str = "exact_match",
     limits: tuple[float, float] = (LOW, HIGH),
+    band: Brackets = "interval",
+    *,
+    height: float | None = None,
+    fonts: Mapping[str, Any] | None = None,
 ) -> Drawing | None:
     """One panel per task and axes, ``width`` inches wide; None if no seed of any system fitted.
 
-    ``limits`` are those of the vertical axis, from `limits_of`.
-    More than `MOST_NAMED` panels of the same systems are about 2 inches wide, above one legend.
+    ``limits`` are those of the vertical axis, from `limits_of`. More than `MOST_NAMED` panels of the same systems are
+    about 2 inches wide, above one legend. A narrow figure of a given ``height`` is for print: a legend below names the
+    systems, and what is not drawn stands in ``alt``, for its caption.
     """
     drawn = [panel for panel in panels(systems) if panel.cells]
     if not drawn:
         return None
     narrow = width < 2 * NARROW
     small = len(drawn) > MOST_NAMED and len({panel.systems for panel in drawn}) == 1
+    below = height is not None and narrow and not small
     if small:
         columns, size, letters = (2, 7.5, 42) if narrow else (4, 8.5, 60)
     else:
         columns = 1 if narrow or len(drawn) == 1 else 2
         size, letters = (7.5, 17) if narrow else (9.5, 30 if columns == 1 else 20)
+    size = _set_size(fonts) or size
     rows, names = -(-len(drawn) // columns), [_with_fitted(system, letters) for system in systems]
     if small:
         lines = sum(names[index].count("\n") + 1 for index in drawn[0].systems) / (columns // 2)
-        height, missing, room = 1.95, [], 1.6 * size / 72 * lines
+        each, missing, room = 1.95, [], 1.6 * size / 72 * lines
     else:
         lines = max(sum(names[index].count("\n") + 1.35 for index in panel.cells) for panel in drawn)
-        height = max(2.6 if narrow else 3.9 / columns**0.5, lines * 1.25 * size / 72 * (HIGH - LOW) + MARGINS)
+        each = max(2.6 if narrow else 3.9 / columns**0.5, lines * 1.25 * size / 72 * (HIGH - LOW) + MARGINS)
         missing = _not_drawn(systems, 46 if narrow else 100)
         room = 1.5 * size / 72 * len(missing)
-    what = metric.replace("_", " ")
+    if height is not None:
+        each = (height - room) / rows
+    what, shown = metric.replace("_", " "), DRAWN.format(band=brackets_text(systems, band))
     salt, alt = (
         f"accuracy {systems[0].recipe} {width}",
-        f"{what[0].upper()}{what[1:]} against length, by system. {DRAWN}",
+        f"{what[0].upper()}{what[1:]} against length, by system. {' '.join([shown, *missing])}",
     )
-    with new_figure(width, height * rows + room, salt, alt) as figure:
-        if missing:
+    with new_figure(width, each * rows + room if height is None else height, salt, alt, fonts) as figure:
+        if missing and not below:
             figure.supxlabel("\n".join(missing), x=0.01, ha="left", fontsize=size, color=QUIET)
         grid = figure.subplots(rows, columns, squeeze=False)
         for plot in grid.flat[len(drawn) :]:
             plot.set_visible(False)
         for plot, panel in zip(grid.flat, drawn, strict=False):
-            _Panel(figure, plot, panel, systems, metric, limits).draw(size, small=small)
-            if not small:
-                _names(plot, panel, names, size, (height - MARGINS) * 72, metric, limits)
+            _Panel(figure, plot, panel, systems, metric, limits, band).draw(size, small=small or below)
+            if not small and not below:
+                _names(plot, panel, names, size, (each - MARGINS) * 72, metric, limits)
         if small:
             handles = [_handle(drawn[0], index, systems[index], names[index]) for index in sorted(drawn[0].systems)]
             figure.legend(handles=handles, loc="outside lower left", ncols=columns // 2, fontsize=size)
+        if below:
+            named = {index: panel for panel in reversed(drawn) for index in panel.cells}
+            handles = [
+                _handle(named[index], index, systems[index], _with_fitted(systems[index], 999).replace("\n", ", "))
+                for index in sorted(named)
+            ]
+            _fitting_legend(figure, handles, width * figure.dpi, loc="outside lower center", fontsize=size)
         return figure
 
 
+def _set_size(fonts: Mapping[str, Any] | None) -> float | None:
+    """The size of text that the author has set; None where it is matplotlib's own."""
+    from matplotlib import rcParamsDefault
+
+    size = None if fonts is None else fonts["font.size"]
+    return None if size == rcParamsDefault["font.size"] else size
+
+
+def _fitting_legend(on: Any, handles: Sequence[Any], room: float, **options: Any) -> Any:
+    """A legend of ``on``, a figure or axes, with as many columns as its texts leave room for, in pixels."""
+    figure = on.get_figure(root=True)
+    for columns in range(len(handles), 0, -1):
+        for compact in (False, True):
+            tight = {"handlelength": 1.3, "columnspacing": 1.0, "handletextpad": 0.5, "borderaxespad": 0.2}
+            legend = on.legend(handles=handles, ncols=columns, **options, **(tight if compact else {}))
+            if columns == 1 or legend.get_window_extent(figure.canvas.get_renderer()).width <= room:
+                if columns > 1 or compact:
+                    return legend
+            legend.remove()
+    return None
+
+
 def draw_accuracy_on(
-    ax: Plot, systems: Sequence[SystemSummary], metric: str = "exact_match", limits: tuple[float, float] = (LOW, HIGH)
+    ax: Plot,
+    systems: Sequence[SystemSummary],
+    metric: str = "exact_match",
+    limits: tuple[float, float] = (LOW, HIGH),
+    band: Brackets = "interval",
 ) -> None:
     """Draw on axes of somebody else's what `draw_accuracy` draws, in the colours and sizes of theirs, with a legend.
 
-    Panels lie over each other, and the legend says which is which.
+    Panels lie over each other, and the legend says which is which. It stands above axes that it would fill. Systems
+    that are not drawn are named below the axis.
     """
-    drawn = [_Panel(None, ax, panel, systems, metric, limits) for panel in panels(systems) if panel.cells]
+    drawn = [_Panel(None, ax, panel, systems, metric, limits, band) for panel in panels(systems) if panel.cells]
     for one in drawn:
         for index, cells in one.panel.cells.items():
             parts = (_with_fitted(systems[index], 999).replace("\n", ", "), axes_text(one.panel.axes))
             one.system(index, cells, ", ".join(part for part in parts if part))
-    drawn[0].ground()
-    if unfitted := [short_name(system.label, 999) for system in systems if not system.fitted]:
-        who = unfitted[0] if len(unfitted) == 1 else f"{len(unfitted)} systems"
-        ax.plot([], [], " ", label=f"{who}: not fitted, so not drawn")
-    ax.set_xlabel("length, logarithmic axis" if drawn[0].logarithmic else "length")
     ax.set_ylabel(metric.replace("_", " "))
-    ax.legend()
+    figure: Any = ax.get_figure(root=True)
+    if figure.get_layout_engine() is not None:
+        figure.get_layout_engine().execute(figure)  # the room that texts have
+    box = ax.get_window_extent()
+    points = box.width * 72 / figure.dpi
+    small = points < 72 * NARROW
+    drawn[0].ground(small=small)
+    xlabel = "length, logarithmic axis" if drawn[0].logarithmic and not small else "length"
+    letters = max(16, int(points / (0.55 * ax.xaxis.label.get_fontsize())))
+    ax.set_xlabel("\n".join([xlabel, *_not_drawn(systems, letters)]))
+    legend = ax.legend()
+    extent = legend.get_window_extent(figure.canvas.get_renderer())
+    if extent.width * extent.height > box.width * box.height / 4:
+        handles = legend.legend_handles
+        legend.remove()
+        _fitting_legend(
+            ax, handles, box.width, loc="lower left", bbox_to_anchor=(0, 1.0), borderaxespad=0.2, frameon=False
+        )
 
 
 def _handle(panel: Panel, index: int, system: SystemSummary, name: str) -> Any:
@@ -372,7 +448,8 @@ def _with_fitted(system: SystemSummary, letters: int) -> str:
 def _not_drawn(systems: Sequence[SystemSummary], letters: int) -> list[str]:
     """The lines that name the systems without a fitted seed; none if there is no such system."""
     names = [short_name(system.label, 999) for system in systems if not system.fitted]
-    return textwrap.wrap(f"Not fitted in any seed, so not drawn: {'; '.join(names)}", letters) if names else []
+    said = f"Not fitted in any seed, so not drawn: {'; '.join(names)}."
+    return textwrap.wrap(said, letters) if names else []
 
 
 class _Panel:
@@ -386,9 +463,10 @@ class _Panel:
         systems: Sequence[SystemSummary],
         metric: str,
         heights: tuple[float, float],
+        band: Brackets,
     ) -> None:
         self.figure, self.plot, self.panel, self.systems, self.metric = figure, plot, panel, systems, metric
-        self.heights = heights
+        self.heights, self.band = heights, band
         self.lengths = panel.lengths
         self.trained = max(systems[index].max_length for index in panel.cells)
         shortest = min(self.lengths[0], self.trained)
@@ -444,7 +522,7 @@ class _Panel:
         With a ``label`` the line has the next colour of the axes.
         """
         name, (colour, marker) = short_name(self.systems[index].label, 999), look(self.panel, index)
-        found = [(cell, estimate) for cell in cells if (estimate := cell.estimate(self.metric))]
+        found = [(cell, estimate) for cell in cells if (estimate := cell.estimate(self.metric, self.band))]
         if not found:
             return
         at, medians = [cell.length for cell, _ in found], [estimate.median for _, estimate in found]
@@ -452,12 +530,13 @@ class _Panel:
         style: dict[str, Any] = {"marker": marker, "label": label}
         if self.figure is not None:
             where = ((f"{name}, length {cell.length}", e) for cell, e in found)
-            tips = [f"{text}: {e.median:.3f}, 95 % {e.low:.3f} to {e.high:.3f}" for text, e in where]
+            tips = [f"{text}: {e.median:.3f}, {e.low:.3f} to {e.high:.3f}" for text, e in where]
             style = {"color": colour, "marker": marker, "ms": 5.5, "lw": 2, "ls": line_style(self.panel, index)}
             style |= {"clip_on": self.heights != (LOW, HIGH), "gid": self.figure.tip_id(tips)}
         (line,) = self.plot.plot(at, medians, zorder=3, **style)
         colour = line.get_color()
-        self.plot.fill_between(at, low, high, color=colour, alpha=0.15, lw=0)
+        if self.band != "none":
+            self.plot.fill_between(at, low, high, color=colour, alpha=0.15, lw=0)
         for seed in range(len(cells[0].scores)):
             scores = ((cell.length, cell.scores[seed]) for cell in cells if seed < len(cell.scores))
             rates = [(length, score.rate(self.metric) or 0.0) for length, score in scores]

@@ -15,15 +15,16 @@ from lengthwise.positions.system import RANDOM_START, PositionSystem
 from lengthwise.prediction.example import TokenSequence, short_example, tested_structure, title_of
 from lengthwise.prediction.predict import predict_task
 from lengthwise.prediction.verdict import Verdict
+from lengthwise.report.differences import how_sure
 from lengthwise.report.figures import NARROW, Picture, draw_accuracy, draw_dependencies, write_pictures
 from lengthwise.report.html import render_page
 from lengthwise.report.influence import KIND, InfluenceResult, influence_section
 from lengthwise.report.summary import (
-    INTERVAL,
     Cell,
     Panel,
     SeedResult,
     SystemSummary,
+    brackets_text,
     common_chance,
     contents,
     contradiction,
@@ -241,7 +242,7 @@ class ResultsPage:
             studies=list(self.studies),
             files=self.files,
             runs=sorted(self.results, key=lambda result: (result.recipe, result.system, result.seed)),
-            interval=INTERVAL,
+            interval=brackets_text(summarize(self.results)),
             kinds=ERROR_KINDS,
             kind_colours=ERROR_COLOURS,
         )
@@ -300,6 +301,7 @@ def _run_section(recipe: str, systems: Sequence[SystemSummary], anchor: str, *, 
     return {
         "title": recipe or "results",
         "finding": headline(systems),
+        "sure": how_sure(systems),
         "against": against_theory(systems),
         "anchor": anchor,
         "setting": f"{len(systems)} system{'s' if len(systems) != 1 else ''}, trained on lengths up to {lengths}.",

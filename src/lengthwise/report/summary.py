@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field
 
@@ -17,9 +17,9 @@ from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import read_json
 from lengthwise.core.result_file import Axes, RunResult, Score, check_seal, each_once, result_files
 from lengthwise.core.rng import stream
-from lengthwise.core.statistics import Estimate, estimate
+from lengthwise.core.statistics import Estimate, estimate, median_rank
 from lengthwise.core.user_code import no_new_code
-from lengthwise.prediction.example import StoredTask, stored_task
+from lengthwise.prediction.example import StoredTask, stored_task, title_of
 from lengthwise.tasks import TASKS, Task
 
 
@@ -118,11 +118,37 @@ def chance(experiment: Mapping[str, Any], length: int, axes: Axes) -> float | No
     return value if 0 < value < 1 else None
 
 
-INTERVAL = (
-    "median over the fitted seeds with a 95 % interval: over strings (Wilson) for one seed, "
-    "over seeds and strings (bootstrap) for several; that of 3 seeds covers the true median 75 % of the time at most, "
-    "of 5 seeds 94 %"
-)
+Brackets = Literal["interval", "range", "none"]
+"""What stands in brackets behind a median in a table, and is the band of a figure."""
+BRACKETS = get_args(Brackets)
+
+
+def over_seeds(
+    scores: Sequence[Score], metric: str = "exact_match", brackets: Brackets = "interval"
+) -> Estimate | None:
+    """The median of the seeds and what brackets and bands show of it; None if a seed lacks the metric."""
+    counts = [score.correct[metric] for score in scores if metric in score.correct]
+    if not counts or len(counts) < len(scores):
+        return None
+    found, rates = estimate(counts, [score.n for score in scores]), [score.rate(metric) for score in scores]
+    ends = {"interval": (found.low, found.high), "range": (min(rates), max(rates)), "none": (found.median,) * 2}
+    return Estimate(found.median, *ends[brackets])
+
+
+def brackets_text(systems: Iterable[SystemSummary], brackets: Brackets = "interval") -> str:
+    """What `over_seeds` shows of these systems, by how many of their seeds fitted, and how often that is right."""
+    counts = sorted({len(system.fitted) for system in systems} - {0})
+    if brackets == "range":
+        return "the lowest and the highest of the fitted seeds"
+    return "; ".join(map(_interval_text, counts)) if brackets == "interval" and counts else "nothing"
+
+
+def _interval_text(seeds: int) -> str:
+    if seeds == 1:
+        return "where one seed fitted, Wilson's 95 % interval over its strings, which says nothing of other seeds"
+    k, covers = median_rank(seeds)
+    ends = f"range of {seeds} seeds" if k == 1 else f"seeds {k} to {seeds + 1 - k} of {seeds}, from the lowest,"
+    return f"{ends} covers the median with {100 * covers:.0f} %"
 
 
 @dataclass(frozen=True)
@@ -133,12 +159,9 @@ class Cell:
     axes: Axes
     scores: tuple[Score, ...]
 
-    def estimate(self, metric: str = "exact_match") -> Estimate | None:
-        """Median and interval of a metric; None if a seed lacks it."""
-        counts = [score.correct.get(metric) for score in self.scores]
-        if any(count is None for count in counts):
-            return None
-        return estimate([count for count in counts if count is not None], [score.n for score in self.scores])
+    def estimate(self, metric: str = "exact_match", brackets: Brackets = "interval") -> Estimate | None:
+        """As `over_seeds`."""
+        return over_seeds(self.scores, metric, brackets)
 
     @cached_property
     def first_errors(self) -> Counter[str]:
@@ -189,8 +212,9 @@ class SystemSummary:
     @cached_property
     def in_distribution(self) -> Estimate:
         """Exact match at training lengths, over the fitted seeds as all numbers are; over all where none fitted."""
-        scores = [result.in_distribution for result in self.fitted or self.results]
-        return estimate([score.correct["exact_match"] for score in scores], [score.n for score in scores])
+        found = over_seeds([result.in_distribution for result in self.fitted or self.results])
+        assert found is not None, "a result has the exact match at training lengths"
+        return found
 
     @cached_property
     def unfitted_cells(self) -> tuple[Cell, ...]:
@@ -210,6 +234,28 @@ class SystemSummary:
             for score in result.scores:
                 cells.setdefault((score.length, tuple(score.axes.items())), []).append(score)
         return tuple(Cell(length, axes, tuple(scores)) for (length, axes), scores in cells.items())
+
+
+class Systems(tuple[SystemSummary, ...]):
+    """Systems in order; a name is in them if one of them has it."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names, as tables and figures show them."""
+        return tuple(system.label for system in self)
+
+    def __contains__(self, one: object) -> bool:
+        return (
+            one in (*self.names, *(system.name for system in self))
+            if isinstance(one, str)
+            else super().__contains__(one)
+        )
+
+
+def task_title(systems: Iterable[SystemSummary]) -> str:
+    """The tasks of these systems, in words, for a caption."""
+    names = dict.fromkeys(title_of(system.experiment["task"]["name"]) for system in systems)
+    return ", ".join(names) if len(names) <= 3 else f"{len(names)} tasks"
 
 
 def summarize(results: Iterable[SeedResult]) -> list[SystemSummary]:

@@ -1,0 +1,152 @@
+"""How sure a difference between systems is, and what theory says of its cause: exact tests, and one line of words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from math import comb
+from statistics import fmean, median
+
+from lengthwise.core.config import canonical_json
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.result_file import Axes
+from lengthwise.core.statistics import LEVEL, holm, rank_test
+from lengthwise.positions.schemes import SCHEMES
+from lengthwise.prediction.predict import structure_row
+from lengthwise.report.summary import SystemSummary, brackets_text, known_task
+from lengthwise.tasks import TASKS
+
+SAMPLES_OF_CAUSE = 4096
+"""Tasks and schemes whose structure is remembered."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two systems at one length beyond training: the accuracy of their fitted seeds, and the exact rank test."""
+
+    one: SystemSummary
+    other: SystemSummary
+    length: int
+    axes: Axes
+    rates: tuple[float, ...]
+    other_rates: tuple[float, ...]
+    p: float
+    holm: float
+    """p, corrected for all tests that were made with it."""
+
+    @property
+    def apart(self) -> bool:
+        """Whether every seed of the first system is above every seed of the other."""
+        return min(self.rates) > max(self.other_rates)
+
+
+def differences(
+    systems: Sequence[SystemSummary], metric: str = "exact_match", against: SystemSummary | None = None
+) -> list[Difference]:
+    """All pairs of systems, or each with ``against``, at the lengths beyond training that both were tested at."""
+    pairs = combinations(systems, 2) if against is None else ((against, one) for one in systems if one is not against)
+    found = []
+    for one, other in pairs:
+        cells = {(cell.length, cell.axes): cell for cell in other.cells}
+        for cell in sorted(one.cells, key=lambda cell: (cell.axes, cell.length)):
+            rival = cells.get((cell.length, cell.axes))
+            if rival is None or cell.length <= max(one.max_length, other.max_length):
+                continue
+            scores = [*cell.scores, *rival.scores]
+            if all(metric in score.correct for score in scores):
+                x, y = (tuple(score.rate(metric) for score in of.scores) for of in (cell, rival))
+                found.append((one, other, cell.length, cell.axes, x, y, rank_test(x, y)))
+    corrected = holm([test[-1] for test in found])
+    return [Difference(*test, p) for test, p in zip(found, corrected, strict=True)]
+
+
+def how_sure(systems: Sequence[SystemSummary], metric: str = "exact_match") -> str:
+    """Whether the best system beyond training is above the second, by what test, why in theory, and what to do next.
+
+    Empty where fewer than two systems were tested beyond training.
+    """
+    beyond = {
+        index: fmean(found)
+        for index, system in enumerate(systems)
+        if (found := [e.median for c in system.cells if c.length > system.max_length and (e := c.estimate(metric))])
+    }
+    ranked = sorted(beyond, key=lambda index: -beyond[index])[:2]
+    tests = differences(systems, metric) if len(ranked) == 2 else []
+    first, second = (systems[index] for index in ranked) if len(ranked) == 2 else (None, None)
+    mine = [_facing(test, first) for test in tests if {id(test.one), id(test.other)} == {id(first), id(second)}]
+    if first is None or second is None or not mine:
+        return ""
+    apart = [test for test in mine if test.apart]
+    parts = [_measured(first, second, mine, apart, len(tests))]
+    parts += [f"band and brackets: {brackets_text((first, second))}"]
+    parts += [f"what theory says of the cause: {cause} (not tested here)"] if (cause := _cause(first, second)) else []
+    seeds = min(len(first.fitted), len(second.fitted))
+    name = first.experiment["task"]["name"]
+    if 2 / comb(2 * seeds, seeds) > 1 - LEVEL or not apart:
+        parts.append(f"next: more seeds, such as seeds={max(5, 2 * seeds)}")
+    elif TASKS.is_built_in(name):
+        parts.append(f"next: lengthwise predict {name} --why")
+    return "; ".join(parts)
+
+
+def _facing(test: Difference, first: SystemSummary | None) -> Difference:
+    """The test with ``first`` as its first system."""
+    if test.one is first:
+        return test
+    return Difference(test.other, test.one, test.length, test.axes, test.other_rates, test.rates, test.p, test.holm)
+
+
+def _measured(
+    first: SystemSummary, second: SystemSummary, tests: Sequence[Difference], apart: Sequence[Difference], made: int
+) -> str:
+    """Where all seeds of the first system are above all of the second, and how likely that is by chance."""
+    if not apart:
+        above = sum(median(test.rates) > median(test.other_rates) for test in tests)
+        return (
+            f"{first.label} and {second.label} overlap at every length beyond training (the median of {first.label} is "
+            f"higher at {above} of {len(tests)}), so they are not told apart"
+        )
+    lengths = sorted({test.length for test in apart})
+    where = f"{lengths[0]}" if len(lengths) == 1 else f"{lengths[0]}–{lengths[-1]}"
+    whole = len(apart) == len(tests)
+    some = "" if whole else f", {len(apart)} of {len(tests)} tests, and elsewhere they overlap"
+    p, corrected = (max(values) for values in zip(*((test.p, test.holm) for test in apart), strict=True))
+    return (
+        f"{first.label} beats {second.label} at {where}{some}: there all {len(apart[0].rates)} fitted seeds are above "
+        f"all {len(apart[0].other_rates)} (exact rank test p {'=' if len(apart) == 1 else '≤'} {_p(p)}, "
+        f"Holm p ≤ {_p(corrected)} over {made} test{'s' if made > 1 else ''})"
+    )
+
+
+def _p(value: float) -> str:
+    return f"{value:.2g}"
+
+
+def _cause(first: SystemSummary, second: SystemSummary) -> str:
+    """The farthest parent under the ids of both systems; empty for unknown tasks and equal ids."""
+    if canonical_json(first.experiment["task"]) != canonical_json(second.experiment["task"]):
+        return ""
+    spans = {}
+    for system in (first, second):
+        task, scheme = known_task(system.experiment), system.experiment["scheme"]
+        found = None if task is None else _span(canonical_json(system.experiment["task"]), canonical_json(scheme))
+        if found is None:
+            return ""
+        spans[scheme["name"]] = found
+    if len(spans) < 2:
+        return ""
+    return "span " + ", ".join(f"{span} under {name} ids" for name, span in spans.items())
+
+
+@lru_cache(maxsize=SAMPLES_OF_CAUSE)
+def _span(task: str, scheme: str) -> str | None:
+    """The ids to the farthest token needed, at the shortest and the longest length that is asked for."""
+    try:
+        row = structure_row(TASKS.build(json.loads(task)), SCHEMES.build(json.loads(scheme)).name)
+    except LengthwiseError:
+        return None
+    low, high = row.span[0], row.span[-1]
+    return f"{low}" if low == high else f"{low} to {high} (lengths {row.lengths[0]} to {row.lengths[-1]})"
