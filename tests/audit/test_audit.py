@@ -519,7 +519,7 @@ def test_a_file_in_place_of_the_folder_is_one_line(tmp_path: Path, capsys: pytes
         for out in ("file", "file/below"):
             assert main(["audit", "stub", "--endpoint", stub.url, "--yes", "--out", str(tmp_path / out)]) == 2
             error = capsys.readouterr().err
-            assert "choose another folder" in error
+            assert "is a file; choose a folder" in error
             assert error.count("\n") == 1
 
 
