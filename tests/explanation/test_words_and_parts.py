@@ -18,7 +18,7 @@ from lengthwise.explanation.automaton import SHORT, WANTED, words_of_length
 from lengthwise.explanation.explain import Explanation
 from lengthwise.explanation.failures import Failures
 from lengthwise.explanation.features import features_of, telling_feature
-from lengthwise.explanation.model import Accuracy, LengthAccuracy, WordOracle, subject_of
+from lengthwise.explanation.model import Accuracy, FunctionNetwork, LengthAccuracy, WordOracle, subject_of
 from lengthwise.explanation.program import Fidelity
 from lengthwise.explanation.verdict import LengthShares, Share, Verdict
 from lengthwise.languages.sampling import count_words
@@ -213,6 +213,15 @@ def test_ids_are_the_cause_only_if_ids_of_training_are_not(kind: str) -> None:
     assert kind in told.why
     assert moved.to_blame == (kind == "the position ids above 20")
     assert ("by any odd number" in told.why) == moved.absolute == (kind == "reads the absolute position")
+
+
+def test_no_longer_strings_are_advised_than_the_model_has_room_for() -> None:
+    network = FunctionNetwork(shifted("not the position ids alone"))
+    for positions, advice in ((None, "as of length 36"), (32, "as of length 30"), (20, "no room beyond length 18")):
+        network.positions = positions
+        told = lw.explain(network, "regex:(aa)*", train=6, lengths=[6, 18], samples=8, seconds=10)
+        assert told.verdict.broken() is None
+        assert advice in told.next
 
 
 NAMES = [name for name, _ in features_of(["a", "b"])]

@@ -19,7 +19,7 @@ from lengthwise.explanation.failures import Failures, find_failures
 from lengthwise.explanation.forecast import ModelForecast, forecast_model
 from lengthwise.explanation.given import title_of
 from lengthwise.explanation.heads import Heads, explain_heads
-from lengthwise.explanation.model import Accuracy, HuggingFaceNetwork, Subject, WordOracle, accuracy
+from lengthwise.explanation.model import Accuracy, HuggingFaceNetwork, RandomStrings, Subject, WordOracle, accuracy
 from lengthwise.explanation.program import ModelProgram, learn_program
 from lengthwise.explanation.verdict import CUT, Verdict
 from lengthwise.positions.schemes import SCHEMES
@@ -275,7 +275,8 @@ def explain_subject(
         "lengths": chosen, "samples": samples, "seconds": seconds, "seed": seed,
     }  # fmt: skip
     stages = _Stages(out, None if model is None else settings, note)
-    scores = stages.run("accuracy", Accuracy, lambda: accuracy(subject, chosen, samples, seed))
+    strings = RandomStrings(subject, samples, seed)
+    scores = stages.run("accuracy", Accuracy, lambda: accuracy(subject, chosen, samples, seed, strings))
     assert scores is not None
     note(f"right on {scores.rate(inside=True) or 0:.3f} of strings up to length {subject.train}")
     automaton = program = heads = None
@@ -303,7 +304,7 @@ def explain_subject(
         notes.append("the heads of a function can't be read")
     dfa = None if automaton is None else automaton.dfa
     failures = stages.run(
-        "failures", Failures, lambda: find_failures(subject, chosen, heads, dfa, samples, seed)
+        "failures", Failures, lambda: find_failures(strings, chosen, heads, dfa)
     )  # fmt: skip
     assert failures is not None
     forecast = None
@@ -347,15 +348,13 @@ def _advice(found: Explanation, subject: Subject) -> str:
     broken, longest = found.verdict.broken(), found.failures.rows[-1].length
     if not found.learned or (broken is not None and broken <= subject.train):
         return "train longer first, until the trained lengths are right; nothing beyond them says much before"
-    if broken is None and (subject.room or longest + 1) <= longest:
-        return f"the model has no room for more than length {longest}; train one with more position ids to ask further"
+    if broken is None and found.verdict.held != longest:
+        return "ask more strings, since it is too close to say"
     if broken is None:
-        unsure = found.verdict.held != longest
-        return (
-            "ask more strings, since it is too close to say"
-            if unsure
-            else f"ask longer strings, as of length {2 * longest}"
-        )
+        room = subject.farthest(2 * longest)
+        if room < 1.25 * longest:
+            return f"the model has no room beyond length {room}; train one with more position ids to ask further"
+        return f"ask longer strings, as of length {room}"
     if moved is None or not (moved.to_blame or moved.absolute):
         return "train on longer strings, too, or see which position system suits the task: lengthwise.predict(task)"
     most = (network.positions or 4 * moved.known) - 1

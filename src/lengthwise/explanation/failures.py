@@ -18,7 +18,7 @@ from lengthwise.core.vocab import EOS, SPECIALS
 from lengthwise.explanation.automaton import product
 from lengthwise.explanation.features import Feature, telling_feature
 from lengthwise.explanation.heads import Heads, head_name, looks, pattern_mask
-from lengthwise.explanation.model import Subject, asked_strings, edited
+from lengthwise.explanation.model import RandomStrings, Subject, edited
 from lengthwise.explanation.verdict import CUT, LengthShares, Share, Verdict, counted
 from lengthwise.languages.automaton import Dfa, minimize
 from lengthwise.languages.hard_words import boundary_words, hard_words, pumped_words
@@ -287,27 +287,29 @@ def _changed(subject: Subject, base: Batch, change: Callable[..., None], rng: Rn
     return dataclasses.replace(base, input_ids=np.stack(rows), places=places, columns=columns, extra={})
 
 
-def find_failures(
-    subject: Subject, lengths: Sequence[int], heads: Heads | None, learned: Dfa | None, samples: int, seed: int
-) -> Failures:
+def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | None, learned: Dfa | None) -> Failures:
     """The shares of right strings at ``lengths`` and the first ones beyond training, and small failing strings.
 
     Random strings are those of `accuracy`, so a length has one count.
     """
+    subject, samples, seed = asked.subject, asked.samples, asked.seed
     near = (n for n in subject.task.lengths(subject.train + 1, subject.train + 40) if not subject.misfit(n))
     rows, smallest, usual = [], list[Failure](), _Usual(subject, heads, samples, seed)
     strings: dict[tuple[str, ...], bool] = {}
     for length in sorted({*itertools.islice(near, 4), *lengths}):
         rng = stream(seed, "explain", "failures", length)
-        drawn = asked_strings(subject, length, samples, seed)
-        random = [("found among random strings", batch) for batch in drawn.batches]
-        hard = list(_distinct(hard_strings(subject, length, max(8, samples // 8), rng, learned)))
+        every, drawn = asked(length)
+        hard = _distinct(hard_strings(subject, length, max(8, samples // 8), rng, learned))
+        groups = (
+            [("found among random strings", *known) for known in drawn],
+            [(kind, batch, np.asarray(subject.right(batch).all(axis=1))) for kind, batch in hard],
+        )
         shares, most = [], WITHIN if length <= subject.train else WITHIN + SHOWN
-        for group in (random, hard):
-            n = right = 0
-            for kind, batch in group:
-                good = subject.right(batch).all(axis=1)
-                n, right = n + batch.size, right + int(good.sum())
+        for group in groups:
+            shares.append(
+                Share(sum(int(good.sum()) for *_, good in group), sum(batch.size for _, batch, _ in group), every)
+            )
+            for kind, batch, good in group:
                 strings.update({symbols_of(batch, row): bool(good[row]) for row in range(batch.size)})
                 for row in np.flatnonzero(~good) if len(smallest) < most else ():
                     found = _replayed(subject, select(batch, [int(row)]), kind, usual)
@@ -315,7 +317,6 @@ def find_failures(
                         smallest.append(found)
                         if len(smallest) == most:
                             break
-            shares.append(Share(right, n, drawn.name == "enumerated"))
         rows.append(LengthShares(length, *shares))
     broken = Verdict(tuple(rows), subject.train).broken(subject.train)
     moved = None if broken is None else _moved(subject, broken, rows[-1].length, samples, seed)

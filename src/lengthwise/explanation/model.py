@@ -44,7 +44,6 @@ from lengthwise.positions.saved import SAVED, attached
 from lengthwise.positions.schemes import PositionScheme
 from lengthwise.prediction.search import words_of_task
 from lengthwise.tasks import Task
-from lengthwise.tasks.base import StringSet
 from lengthwise.tasks.language import Language
 
 Offset = int | Literal["random"]
@@ -450,25 +449,30 @@ class Subject:
             if near is None:
                 lines.append(f"length {length} is left out: the task has none of {length} to {length + 10}")
             elif why := self.misfit(near):
-                lines.append(f"length {length} is left out: {why}")
+                lines.append(f"length {length} is left out: {why.partition(';')[0]}")
             elif wanted is not None and near != length:
                 lines.append(f"length {near} stands for {length}, which the task has not")
-        if wanted is None and (room := self.room) is not None:
+        if wanted is None and (room := self._room) is not None:
             lines.append(f"the model has room to length {room}, so no longer strings were asked")
         return lines
 
-    @property
-    def room(self) -> int | None:
-        """The longest length that the model takes; None where that is three times the trained one or more."""
-        known = self.task.lengths(1, 3 * self.train)
+    def farthest(self, most: int) -> int:
+        """The longest length up to ``most`` that the task has and the model takes; 0 without one."""
+        known = self.task.lengths(1, most)
         at = bisect_left(known, True, key=lambda length: bool(self.misfit(length)))
-        return None if at == len(known) else known[at - 1] if at else 0
+        return known[at - 1] if at else 0
+
+    @property
+    def _room(self) -> int | None:
+        """The longest length that the model takes; None where that is three times the trained one or more."""
+        most = self.farthest(3 * self.train)
+        return None if [most] == self.task.lengths(1, 3 * self.train)[-1:] else most
 
     def _near(self, wanted: Sequence[int] | None) -> dict[int, int | None]:
         """The length of the task that is measured for each wanted one, each once."""
         if wanted is None:
             shares = (0.25, 0.5, 0.75, 1, 1.1, 1.25, 1.5, 2, 3)
-            room = self.room
+            room = self._room
             wanted = [min(round(self.train * share), 3 * self.train if room is None else room) for share in shares]
         found: dict[int, int | None] = {}
         for length in wanted:
@@ -601,21 +605,37 @@ class Accuracy:
         return f"logits that are NaN or infinite in {count} of {asked} strings (length {lengths})" if rows else ""
 
 
-def asked_strings(subject: Subject, length: int, samples: int, seed: int) -> StringSet:
-    """The random strings of a length that are asked; a task with at most ``samples`` of them gives each once."""
-    return subject.task.test_strings(length, length, samples, stream(seed, "explain", "test", length))
+class RandomStrings:
+    """The random strings of every length, and which of them are right; a length is asked once."""
+
+    def __init__(self, subject: Subject, samples: int, seed: int) -> None:
+        self.subject, self.samples, self.seed = subject, samples, seed
+        self._known: dict[int, tuple[bool, list[tuple[Batch, ndarray]]]] = {}
+        self.not_finite: dict[int, int] = {}
+        """Strings with a logit that is not finite, by length."""
+
+    def __call__(self, length: int) -> tuple[bool, list[tuple[Batch, ndarray]]]:
+        """Whether the strings are all that there are, which holds of few; and batches with the right strings."""
+        if length not in self._known:
+            rng = stream(self.seed, "explain", "test", length)
+            drawn = self.subject.task.test_strings(length, length, self.samples, rng)
+            batches, self.not_finite[length] = [], 0
+            for batch in drawn.batches:
+                good, finite = self.subject.right_and_finite(batch)
+                batches.append((batch, np.asarray(good.all(axis=1))))
+                self.not_finite[length] += int((~finite).sum())
+            self._known[length] = drawn.name == "enumerated", batches
+        return self._known[length]
 
 
-def accuracy(subject: Subject, lengths: Sequence[int], samples: int, seed: int) -> Accuracy:
+def accuracy(
+    subject: Subject, lengths: Sequence[int], samples: int, seed: int, strings: RandomStrings | None = None
+) -> Accuracy:
     """The share of strings that are right, by length."""
-    rows = []
+    rows, strings = [], strings or RandomStrings(subject, samples, seed)
     for length in lengths:
-        right = done = broken = 0
-        for batch in asked_strings(subject, length, samples, seed).batches:
-            good, finite = subject.right_and_finite(batch)
-            right, broken = right + int(good.all(axis=1).sum()), broken + int((~finite).sum())
-            done += batch.size
-        rows.append(LengthAccuracy(length, done, right, broken))
+        good = np.concatenate([right for _, right in strings(length)[1]])
+        rows.append(LengthAccuracy(length, len(good), int(good.sum()), strings.not_finite[length]))
     return Accuracy(tuple(rows), subject.train)
 
 
