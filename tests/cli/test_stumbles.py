@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from named_options import commands, options_of
 from terminal import TINY_OPTIONS, Terminal
 
 from lengthwise.api.progress import ComparisonProgress
+from lengthwise.cli.options import SAME, same_flag
 from lengthwise.core.errors import TooSmallError
 from lengthwise.experiments.events import Event
 from lengthwise.experiments.recipe import RECIPES
@@ -30,6 +32,7 @@ RUN = ["run", "addition", "--only", "coupled", *TINY_OPTIONS]
     [
         (["decide", "parity"], "'parity' is a task, but `lengthwise decide` takes regular languages"),
         (["verify", "adition"], "unknown target 'adition'. Did you mean 'addition'? A word is written regex:adition"),
+        (["predict", "copy", "--max-length", "4"], "No such option: --max-length; here it is --train."),
         (["predict", "aditon"], "Did you mean 'addition'?"),
         (["show", "addition", "--scheme", "position-coupling"], "Did you mean 'coupled'?"),
         (["run", "addition", "--set", "encoding.name=rotary"], "unknown encoding 'rotary'. Did you mean 'rope'?"),
@@ -60,6 +63,19 @@ def test_a_bare_command_is_its_help_and_no_mistake(terminal: Terminal, words: li
     bare, asked = terminal(*words), terminal(*words, "--help")
     assert (bare.code, bare.err) == (0, "")
     assert bare.out.split() == asked.out.split()
+
+
+@pytest.mark.parametrize("command", commands())
+def test_an_option_of_another_name_is_given_by_its_name_here(terminal: Terminal, command: str) -> None:
+    """In every command, flags of the table that it lacks and has under another name."""
+    words = command.split()
+    has = options_of(words)
+    lacks = [(flag, name) for group in SAME for flag in group if flag not in has and (name := same_flag(flag, has))]
+    assert all(name in has for _, name in lacks)
+    for flag, name in lacks[:2]:
+        ended = terminal(*words, "copy", flag, "4")
+        assert ended.code == 2
+        assert f"No such option: {flag}; here it is {name}. Try 'lengthwise {command} --help'." in ended.err
 
 
 def test_check_says_first_what_came_of_it_and_a_mistake_once(terminal: Terminal, tmp_path: Path) -> None:

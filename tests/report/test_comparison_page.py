@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from made_up_pages import comparison_systems, comparison_values
 
-from lengthwise.report.pages import comparison_page, comparison_table, notes_of
+from lengthwise.report.pages import budget_needed, comparison_page, comparison_table, enough, notes_of
 
 
 def notes(**changes: Any) -> str:
@@ -40,7 +40,36 @@ def test_what_did_not_fit_says_by_which_share_and_what_to_do() -> None:
     values["systems"][1] |= {"fitted": 0}
     said = " | ".join(notes_of(values))
     assert "× is not fitted (right on less than 98 % of strings of training lengths)" in said
-    assert "a larger budget trains longer" in said
+    assert "coupled+learned" in said
+
+
+@pytest.mark.parametrize(
+    ("rates", "budget", "minutes"),
+    [((0.975, 1.0), 120, 4), ((0.979,), 600, 12), ((0.25,), 120, None), ((0.9799,), 30, 1), ((1.0,), 120, "fitted")],
+)
+def test_what_did_not_fit_says_the_budget_that_would_have_sufficed(
+    rates: tuple[float, ...], budget: float, minutes: int | str | None
+) -> None:
+    """With errors as one over the root of the steps, the worst seed is at the fit after the budget that is said."""
+    values = comparison_values(2, (6, 12)) | {"budget_seconds": budget, "steps": 900}
+    values["systems"] = values["systems"][:1]
+    values["systems"][0]["seeds"] = [
+        {"seed": seed, "fitted": rate >= 0.98, "in_distribution": rate, "exact_match": {}, "mean_beyond": 0.0}
+        for seed, rate in enumerate(rates)
+    ]
+    found, said = enough(values), budget_needed(values)
+    if minutes == "fitted":
+        assert not found
+        assert not said
+        return
+    (seconds,) = found.values()
+    assert seconds == (None if minutes is None else 60 * minutes)
+    if seconds is not None:
+        assert (1 - min(rates)) / (seconds / budget) ** 0.5 <= 0.02 + 1e-9
+        assert seconds > budget
+    then = "far more, or more layers" if minutes is None else f"about {minutes}m"
+    assert f"coupled+learned was at {min(rates):.3f}: {then}" in said
+    assert "0.98 is a fit and 900 steps" in said
 
 
 def test_the_caption_and_the_legend_are_of_what_the_table_shows() -> None:

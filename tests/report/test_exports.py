@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import copy
+import io
 import itertools
 import json
+import re
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 import pytest
 from made_up import experiment, result, score
 from made_up_pages import comparison_values
 from matplotlib.figure import Figure
+from text_boxes import problems
 
 import lengthwise as lw
 from lengthwise.api.compare import Comparison
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
-from lengthwise.report.summary import SeedResult
+from lengthwise.report.differences import how_sure
+from lengthwise.report.summary import BRACKETS, SeedResult
 
 
 @pytest.fixture
@@ -99,7 +104,8 @@ def test_the_spread_over_seeds_is_shown_and_a_frame_holds_numbers() -> None:
     found = _of(made)
     for table in (found.wide(), found.table()):
         for text in (table.text(), table.to_latex(), table.to_markdown(), table._repr_html_()):
-            assert "0.500 (0.150–0.950)" in text.replace("**", "").replace("<b>", "")
+            plain = re.sub(r"\*|</?b>|\\textbf\{|(?<=\d)\}", "", text)
+            assert "0.500 (0.150–0.950)" in plain
         frame = table.to_frame()
         assert frame.iloc[0, -3:].tolist() == [0.5, 0.15, 0.95]
         assert frame.dtypes.iloc[-1].kind == "f"
@@ -112,7 +118,12 @@ def test_a_wide_table_has_the_chosen_columns_names_and_facts() -> None:
     assert table.columns == ("system", "settings", "layout", "40")
     assert [row[0] for row in table.rows] == ["ours", "near"]
     compiled = "\n".join(line for line in table.to_latex().splitlines() if not line.startswith("%"))
-    for fact in ("in brackets the lowest and the highest", "trained on lengths up to 8", "seeds that fitted: 2 of 2"):
+    for fact in (
+        "range of 2 seeds covers the median with 50",
+        "addition: median exact match",
+        "trained on lengths up to 8",
+        "seeds that fitted: 2 of 2",
+    ):
         assert fact in compiled
     with pytest.raises(LengthwiseError, match=r"lengths \[41\] were not tested; choose from \[8, 40\]"):
         _two_systems().wide(lengths=[41])
@@ -155,7 +166,7 @@ def test_too_many_lines_are_an_error_that_names_the_choice() -> None:
 
 def test_a_figure_says_what_is_drawn_and_zooms_in() -> None:
     figure: Any = _two_systems().plot(ylim=(0.9, 1))
-    for word in ("median", "each of these seeds", "95 % interval", "training lengths"):
+    for word in ("median", "each of these seeds", "range of 2 seeds covers the median", "training lengths"):
         assert word in figure.alt
     low, high = figure.axes[0].get_ylim()
     assert 0.89 < low < 0.9 < 1 < high < 1.02
@@ -232,7 +243,8 @@ def test_axes_of_ones_own_show_all_that_a_figure_of_its_own_shows(metric: str) -
         assert len(axes.patches) == 1
         assert axes.get_xscale() == "log"
         assert any("trained up to" in text.get_text() for text in axes.texts)
-    assert "lost: not fitted, so not drawn" in given.get_legend_handles_labels()[1]
+    assert given.get_legend_handles_labels()[1] == ["far"]
+    assert "Not fitted in any seed, so not drawn: lost" in given.get_xlabel()
 
 
 @pytest.mark.parametrize("width", [2.2, 3.3, 5, 10])
@@ -282,3 +294,125 @@ def test_results_of_several_tasks_are_told_apart(tmp_path: Path) -> None:
     assert [name.partition(":")[0] for name in names] == ["copy", "reverse"]
     for table in (found.accuracy().table(), found.table()):
         assert {str(row[0]) for row in table.rows} == set(names)
+
+
+def _seeds(name: str, rights: list[int], task: str = "addition", scheme: str = "coupled") -> list[dict]:
+    config = experiment(scheme, task=task)
+    return [
+        result(name, i, scores=[score(16, right), score(40, right)], config=config) for i, right in enumerate(rights)
+    ]
+
+
+@pytest.mark.parametrize("brackets", BRACKETS)
+@pytest.mark.parametrize("seeds", [1, 3, 5, 9])
+def test_brackets_of_a_table_are_the_band_of_the_figure_and_both_say_what_they_are(brackets: str, seeds: int) -> None:
+    found = _of(_seeds("a", [200 - 9 * i for i in range(seeds)]))
+    table: Any = found.wide(brackets=brackets)
+    figure: Any = found.plot(band=brackets)
+    bands = figure.axes[0].collections
+    cell = table.rows[0][-1]
+    if brackets == "none":
+        assert not bands
+        assert "(" not in table.cells[0][-1]
+        return
+    heights = {round(y, 6) for x, y in bands[0].get_paths()[0].vertices if x == 40}
+    assert heights == {round(cell.low, 6), round(cell.high, 6)}
+    (said,) = [note for note in table.notes if "in brackets" in note]
+    assert said.partition("in brackets: ")[2] in figure.alt
+    if brackets == "interval":
+        expected = {1: "Wilson", 3: "range of 3 seeds covers the median with 75 %", 5: "94 %", 9: "seeds 2 to 8 of 9"}
+        assert expected[seeds] in said
+    else:
+        assert (cell.low, cell.high) == ((200 - 9 * (seeds - 1)) / 200, 1.0)
+
+
+def test_an_unknown_kind_of_brackets_names_the_kinds() -> None:
+    for call in (lambda: _two_systems().wide(brackets="all"), lambda: _two_systems().plot(band="all")):
+        with pytest.raises(UnknownNameError, match="interval, none, range"):
+            call()
+
+
+def test_bold_is_the_number_alone_ties_have_a_dagger_and_failures_nothing() -> None:
+    made = [*_seeds("best", [190, 180, 170]), *_seeds("near", [185, 175, 165]), *_seeds("far", [90, 80, 70])]
+    table = _of(made).wide()
+    row = dict(
+        zip([str(each[0]) for each in table.rows], table.to_latex().split("midrule")[1].splitlines()[1:], strict=False)
+    )
+    assert r"\textbf{0.900} (0.850–0.950)" in row["best"]
+    assert r"0.875$^\dagger$ (0.825–0.925)" in row["near"]
+    assert "dagger" not in row["far"]
+    assert "0.900* (0.850" in repr(table)
+    assert "*: the best of a length" in repr(table)
+    assert "bold" not in repr(table)
+    assert "bold: the best of a length" in table.to_latex()
+    assert "<b>0.900</b> (" in table._repr_html_()
+    failed = _of([*_seeds("a", [5, 6, 7]), *_seeds("b", [0, 1, 2])]).wide()
+    assert not failed.bold
+    assert "the best of a length" not in repr(failed) + failed.to_latex()
+
+
+def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
+    found = _of([*_seeds("a", [200, 199, 198, 197, 196]), *_seeds("b", [10, 20, 30, 40, 50], scheme="sequential")])
+    frame = found.differences().to_frame()
+    assert frame[["system", "against", "length", "apart"]].to_numpy().tolist() == [
+        ["a", "b", n, "yes"] for n in (16, 40)
+    ]
+    assert frame["p"].tolist() == pytest.approx([2 / 252] * 2)
+    assert frame["Holm p"].tolist() == pytest.approx([4 / 252] * 2)
+    assert found.differences(against="b").to_frame()["system"].tolist() == ["b", "b"]
+    with pytest.raises(UnknownNameError, match="unknown system of these results"):
+        found.differences("c")
+    (said,) = [note for note in found.wide().notes if "beats" in note]
+    for part in ("all 5 fitted seeds are above all 5 (exact rank test p = 0.0079 each, Holm p = 0.016 each over 2",
+                 "a beats b at 16–40", "range of 5 seeds covers the median with 94 %", "under coupled ids",
+                 "under sequential ids (not tested here)", "next: lengthwise predict addition --why"):  # fmt: skip
+        assert part in said
+
+
+def test_what_overlaps_is_not_told_apart_and_asks_for_seeds() -> None:
+    said = how_sure(_of([*_seeds("a", [200, 100, 150]), *_seeds("b", [190, 110, 140])]).systems)
+    assert "a is not told apart from b: their seeds overlap at every length" in said
+    assert "next: more seeds, such as seeds=6" in said
+    assert how_sure(_of(_seeds("a", [200])).systems) == ""
+    three = _of([*_seeds("a", [200] * 5), *_seeds("b", [200] * 5), *_seeds("c", [9, 8, 7, 6, 5], scheme="sequential")])
+    said = how_sure(three.systems)
+    assert said.startswith("a is not told apart from b: ")
+    assert "a beats c at 16–40: there all 5" in said
+    frame = _of([*_seeds("c", [1, 2]), *_seeds("a", [200, 199])]).differences().to_frame()
+    assert set(frame["apart"]) == {"yes"}
+
+
+def test_systems_are_found_by_name() -> None:
+    found = _two_systems()
+    assert "far" in found.systems
+    assert found.systems[0] in found.accuracy().systems
+    assert "fur" not in found.systems
+    assert found.systems.names == found.accuracy().systems.names == ("far", "near")
+
+
+@pytest.mark.parametrize("size", [(3.3, 2.4), (5, 3)])
+@pytest.mark.parametrize("on_axes", [False, True])
+@pytest.mark.parametrize(
+    "names", [("ours", "RoPE"), ("coupled+local-bias-sink", "randomized+learned", "pose+rope", "fire")]
+)
+def test_a_small_figure_is_ready_for_print(size: tuple[float, float], on_axes: bool, names: tuple[str, ...]) -> None:
+    """No text leaves the figure or meets another, and the axes have most of the width, at the author's font size."""
+    made = [one for i, name in enumerate(names) for one in _seeds(name, [200 - 40 * i, 190 - 40 * i], "parity")]
+    found = _of([*made, *(result(f"lost {i}", fitted=False, config=experiment(task="parity")) for i in range(2))])
+    with matplotlib.rc_context({"svg.fonttype": "none", "font.size": 8, "font.family": "monospace"}):
+        figure: Any = Figure(figsize=size, layout="constrained") if on_axes else found.plot(figsize=size)
+        axes: Any = found.plot(figure.subplots()) if on_axes else figure.axes[0]
+        buffer = io.StringIO()
+        figure.savefig(buffer, format="svg")
+    svg = buffer.getvalue()
+    # Widths are estimated in another font; monospace is wider.
+    texts = [axes.xaxis.label, axes.yaxis.label, *axes.texts]
+    assert {tuple(text.get_fontfamily()) for text in texts} == {("monospace",)}
+    assert {text.get_fontsize() for text in texts} == {8}
+    assert problems(svg[svg.index("<svg") :], 6) == []
+    figure.draw_without_rendering()
+    assert axes.get_position().width > 0.7
+    assert axes.get_position().height > 0.35
+    legends = [*figure.legends, *([axes.get_legend()] if axes.get_legend() else [])]
+    assert [text.get_text() for legend in legends for text in legend.get_texts()] == list(names)
+    assert "lost 0" in (figure.alt if not on_axes else axes.get_xlabel()) or "2 systems not fitted" in axes.get_xlabel()

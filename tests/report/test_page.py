@@ -158,7 +158,7 @@ def test_the_title_names_the_task() -> None:
 
 
 def test_the_values_of_the_curve_are_in_the_figure(mixed: tuple[str, Checker]) -> None:
-    assert "<title>shift, length 16: 0.450, 95 % 0.383 to 0.519</title>" in mixed[0]
+    assert "<title>shift, length 16: 0.450, 0.383 to 0.519</title>" in mixed[0]
     assert mixed[0].count("<title>PPC, length 40: 0.750") == 2
 
 

@@ -87,8 +87,8 @@ class Accuracy(Tabular):
         """How sure differences are: at each length beyond training, each pair of systems with an exact rank test.
 
         The test is Wilcoxon's of rank sums, two-sided and exact, ties by midranks, over the fitted seeds; `Holm p` is
-        corrected for all rows (Holm 1979). ``above`` says whether every seed of the system is above every one of the
-        other. With n seeds of each, no p is below 2 of all ways to choose n of 2n: 0.10 for 3 seeds, 0.008 for 5.
+        corrected for all rows (Holm 1979). ``apart`` says whether every seed of one is above every one of the other.
+        With n seeds of each, no p is below 2 of all ways to choose n of 2n: 0.10 for 3 seeds, 0.008 for 5.
 
         Arguments:
             against: the system that each other is held against, chosen before looking; by default all pairs.
@@ -103,12 +103,13 @@ class Accuracy(Tabular):
         rows = tuple(
             (
                 test.one.label, test.other.label, test.length, axes_text(test.axes), len(test.rates),
-                len(test.other_rates), median(test.rates), median(test.other_rates), "yes" if test.apart else "no",
+                len(test.other_rates), median(test.rates), median(test.other_rates),
+                "yes" if test.apart or test.turned.apart else "no",
                 test.p, test.holm,
             )
             for test in differences(self.systems, self.metric, chosen)
         )  # fmt: skip
-        columns = ("system", "against", "length", "layout", "seeds", "seeds of it", "median", "median of it", "above",
+        columns = ("system", "against", "length", "layout", "seeds", "seeds of it", "median", "median of it", "apart",
                    "p", "Holm p")  # fmt: skip
         said = f"p: exact rank test, two-sided; Holm p: corrected for all {len(rows)} rows"
         return Table(columns, rows, caption=f"{self._what}, differences between systems", notes=(said,))

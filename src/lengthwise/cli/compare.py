@@ -58,13 +58,20 @@ def draw(console: Console, comparison: Comparison) -> None:
     """The answer, the table of `comparison_table` with its notes, what to do next, and where the picture is."""
     from rich.text import Text
 
-    from lengthwise.report.pages import command_of, comparison_finding, comparison_table, notes_of
+    from lengthwise.report.differences import how_sure
+    from lengthwise.report.pages import command_of, comparison_finding, comparison_table, enough, notes_of
 
     values = comparison.values
     table = comparison_table(values)
     best = next((row for row in values["systems"] if row["fitted"]), None)
-    unfitted = "No system is right on its training lengths, so nothing is known of longer ones; give a larger --budget."
-    console.print(Text(comparison_finding(values) or unfitted, style="bold"))
+    unfitted = "No system is right on its training lengths, so nothing is known of longer ones"
+    least = min((seconds for seconds in enough(values).values() if seconds is not None), default=None)
+    way_out = (
+        "no budget near this one suffices: take more layers" if least is None else f"give --budget {least / 60:.0f}m"
+    )
+    console.print(Text(comparison_finding(values) or f"{unfitted}; {way_out}, as far as can be told.", style="bold"))
+    if sure := how_sure(comparison.accuracy.systems):
+        console.print(Text(f"How sure, and why: {sure}."))
     console.print()
     console.print(Text(table.caption))
     console.print()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 import traceback
@@ -16,7 +17,7 @@ from typer.exceptions import TyperException
 
 from lengthwise import __version__
 from lengthwise.api.progress import signs_of_life
-from lengthwise.cli.options import with_flags
+from lengthwise.cli.options import same_flag, with_flags
 from lengthwise.core.errors import LengthwiseError, TooSmallError, harmless, one_line_warnings
 from lengthwise.core.user_code import DEBUG, failure_in_user_code, load_code
 from lengthwise.training.threads import keep_memory, own_process
@@ -118,7 +119,7 @@ def _run(words: Sequence[str]) -> int:
     except TyperException as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # The help is printed.
             return 0
-        return _fail(error.format_message().replace("Value error, ", "") + _hint(error))
+        return _fail(_unknown_option(error, _flags(words)) + _hint(error))
     except (KeyboardInterrupt, typer.Abort):
         resumes = next((word for word in words if word in (*COMMANDS, *GROUPS)), "") in RESUMABLE
         print("interrupted" + ("; give the same command again to go on" if resumes else ""), file=sys.stderr)
@@ -158,6 +159,14 @@ def _changed(words: Sequence[str], changes: Mapping[str, Any]) -> str:
             kept.append(word)
         skip = word in new
     return shlex.join(["lengthwise", *kept, *(part for pair in new.items() for part in pair)])
+
+
+def _unknown_option(error: TyperException, flags: set[str]) -> str:
+    """What typer says; of an option that has another name in this command, that name in place of typer's guess."""
+    text = error.format_message().replace("Value error, ", "")
+    found = re.match(r"No such option: (--[a-z-]+)", text)
+    here = found and same_flag(found[1], flags)
+    return f"{found[0]}; here it is {here}." if found and here else text
 
 
 def _hint(error: TyperException) -> str:

@@ -50,6 +50,30 @@ FLAGS = {"encodings": "encoding", "systems": "systems", "changes": "set", "perio
 """Parameters of functions whose flags have another name."""
 
 
+SAME = (
+    ("--max-length", "--train", "--trained-to", "--train-length"),
+    ("--test", "--test-lengths", "--lengths", "--length"),
+    ("--budget", "--probe", "--seconds", "--time"),
+    ("--encoding", "--systems", "--only", "--system", "--encodings", "--positions"),
+    ("--out", "--output", "--folder"),
+    ("--samples", "--examples", "--targets"),
+    ("--text", "--dataset", "--from-data"),
+    ("--seeds", "--seed"),
+    ("--jobs", "--workers", "--processes"),
+    ("--certificate", "--certificates"),
+    ("--form", "--forms"),
+    ("--why", "--explain", "--verbose"),
+    ("--json", "--as-json", "--format"),
+)
+"""Flags that say the same, or nearly so, in different commands, and what else people write for them."""
+
+
+def same_flag(flag: str, flags: Collection[str]) -> str | None:
+    """The one of a command's ``flags`` that says the same as a flag which it does not have; None if there is none."""
+    alike = (name for group in SAME if flag in group for name in group)
+    return next((name for name in alike if name != flag and name in flags), None)
+
+
 def with_flags(message: str, flags: Collection[str]) -> str:
     """A library's message for the command line: parameters of the command become its flags.
 

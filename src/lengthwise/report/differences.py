@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 from math import comb
-from statistics import fmean, median
+from statistics import fmean
 
 from lengthwise.core.config import canonical_json
 from lengthwise.core.errors import LengthwiseError
@@ -19,7 +19,7 @@ from lengthwise.prediction.predict import structure_row
 from lengthwise.report.summary import SystemSummary, brackets_text, known_task
 from lengthwise.tasks import TASKS
 
-SAMPLES_OF_CAUSE = 4096
+REMEMBERED = 4096
 """Tasks and schemes whose structure is remembered."""
 
 
@@ -41,6 +41,11 @@ class Difference:
     def apart(self) -> bool:
         """Whether every seed of the first system is above every seed of the other."""
         return min(self.rates) > max(self.other_rates)
+
+    @property
+    def turned(self) -> Difference:
+        """The same test, with the other system first."""
+        return replace(self, one=self.other, other=self.one, rates=self.other_rates, other_rates=self.rates)
 
 
 def differences(
@@ -73,56 +78,60 @@ def how_sure(systems: Sequence[SystemSummary], metric: str = "exact_match") -> s
         for index, system in enumerate(systems)
         if (found := [e.median for c in system.cells if c.length > system.max_length and (e := c.estimate(metric))])
     }
-    ranked = sorted(beyond, key=lambda index: -beyond[index])[:2]
-    tests = differences(systems, metric) if len(ranked) == 2 else []
-    first, second = (systems[index] for index in ranked) if len(ranked) == 2 else (None, None)
-    mine = [_facing(test, first) for test in tests if {id(test.one), id(test.other)} == {id(first), id(second)}]
-    if first is None or second is None or not mine:
+    ranked = [systems[index] for index in sorted(beyond, key=lambda index: -beyond[index])]
+    tests = differences(systems, metric) if len(ranked) > 1 else []
+    facing = {id(other): found for other in ranked[1:] if (found := _between(ranked[0], other, tests))}
+    rivals = [other for other in ranked[1:] if id(other) in facing]
+    if not rivals:
         return ""
-    apart = [test for test in mine if test.apart]
-    parts = [_measured(first, second, mine, apart, len(tests))]
-    parts += [f"band and brackets: {brackets_text((first, second))}"]
-    parts += [f"what theory says of the cause: {cause} (not tested here)"] if (cause := _cause(first, second)) else []
-    seeds = min(len(first.fitted), len(second.fitted))
+    first = ranked[0]
+    second = next((other for other in rivals if any(test.apart for test in facing[id(other)])), None)
+    alike = rivals if second is None else rivals[: rivals.index(second)]
+    parts = []
+    if alike:
+        names = ", ".join(other.label for other in alike[:3]) + f" and {len(alike) - 3} more" * (len(alike) > 3)
+        parts.append(
+            f"{first.label} is not told apart from {names}: their seeds overlap at every length beyond training"
+        )
+    if second is not None:
+        parts.append(_measured(first, second, facing[id(second)], len(tests)))
+    nearest = second or rivals[0]
+    parts += [f"band and brackets: {brackets_text((first, nearest))}"]
+    parts += [f"what theory says of the cause: {cause} (not tested here)"] if (cause := _cause(first, nearest)) else []
+    seeds = min(len(first.fitted), len(nearest.fitted))
     name = first.experiment["task"]["name"]
-    if 2 / comb(2 * seeds, seeds) > 1 - LEVEL or not apart:
+    if 2 / comb(2 * seeds, seeds) > 1 - LEVEL or second is None:
         parts.append(f"next: more seeds, such as seeds={max(5, 2 * seeds)}")
     elif TASKS.is_built_in(name):
         parts.append(f"next: lengthwise predict {name} --why")
     return "; ".join(parts)
 
 
-def _facing(test: Difference, first: SystemSummary | None) -> Difference:
-    """The test with ``first`` as its first system."""
-    if test.one is first:
-        return test
-    return Difference(test.other, test.one, test.length, test.axes, test.other_rates, test.rates, test.p, test.holm)
+def _between(first: SystemSummary, other: SystemSummary, tests: Sequence[Difference]) -> list[Difference]:
+    """The tests of these two systems, with ``first`` first."""
+    both = [test for test in tests if {id(test.one), id(test.other)} == {id(first), id(other)}]
+    return [test if test.one is first else test.turned for test in both]
 
 
-def _measured(
-    first: SystemSummary, second: SystemSummary, tests: Sequence[Difference], apart: Sequence[Difference], made: int
-) -> str:
+def _measured(first: SystemSummary, second: SystemSummary, tests: Sequence[Difference], made: int) -> str:
     """Where all seeds of the first system are above all of the second, and how likely that is by chance."""
-    if not apart:
-        above = sum(median(test.rates) > median(test.other_rates) for test in tests)
-        return (
-            f"{first.label} and {second.label} overlap at every length beyond training (the median of {first.label} is "
-            f"higher at {above} of {len(tests)}), so they are not told apart"
-        )
+    apart = [test for test in tests if test.apart]
     lengths = sorted({test.length for test in apart})
     where = f"{lengths[0]}" if len(lengths) == 1 else f"{lengths[0]}–{lengths[-1]}"
     whole = len(apart) == len(tests)
     some = "" if whole else f", {len(apart)} of {len(tests)} tests, and elsewhere they overlap"
-    p, corrected = (max(values) for values in zip(*((test.p, test.holm) for test in apart), strict=True))
+    p, corrected = (_p([getattr(test, name) for test in apart]) for name in ("p", "holm"))
     return (
         f"{first.label} beats {second.label} at {where}{some}: there all {len(apart[0].rates)} fitted seeds are above "
-        f"all {len(apart[0].other_rates)} (exact rank test p {'=' if len(apart) == 1 else '≤'} {_p(p)}, "
-        f"Holm p ≤ {_p(corrected)} over {made} test{'s' if made > 1 else ''})"
+        f"all {len(apart[0].other_rates)} (exact rank test p {p}, Holm p {corrected} over "
+        f"{made} test{'s' if made > 1 else ''})"
     )
 
 
-def _p(value: float) -> str:
-    return f"{value:.2g}"
+def _p(values: Sequence[float]) -> str:
+    """The largest of these values, and whether all are equal to it."""
+    same = len(values) > 1 and min(values) == max(values)
+    return f"{'=' if same or len(values) == 1 else '≤'} {max(values):.2g}{' each' * same}"
 
 
 def _cause(first: SystemSummary, second: SystemSummary) -> str:
@@ -136,12 +145,12 @@ def _cause(first: SystemSummary, second: SystemSummary) -> str:
         if found is None:
             return ""
         spans[scheme["name"]] = found
-    if len(spans) < 2:
+    if len(set(spans.values())) < 2:
         return ""
     return "span " + ", ".join(f"{span} under {name} ids" for name, span in spans.items())
 
 
-@lru_cache(maxsize=SAMPLES_OF_CAUSE)
+@lru_cache(maxsize=REMEMBERED)
 def _span(task: str, scheme: str) -> str | None:
     """The ids to the farthest token needed, at the shortest and the longest length that is asked for."""
     try:

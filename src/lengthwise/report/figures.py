@@ -366,7 +366,7 @@ def draw_accuracy(
                 _handle(named[index], index, systems[index], _with_fitted(systems[index], 999).replace("\n", ", "))
                 for index in sorted(named)
             ]
-            _fitting_legend(figure, handles, width * figure.dpi, loc="outside lower center", fontsize=size)
+            _fitting_legend(figure, handles, 0.8 * width * figure.dpi, loc="outside lower center", fontsize=size)
         return figure
 
 
@@ -378,18 +378,17 @@ def _set_size(fonts: Mapping[str, Any] | None) -> float | None:
     return None if size == rcParamsDefault["font.size"] else size
 
 
-def _fitting_legend(on: Any, handles: Sequence[Any], room: float, **options: Any) -> Any:
+TIGHT = {"handlelength": 1.3, "columnspacing": 1.0, "handletextpad": 0.5}
+"""Of a legend that has little room."""
+
+
+def _fitting_legend(on: Any, handles: Sequence[Any], room: float, **options: Any) -> None:
     """A legend of ``on``, a figure or axes, with as many columns as its texts leave room for, in pixels."""
-    figure = on.get_figure(root=True)
     for columns in range(len(handles), 0, -1):
-        for compact in (False, True):
-            tight = {"handlelength": 1.3, "columnspacing": 1.0, "handletextpad": 0.5, "borderaxespad": 0.2}
-            legend = on.legend(handles=handles, ncols=columns, **options, **(tight if compact else {}))
-            if columns == 1 or legend.get_window_extent(figure.canvas.get_renderer()).width <= room:
-                if columns > 1 or compact:
-                    return legend
-            legend.remove()
-    return None
+        legend = on.legend(handles=handles, ncols=columns, **options, **TIGHT)
+        if columns == 1 or legend.get_window_extent().width <= room:
+            return
+        legend.remove()
 
 
 def draw_accuracy_on(
@@ -418,16 +417,21 @@ def draw_accuracy_on(
     small = points < 72 * NARROW
     drawn[0].ground(small=small)
     xlabel = "length, logarithmic axis" if drawn[0].logarithmic and not small else "length"
-    letters = max(16, int(points / (0.55 * ax.xaxis.label.get_fontsize())))
-    ax.set_xlabel("\n".join([xlabel, *_not_drawn(systems, letters)]))
+    letters = max(24, int(points / (0.55 * ax.xaxis.label.get_fontsize())))
+    missing = _not_drawn(systems, letters)
+    if len(missing) > 1 and small:
+        missing = [f"{sum(not system.fitted for system in systems)} systems not fitted, not drawn"]
+    ax.set_xlabel("\n".join([xlabel, *missing]))
     legend = ax.legend()
-    extent = legend.get_window_extent(figure.canvas.get_renderer())
-    if extent.width * extent.height > box.width * box.height / 4:
+    extent = legend.get_window_extent()
+    if small or extent.width * extent.height > box.width * box.height / 4:
         handles = legend.legend_handles
         legend.remove()
+        room = 0.94 * (box.x1 if len(figure.axes) == 1 else box.width)
         _fitting_legend(
-            ax, handles, box.width, loc="lower left", bbox_to_anchor=(0, 1.0), borderaxespad=0.2, frameon=False
-        )
+            ax, handles, room, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2, borderpad=0, frameon=False,
+            fontsize="small", labelspacing=0.3,
+        )  # fmt: skip
 
 
 def _handle(panel: Panel, index: int, system: SystemSummary, name: str) -> Any:
@@ -466,7 +470,8 @@ class _Panel:
         band: Brackets,
     ) -> None:
         self.figure, self.plot, self.panel, self.systems, self.metric = figure, plot, panel, systems, metric
-        self.heights, self.band = heights, band
+        self.heights = heights
+        self.band: Brackets = band
         self.lengths = panel.lengths
         self.trained = max(systems[index].max_length for index in panel.cells)
         shortest = min(self.lengths[0], self.trained)
@@ -506,7 +511,7 @@ class _Panel:
         )
         if chance and chance > self.heights[0]:
             plot.axhline(chance, color=QUIET, lw=1, ls=(0, (2, 3)))
-            shown = f" chance {chance:.2f} (answer)"
+            shown = f" chance {chance:.2f}{'' if small else ' (answer)'}"
             plot.text(left, chance + 0.02, shown, color=QUIET, fontsize=size, va="bottom", bbox=SHADE, zorder=4)
 
     def _share(self, length: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
@@ -12,6 +13,7 @@ from typing import Any
 from lengthwise.core.table import Spread, Table
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.prediction.example import title_of
+from lengthwise.report.differences import how_sure
 from lengthwise.report.figures import NARROW, Picture, draw_accuracy, draw_audit, draw_blind
 from lengthwise.report.html import render_page
 from lengthwise.report.summary import SystemSummary, contradiction
@@ -134,6 +136,46 @@ def command_of(copy: Mapping[str, Any]) -> str:
     return f"lw.Experiment({copy['task']!r}, {options})"
 
 
+ENOUGH = 20
+"""From so many times the budget on, no number is said: the model may be too small."""
+
+
+def enough(values: Mapping[str, Any]) -> dict[str, float | None]:
+    """For each system with unfitted seeds, the seconds of a budget in which they would fit; None for far more.
+
+    As far as can be told: if the share of wrong strings at training lengths falls with the square root of the steps,
+    from that of the worst seed now, and steps grow with the budget. Whole minutes, more than the budget was.
+    """
+    allowed, found = 1 - EvaluationConfig.fit_threshold, dict[str, float | None]()
+    for row in values["systems"]:
+        wrong = [1 - seed["in_distribution"] for seed in row["seeds"] if not seed["fitted"]]
+        if wrong:
+            times = (max(wrong) / allowed) ** 2
+            needed = 60 * max(1, math.ceil(values["budget_seconds"] * times / 60))
+            needed += 60 * (needed <= values["budget_seconds"])
+            found[row["system"]] = needed if times <= ENOUGH else None
+    return found
+
+
+def budget_needed(values: Mapping[str, Any]) -> str:
+    """What `enough` says, in words; empty where every seed fitted."""
+    found, steps = enough(values), values["steps"]
+    parts = {}
+    for row in values["systems"]:
+        rates = [seed["in_distribution"] for seed in row["seeds"] if not seed["fitted"]]
+        if rates:
+            needed = found[row["system"]]
+            then = "far more, or more layers" if needed is None else f"about {needed / 60:.0f}m"
+            parts[f"{row['system']} was at {min(rates):.3f}"] = then
+    if not parts:
+        return ""
+    told = "; ".join(f"{was}: {then}" for was, then in parts.items())
+    return (
+        f"the budget that would have sufficed, as far as can be told (errors as 1/√steps), where "
+        f"{EvaluationConfig.fit_threshold:g} is a fit and {steps:,} steps were taken: {told}"
+    )
+
+
 def notes_of(values: Mapping[str, Any]) -> list[str]:
     """What a reader must know: which seeds did not fit, what is missing, and how the settings were chosen."""
     rows = values["systems"]
@@ -165,10 +207,9 @@ def notes_of(values: Mapping[str, Any]) -> list[str]:
     ]
     if unfitted:
         few = f"right on less than {100 * EvaluationConfig.fit_threshold:g} % of strings of training lengths"
-        notes.append(
-            f"× is not fitted ({few}), which counts as 0 and says nothing about length: {', '.join(unfitted)}; a "
-            "larger budget trains longer"
-        )
+        notes.append(f"× is not fitted ({few}), which counts as 0 and says nothing about length: {', '.join(unfitted)}")
+        if needed := budget_needed(values):
+            notes.append(needed)
     longest = values["tests"][-1]
     for row in rows:
         rates = [seed["exact_match"][str(longest)] for seed in row["seeds"] if seed["fitted"]]
@@ -238,6 +279,7 @@ def comparison_page(values: Mapping[str, Any], systems: Sequence[SystemSummary] 
         "comparison.html",
         title=f"{'Models' if values.get('equal') else 'Position systems'} on {title_of(values['name'])}",
         finding=comparison_finding(values),
+        sure=how_sure(systems),
         shown=comparison_table(values),
         figure=Picture("comparison", wide, narrow) if wide else None,
         commands=[(row["system"], command_of(row["copy"])) for row in values["systems"] if row["copy"] is not None],
