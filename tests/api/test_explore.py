@@ -94,7 +94,7 @@ def test_an_answer_agrees_with_the_functions_that_it_names(target: str) -> None:
     assert [system["system"] for system in found["systems"]] == [system.system for system in forecast]
     for system in found["systems"]:
         one = forecast[system["system"]]
-        p = None if one.base_rate else one.probability
+        p = None if one.base_rate or one.accuracy is not None else one.probability
         assert (system["word"], system["chance"], system["p"]) == (one.answer, one.chance, p)
         assert [reason["line"] for reason in system["reasons"]] == list(one.reasons)
         assert [each["command"] for each in system["instead"]] == [each.command for each in one.instead]
@@ -194,7 +194,7 @@ def test_the_page_and_an_answer(port: int) -> None:
         ({"target": ""}, "write a task or an expression"),
         ({"target": "aab"}, "a word is written regex:aab"),
         ({"target": "addition", "train": 50, "test": 20}, "`test` must be in 50..10000, got 20"),
-        ({"target": "addition", "train": 40, "test": 40}, "test must be longer than train"),
+        ({"target": "addition", "train": 40, "test": 40}, "test must be longer than `train`"),
         ({"target": "addition", "train": 0, "test": 40}, "train must be at least 1"),
         ({"target": "addition", "train": "x"}, "train must be a whole number"),
         ({"target": "addition", "test": "9" * 30}, "test must be a whole number"),

@@ -56,7 +56,7 @@ class Small:
         (lambda: lw.predict("copy", encoding=[1]), "each of encoding must be a string, got 1"),
         (lambda: lw.predict("copy", scheme=7), "scheme must be a string, got 7"),
         (lambda: lw.predict("copy", "forty"), "train must be a whole number, got 'forty'"),
-        (lambda: lw.predict("copy", 40, 20), "test must be longer than train, got 20 after 40"),
+        (lambda: lw.predict("copy", 40, 20), "test must be longer than `train`, got 20 after 40"),
         (lambda: lw.predict("copy", encoding=["nope", "rope"], probe="2m"), "probe is of one system, got nope, rope"),
         (lambda: lw.predict("copy", encoding="nope", out=3), "out must be a path, got 3"),
         (lambda: lw.recipe("demo", scheme="modulo"), "scheme is for a task or an expression; recipe 'demo' has its"),

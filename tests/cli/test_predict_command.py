@@ -24,7 +24,8 @@ def test_one_screen_without_overclaiming(terminal: Terminal, target: str) -> Non
     assert answer.out.startswith(answered), "the answer first, then the why"
     why = answer.out[len(answered) :].splitlines()
     assert len(answered.splitlines()) <= 48
-    assert len(why) <= 68
+    others = [line for line in why if line.startswith(" " * 14)]  # which the other tasks are
+    assert len(why) - len(others) <= 68
     assert all(len(line.rstrip()) <= 100 for line in why[8:])
     assert "cannot learn" not in answer.out
     assert "…" not in answered
@@ -39,7 +40,7 @@ def test_the_wording_of_a_no(terminal: Terminal) -> None:
     out = terminal("predict", "parity", "--encoding", "ape", "--why").out
     assert "no guarantee" in out
     assert "no program exists for the even words" in " ".join(out.split())
-    assert "what would help: many tokens matter at once: a scratchpad" in out
+    assert "what would help in theory: many tokens matter at once: a scratchpad" in out
 
 
 def test_certificates_are_printed_on_demand(terminal: Terminal) -> None:
@@ -153,7 +154,7 @@ def test_in_a_second_and_a_half_of_a_core(tmp_path: Path) -> None:
     done = subprocess.run([*command, "--test", "200"], cwd=tmp_path, capture_output=True, text=True, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert re.match(
-        r"UNLIKELY \d+ % \[\d+, \d+\] that \(aa\)\* with RoPE, trained to 40, is right at 200\n", done.stdout
+        r"UNLIKELY \d+ % \[<?\d+, \d+\] that \(aa\)\* with RoPE, trained to 40, is right at 200\n", done.stdout
     )
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime <= 3.0
 

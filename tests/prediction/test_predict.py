@@ -114,7 +114,10 @@ def test_the_three_formats_differ() -> None:
 
 def test_the_reason_for_states_has_their_own_window() -> None:
     (verdict,) = predict_task(Language(language="(a|b)*a", ask="state"), position_systems(["alibi"])).verdicts
-    assert "the states, named also at an end mark, of (a|b)*a (window 2, period 1)" in verdict.why
+    assert (
+        "the states, named also at an end mark, of (a|b)*a (it counts symbols and looks at the last 2 symbols)"
+        in verdict.why
+    )
 
 
 def test_dense_majority_is_a_yes() -> None:

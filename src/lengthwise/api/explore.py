@@ -138,6 +138,8 @@ def answer(target: str, train: int = TRAIN, test: int = TEST) -> dict[str, Any]:
             f"Forecast by theory and {found.cells} measured cells, for an accuracy of at least {found.cut}; "
             f"asked: {ASKED[found.format]}. Brackets hold 90 % of the forecasts."
         )
+    if best.accuracy is not None:
+        basis = f"Measured: share of right strings near {test / train:.1f} times the training length."
     if best.base_rate:
         basis = (
             "No forecast: of this task nothing is known but how many others were right that were trained with such ids "
@@ -167,13 +169,14 @@ def answer(target: str, train: int = TRAIN, test: int = TEST) -> dict[str, Any]:
 def _system(found: SystemForecast) -> dict[str, Any]:
     from lengthwise.forecast.predict import words
 
+    by_counts = bool(found.base_rate) or found.accuracy is not None
     return {
         "name": words(found.system),
         "system": found.system,
         "word": found.answer,
         "chance": found.chance,
-        "p": None if found.base_rate else found.probability,
-        "interval": None if found.base_rate else found.interval,
+        "p": None if by_counts else found.probability,
+        "interval": None if by_counts else found.interval,
         "reasons": [
             {"kind": kind, "line": line}
             for kind, line in (("why", found.refusal), ("theory", found.theory), ("measured", found.measured))
@@ -187,12 +190,13 @@ def _others(found: Forecasts) -> str:
     """The usual encodings beside the best system, in a few words."""
     from lengthwise.forecast.predict import percent, words
 
+    def number(each: SystemForecast) -> str:
+        if each.accuracy is not None:
+            return f"{each.accuracy:.2f}, measured"
+        return each.base_rate or f"{percent(each.probability or 0.0)} %"
+
     usual = (each for each in found if each.system in ("nope", "ape", "rope", "alibi") and each is not found.systems[0])
-    return ", ".join(
-        f"{words(each.system)} {each.base_rate or f'{percent(each.probability)} %'}"
-        for each in usual
-        if each.probability is not None
-    )
+    return ", ".join(f"{words(each.system)} {number(each)}" for each in usual if each.chance)
 
 
 def _instead(found: SystemForecast) -> list[dict[str, str]]:

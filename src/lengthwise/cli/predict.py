@@ -47,6 +47,8 @@ def predict(
         return
     out().print(found.text(), soft_wrap=True, markup=False, highlight=False)
     if why or certificate:
+        if others := found.other_tasks():
+            out().print("\n".join(["", "other tasks, by system: which were right", *others]), soft_wrap=True)
         out().print()
         draw(out(), found.theory, certificates=certificate)
 
@@ -69,6 +71,7 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool) -> Non
         console.print()
         _structure(console, prediction.structure)
     console.print()
+    console.print(Text("what theory guarantees: does a program exist? (not: does training find it; that is above)"))
     table = plain_table()
     for heading, width in (("positions", 20), ("generalizes?", 12), ("basis", 8)):
         table.add_column(heading, width=width)
@@ -81,7 +84,7 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool) -> Non
     console.print(table)
     helps = dict.fromkeys(verdict.help for verdict in prediction.verdicts if verdict.help)
     for help_ in helps:
-        console.print(Text.assemble(("what would help: ", "bold"), help_))
+        console.print(Text.assemble(("what would help in theory: ", "bold"), help_))
     for line in prediction.searched:
         console.print(Text(line, style="dim"), soft_wrap=True)
     if prediction.kind == "language":
@@ -97,7 +100,10 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool) -> Non
     if prediction.reliability:
         console.print()
         console.print(
-            Text("held on new languages (0.7 right at 101–150), decided before training (studies)", style="bold")
+            Text(
+                "another question: how often theory was right about membership, at 0.7 right and 101–150 symbols",
+                style="bold",
+            )
         )
         for line in prediction.reliability:
             console.print(Text("  " + line))

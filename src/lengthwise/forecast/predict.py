@@ -13,11 +13,11 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from lengthwise.core.config import canonical_json, changed_fields, digest, fields_of
+from lengthwise.core.config import changed_fields, digest, fields_of
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, shortened, spelled
 from lengthwise.core.statistics import wilson
 from lengthwise.core.table import Table, Tabular
-from lengthwise.crasp.decide import no_counting
+from lengthwise.crasp.decide import Answer, no_counting
 from lengthwise.forecast import features
 from lengthwise.forecast.model import CUTS, Forecast, forecaster, kinds
 from lengthwise.languages.automaton import Dfa, language, minimize
@@ -39,19 +39,35 @@ from lengthwise.tasks.traced import StateScratchpad, Traced
 if TYPE_CHECKING:
     from lengthwise.forecast.probe import Probe
 
-ForecastWord = Literal["LIKELY", "OPEN", "UNLIKELY", "NOT MEASURED", "NO FORECAST", "NOT KNOWN WELL"]
-LIKELY, OPEN, UNLIKELY, NOT_MEASURED, NO_FORECAST, NOT_KNOWN = get_args(ForecastWord)
-LIKELY_FROM, UNLIKELY_TO = 0.7, 0.3
-"""Probabilities from which the answer is LIKELY, and up to which it is UNLIKELY, the interval on the same side."""
+ForecastWord = Literal[
+    "MEASURED RIGHT", "MEASURED WRONG", "LIKELY", "OPEN", "UNLIKELY", "NOT KNOWN WELL", "NOT MEASURED"
+]
+RIGHT, WRONG, LIKELY, OPEN, UNLIKELY, NOT_KNOWN, NOT_MEASURED = get_args(ForecastWord)
+LIKELY_FROM, UNLIKELY_TO = 70, 30
+"""Percent from which the answer is LIKELY, and up to which it is UNLIKELY, the interval on the same side."""
+BANDS = (
+    f"LIKELY: at least {LIKELY_FROM} %, and the interval does not begin below {UNLIKELY_TO}; UNLIKELY: at most "
+    f"{UNLIKELY_TO} %, and it does not end above {LIKELY_FROM}; else OPEN"
+)
+"""The rule of the words, on the percents that are shown."""
+ORDER = (NOT_MEASURED, NOT_KNOWN, WRONG, UNLIKELY, "possible in theory", OPEN, LIKELY, RIGHT)
+"""The answers, the worst first; *not known well* counts for more where theory has a yes."""
+BY_THEORY = (NOT_KNOWN, NOT_MEASURED)
+"""The answers where nothing but theory is known of the target itself."""
+IN_THEORY: dict[Answer, str] = {
+    "yes": "possible in theory",
+    "no": "no guarantee in theory",
+    "unknown": "theory does not say",
+}
 WIDTH = 80
-NEAR = 1.6
-"""Tests within this factor of M / N are shown as measured."""
+NEAR, NEAR_TRAIN = 1.6, 2.0
+"""Tests within this factor of M / N are shown as measured; they answer if N, too, is within a factor."""
+MOST_COMPARED = 4
+"""Systems of a comparison that is proposed."""
 VARIANTS_OF_LADDER = ("nope", "ape", "rope", "alibi")
 """Systems that a probe trains as the frozen ladder does."""
 SHORTEST_PROBE = 8
 """A probe trains to half of the lengths; below this N that is too little."""
-VERIFIED = ("nope", "ape")
-"""Systems that `lengthwise verify` trains."""
 FEW = 10
 """Below this number of languages of a kind, an interval is at least that of their share: resampling three languages
 that all came out alike gives no spread."""
@@ -64,7 +80,7 @@ GOOD_FROM = 0.9
 CHEAPEST = ("nope", "ape", "alibi", "rope")
 """Systems that are tried first, since they cost nothing but another setting."""
 ASKED: dict[Format, str] = {
-    "next": "the symbols that may come next", "member": "membership after every prefix",
+    "next": "the symbols that may come next (not membership)", "member": "membership after every prefix",
     "state": "the state after every prefix", "answer": "the whole answer",
 }  # fmt: skip
 """What a model is asked, in words."""
@@ -173,6 +189,14 @@ class SystemForecast:
     """Whether the probability rests on the probe, too."""
     others: tuple[int, int] | None = None
     """How many other tasks were right, and of how many, where nothing else is known of this one; None where more is."""
+    verdict: Answer = "unknown"
+    """Theory's answer."""
+    cut: float = 0.95
+
+    @property
+    def says(self) -> bool:
+        """Whether its theory is shown among others: where it is a *yes* or a *no*, and more is known of the system."""
+        return self.answer != NOT_MEASURED and self.verdict != "unknown"
 
     @property
     def base_rate(self) -> str:
@@ -180,25 +204,30 @@ class SystemForecast:
         return "" if self.others is None else in_words(self.others)
 
     @property
-    def number(self) -> float | None:
-        """The number that is shown: the forecast, or the share of the other tasks; None without a forecast."""
-        return self.others[0] / self.others[1] if self.others and self.others[1] else self.probability
-
-    @property
     def answer(self) -> ForecastWord:
-        """The answer in a word, from the probability; open, too, where the interval reaches to the other side.
+        """The answer in a word: that of a measurement, else by the rule `BANDS` from the percents that are shown.
 
-        It is *not known well* where nothing but the share of other tasks is known, and there is *no forecast* where
-        the very target was measured under a system that no forecast is fitted for.
+        It is *not known well* where nothing but theory and the share of other tasks is known.
         """
+        if self.accuracy is not None:
+            return RIGHT if self.accuracy >= self.cut else WRONG
         if self.probability is None:
-            return NOT_MEASURED if self.accuracy is None else NO_FORECAST
+            return NOT_MEASURED
         if self.base_rate:
             return NOT_KNOWN
-        low, high = self.interval or (0.0, 1.0)
-        if self.probability >= LIKELY_FROM and low >= UNLIKELY_TO:
+        found = whole_percent(self.probability)
+        low, high = (whole_percent(end) for end in self.interval or (0.0, 1.0))
+        if found >= LIKELY_FROM and low >= UNLIKELY_TO:
             return LIKELY
-        return UNLIKELY if self.probability <= UNLIKELY_TO and high <= LIKELY_FROM else OPEN
+        return UNLIKELY if found <= UNLIKELY_TO and high <= LIKELY_FROM else OPEN
+
+    @property
+    def rank(self) -> tuple[int, float, float]:
+        """What systems are ordered by, the best last: the answer, then theory, then the number."""
+        word = "possible in theory" if self.answer == NOT_KNOWN and self.verdict == "yes" else self.answer
+        share = self.others[0] / self.others[1] if self.others and self.others[1] else 0.0
+        number = self.accuracy if self.accuracy is not None else share if self.others else self.probability
+        return ORDER.index(word), ("no", "unknown", "yes").index(self.verdict) * bool(self.others), number or 0.0
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -207,8 +236,9 @@ class SystemForecast:
 
     @property
     def chance(self) -> str:
-        """The probability and its interval in percent, or the base rate; empty without one."""
-        return self.base_rate or chance_of(self.probability, self.interval)
+        """What was measured, or the probability and its interval in percent, or the base rate; empty without one."""
+        seen = "" if self.accuracy is None else f"{self.accuracy:.2f}"
+        return seen or self.base_rate or chance_of(self.probability, self.interval)
 
     def __repr__(self) -> str:
         return f"<{words(self.system)}: {' '.join(part for part in (self.answer, self.chance) if part)}>"
@@ -237,6 +267,10 @@ class Forecasts(Tabular):
     """Which length is meant where nothing has exactly the one in question; empty where something has."""
     couple: str = ""
     """The command that shows the coupling that a search found; empty where none was looked for or found."""
+    span: str = ""
+    """What coupled ids do not mend in this task; empty where they do, or where it has no places."""
+    helps: str = ""
+    """What would help in theory where no system has a *yes*; empty where one has."""
 
     @cached_property
     def theory(self) -> Prediction:
@@ -285,85 +319,112 @@ class Forecasts(Tabular):
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""
         shown = ("target", "train", "test", "cut", "named", "format", "cells", "settle", "meant", "couple")
-        own = {name: getattr(self, name) for name in shown}
+        own = {name: getattr(self, name) for name in (*shown, "span", "helps")}
         systems = [{**fields_of(f), "answer": f.answer, "reasons": list(f.reasons)} for f in self.systems]
         return {**own, "systems": systems}
 
     def text(self) -> str:
         """The answer first, then why, then what to do; at most 80 columns wide but for longer words, nothing cut."""
-        known = [f for f in self.systems if f.probability is not None]
-        best, alone = (known or list(self.systems))[0], self.named and len(self.systems) == 1
-        shown = [best] if alone or not known else known
-        lines = self._head(best, alone) + wrapped("length", self.meant)
-        if shown == known and not alone:
-            for f in known:
-                seen = "" if f.accuracy is None else f"measured {f.accuracy:.2f}"
-                word = "" if f.base_rate else f.answer
-                lines.append(f"  {f.system:20}{f.chance:18}{word:11}{seen}".rstrip())
-            lines += wrapped("no number", ", ".join(f.system for f in self.systems if f.probability is None))
-        lines += wrapped("why", best.refusal)
+        best, alone = self.systems[0], self.named and len(self.systems) == 1
+        lines = self._head(best, alone) + wrapped("asked", self._asked) + wrapped("length", self.meant)
+        lines += [] if alone else self._rows()
+        shown = [best] if alone else [f for f in self.systems if f.says or f is best]
+        lines += wrapped("why", best.refusal if alone else "")
+        if self.span and not alone and best.answer not in BY_THEORY:
+            lines += wrapped("structure", self.span)
         for number, theory in enumerate(dict.fromkeys(f.theory for f in shown)):
             who = [f.system for f in shown if f.theory == theory] if len(shown) > 1 else []
             lines += wrapped("" if number else "theory", ": ".join([*[", ".join(who)] * bool(who), theory]))
         who = "" if alone or not best.measured else f"{best.system}: "
         lines += wrapped("measured", who + best.measured) + wrapped("probe", best.probe)
-        if alone or (best.probability or 0.0) < GOOD_FROM:
-            lines += better(best.instead)
+        if alone or best.answer not in (RIGHT, LIKELY):
+            lines += better(best.instead) or wrapped("instead", self.helps)
         if self.couple:
             lines += wrapped("coupling", "a search found ids that bring all that a token needs near; this shows them:")
             lines += typed("", self.couple)
-        return "\n".join([*lines, *self._last(shown)])
+        lines += [] if best.answer in BY_THEORY else typed("next", self.settle)
+        return "\n".join([*lines, *self._means([best] if alone else self.systems)])
+
+    @property
+    def _asked(self) -> str:
+        """What *right* means."""
+        does = f"names {ASKED[self.format]}" if self.format != "answer" else "writes the whole answer"
+        return f"a decoder-only transformer {does}, on at least {100 * self.cut:.0f} % of the strings of a length"
 
     def _head(self, best: SystemForecast, alone: bool) -> list[str]:
-        """The answer in the first line; where it is a base rate, what that is, and the command that measures."""
+        """The answer in the first line; where theory alone knows something, that, and the command that measures."""
         import textwrap
 
-        of, best_of = f"with {words(best.system)}", "" if alone else ", the best"
+        of = f"with {words(best.system)}"
         asked = f"{self.target}{f' {of}' * alone}, trained to {self.train}, is right at {self.test}"
-        if best.base_rate:
-            how = "; measure it with:" if self.settle else ""
-            text = f"{best.answer} whether {asked}: {of}{best_of}, {best.base_rate}{how}"
-        elif best.probability is None:
-            text = f"{best.answer} whether {asked}{f' ({self._seen(best)})' * (best.accuracy is not None)}"
+        if best.answer in BY_THEORY:
+            yes = [words(f.system) for f in self.systems if f.verdict == "yes" and f.answer in BY_THEORY]
+            says = {"yes": "in theory possible", "no": "theory has no guarantee", "unknown": "theory does not say"}
+            known = [says[best.verdict] + f" with {', '.join(yes)}" * (bool(yes) and not alone)]
+            known += [self.span] * bool(self.span and (not alone or best.scheme in features.SCHEMES_OF_PLACES))
+            known += [best.base_rate] * bool(alone and best.base_rate)
+            text = f"{best.answer} whether {asked}: {'; '.join(known)}"
+            text += ". Measure it with:" if self.settle else ""
         else:
-            seen = self._seen(best)
-            tied = sum(f.chance == best.chance for f in self.systems)
-            best_of = f", one of {tied} with this number" if best_of and tied > 1 else best_of
-            more = "; ".join([*[of + best_of] * (not alone), *[seen] * bool(seen)])
-            text = f"{best.answer} {best.chance} that {asked}{f' ({more})' * bool(more)}"
+            tied = sum((f.answer, f.chance) == (best.answer, best.chance) for f in self.systems)
+            best_of = f", one of {tied} with this number" if tied > 1 else ", the best of what is known"
+            of += best_of * (not alone)
+            text = f"{best.answer} {best.chance} that {asked}{f' ({of})' * (not alone)}"
+            if best.accuracy is not None:
+                lengths = f"trained near {self.train}, tested near {self.test}"
+                text = f"{best.answer} {best.chance}: {self.target} {of}, {lengths}"
         head = textwrap.wrap(text, WIDTH, subsequent_indent="  ", **WHOLE_WORDS)
-        return head + (typed("", self.settle) if best.base_rate else [])
+        return head + (typed("", self.settle) if best.answer in BY_THEORY else [])
 
-    def _seen(self, found: SystemForecast) -> str:
-        """What was measured of this very target under a system; empty where nothing was."""
-        if found.accuracy is None:
-            return ""
-        right = "right" if found.accuracy >= self.cut else f"below {self.cut}"
-        return f"measured {self._near}: {found.accuracy:.2f}, {right}"
+    def _rows(self) -> list[str]:
+        """The systems by what is known of them: this target was measured, it has a forecast, other tasks, nothing."""
+        lines = []
+        for heading, answers, row in (
+            (f"measured: share of strings right {self._near}", (RIGHT, WRONG), lambda f: (f.chance, f.answer)),
+            ("forecast: chance to be right [90 % of the estimates]", (LIKELY, OPEN, UNLIKELY),
+             lambda f: (f.chance, f.answer)),
+            ("other tasks: how many were right with such ids; theory on this one", (NOT_KNOWN,),
+             lambda f: ("{} of {}".format(*f.others), IN_THEORY[f.verdict])),
+        ):  # fmt: skip
+            rows = [(f.system, *row(f)) for f in self.systems if f.answer in answers]
+            lines += [f"  {heading}"] * bool(rows)
+            lines += [f"    {system:20}{number:18}{word}".rstrip() for system, number, word in rows]
+        unknown = [f for f in self.systems if f.answer == NOT_MEASURED]
+        why = [f.refusal.split(": ")[-1].replace(words(f.system), "such positions") for f in unknown]
+        for reason in dict.fromkeys(why):
+            names = ", ".join(f.system for f, own in zip(unknown, why, strict=True) if own == reason)
+            lines += wrapped("no forecast", f"{names}: {reason}")
+        return lines
 
     @property
     def _near(self) -> str:
         """How far beyond training measurements are that count here."""
         return f"near {self.test / self.train:.1f} times the training length"
 
-    def _last(self, shown: Sequence[SystemForecast]) -> list[str]:
-        """What to do next, unless the head says it, and what the numbers mean and rest on."""
-        lines = [] if shown[0].base_rate else typed("next", self.settle)
-        if self.settle.startswith("lengthwise verify"):
-            from lengthwise.experiments.blind.ladder import BINS, TRAINED
-
-            lines += wrapped("", f"its lengths are fixed: trained to {TRAINED[1]}, tested to {BINS[-1][1]}")
+    def _means(self, shown: Sequence[SystemForecast]) -> list[str]:
+        """What the numbers mean and rest on."""
         means = []
-        if any(f.probability is not None and not f.base_rate for f in shown):
+        untested = f"No test at {self.test}"
+        if any(f.answer in (LIKELY, OPEN, UNLIKELY) for f in shown):
             probed = any(f.by_probe for f in shown)
             basis = f"theory{',' if probed else ' and'} {self.cells} measured settings{' and the probe' * probed}"
-            means.append(f"% [from, to]: how likely that is, and where 90 % of the estimates lie, by {basis}")
+            means += [f"% [from, to]: the chance, and where 90 % of the estimates lie, by {basis}", untested, BANDS]
         if any(f.base_rate for f in shown):
-            means.append(f"other tasks: those that were trained with such ids and tested {self._near}")
-        if not means:
-            return lines
-        right = f"right: {ASKED[self.format]}, on at least {100 * self.cut:.0f} % of the strings of a length"
-        return lines + wrapped("numbers", f"{right}. {'. '.join(means)}. No test at {self.test}")
+            means.append(f"other tasks: trained with such ids, tested {self._near}; --why names them")
+            means += [untested] * (untested not in means)
+        return wrapped("numbers", ". ".join(means))
+
+    def other_tasks(self) -> list[str]:
+        """Which the other tasks are: those that were right, and, under systems that theory allows, the others, too."""
+        lines, first = [], self.systems[0]
+        for f in self.systems:
+            if f.base_rate and f.others and f.others[1]:
+                found = others_by_name(KNOWN[f.system].system, self.test / self.train, self.cut)
+                right, wrong = (", ".join(n for n, good in found.items() if good is is_right) or "none"
+                                for is_right in (True, False))  # fmt: skip
+                more = f". Not: {wrong}" if f is first or f.verdict == "yes" else ""
+                lines += wrapped("", f"{f.system}: right: {right}{more}")
+        return lines
 
 
 def better(found: Sequence[Instead]) -> list[str]:
@@ -396,9 +457,14 @@ def chance_of(probability: float | None, interval: tuple[float, float] | None) -
     return f"{percent(probability)} % [{percent(interval[0])}, {percent(interval[1])}]"
 
 
-def percent(value: float) -> int:
-    """Whole percent, never 0 or 100: no forecast is certain."""
-    return min(99, max(1, round(100 * value)))
+def percent(value: float) -> str:
+    """Percent as it is shown: whole, and below 1 or above 99 no more than that."""
+    return "<1" if value < 0.01 else ">99" if value > 0.99 else str(whole_percent(value))
+
+
+def whole_percent(value: float) -> int:
+    """Whole percent."""
+    return round(100 * value)
 
 
 WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
@@ -436,7 +502,7 @@ def predict(
     """
     require(cut in CUTS, f"cut must be one of {', '.join(map(str, CUTS))}, got {cut}")
     require(train >= 1, f"train must be at least 1, got {train}")
-    require(test > train, f"test must be longer than train, got {test} after {train}; shorter ones are trained on")
+    require(test > train, f"test must be longer than `train`, got {test} after {train}; shorter ones are trained on")
     if isinstance(probe, str | int | float) and not encoding and scheme is None:
         encoding = predict(target, train, test, cut=cut, note=note).systems[0].system
         note(f"the probe is of {words(encoding)}, the best without one")
@@ -456,6 +522,7 @@ def predict(
         dfa, format = regular
         forecasts = [of_language(dfa, format, system, train, test, cut, probe) for system in systems]
         count, pad = forecaster("language").cells, scratchpad_instead(trainable, train, test, cut)
+        span = helps = ""
         periods = modulo_instead(dfa, format, trainable, word, train, test)
     else:
         theory = predict_target(name, note=note) if isinstance(target, str) else predict_with_search(target, note=note)
@@ -464,11 +531,18 @@ def predict(
         count, periods, pad = forecaster("task").cells, None, scratchpad_instead(trainable, train, test, cut)
         found_by_search = any(a.certificate.get("kind") == "coupling" for v in theory.verdicts for a in v.arguments)
         couple = f"lengthwise couple {shlex.quote(word)}" if found_by_search and word else ""
+        span = not_near(theory)
+        helps = "" if any(f.verdict == "yes" for f in forecasts) else what_helps(theory)
     if probe is not None and (probe.accuracy or 0.0) >= cut:
         pad = None  # What was seen to work has no rival that nobody measured.
     if any(found.by_probe for found in forecasts):
         count = forecaster(f"{'task' if regular is None else 'language'} with probe").cells
-    ranked = sorted(forecasts, key=lambda f: -1.0 if f.number is None else f.number, reverse=True)
+    far = features.SCHEMES_OF_PLACES if span else ()
+
+    def order(f: SystemForecast) -> tuple[Any, ...]:
+        return *f.rank[:2], f.answer != NOT_KNOWN or f.scheme not in far, f.rank[2]
+
+    ranked = sorted(forecasts, key=order, reverse=True)
     wanted = {system.name for system in requested}
 
     def train_it(found: SystemForecast) -> str:
@@ -482,8 +556,28 @@ def predict(
         for f in ranked
         if not requested or f.system in wanted
     )
-    settle = settle_command(trainable, word, chosen, bool(requested), train, test, probe, train_it)
-    return Forecasts(name, train, test, cut, chosen, bool(requested), format, count, settle, target, meant, couple)
+    settle = settle_command(trainable, word, chosen, bool(requested), train, test, probe, train_it, bool(span))
+    return Forecasts(
+        name, train, test, cut, chosen, bool(requested), format, count, settle, target, meant, couple, span, helps,
+    )  # fmt: skip
+
+
+def not_near(theory: Prediction) -> str:
+    """Why coupled ids give no guarantee for a task, by the numbers of its structure; empty where they do."""
+    row = next((row for row in theory.structure if row.scheme == "coupled"), None)
+    if row is None or (row.sparse and row.local):
+        return ""
+    at = f"at lengths {', '.join(map(str, row.lengths))}"
+    if not row.local:
+        return f"coupled ids do not shorten what it looks back on ({', '.join(map(str, row.span))} ids {at})"
+    return f"a token depends on ever more others ({', '.join(map(str, row.sparsity))} {at}), also under coupled ids"
+
+
+def what_helps(theory: Prediction) -> str:
+    """What would help in theory, and where it says how."""
+    found = next((v.help for v in theory.verdicts if v.help), "")
+    found = f"{found} (docs/howto/own-task.md says how to write one)" if "scratchpad" in found else found
+    return f"in theory, and untried here: {found}" if found else ""
 
 
 def meant_length(parsed: Any, name: str, train: int, test: int) -> str:
@@ -578,7 +672,9 @@ def probe_line(probe: Probe) -> str:
     """How far a probe got and what it found."""
     low, high = probe.bins[-1]
     if probe.status == "out of time":
-        return f"not done: {probe.stopped}; the same again goes on there, and the forecast does without it"
+        saw = "; ".join(f"rung {r.rung}: right on {', '.join(f'{fit:.2f}' for fit in r.fits)}" for r in probe.rungs)
+        saw = f"; so far, at the lengths of its training, a seed each, {saw}" if saw else ""
+        return f"not done: {probe.stopped}{saw}; the same again goes on there, and the forecast does without it"
     if probe.status == "not fitted":
         return f"does not fit lengths up to {probe.trained[1]}: {probe.stopped}"
     return (
@@ -599,7 +695,8 @@ def with_probe(
     if f"{kind} with probe" not in kinds():
         return replace(found, probe=f"{line}; no forecaster takes it yet, so the forecast does without it")
     forecast = forecaster(f"{kind} with probe").forecast(values | features.of_probe(probe), cut)
-    theory = re.sub(r"^possible( in principle)?:", f"{possible(forecast.probability)}:", found.theory)
+    right = forecast.probability if found.accuracy is None else float(found.accuracy >= cut)
+    theory = re.sub(r"^possible( in principle)?:", f"{possible(right)}:", found.theory)
     return replace(
         found, probability=forecast.probability, interval=forecast.interval, fits=forecast.fits, holds=forecast.holds,
         theory=theory, probe=line, by_probe=True, others=None,
@@ -641,14 +738,19 @@ def settle_command(
     test: int,
     probe: Probe | None,
     train_it: Callable[[SystemForecast], str],
+    places_far: bool,
 ) -> str:
-    """The command that finds out: a probe first, then training and a test at M; empty where nothing trains."""
+    """The command that finds out: a probe first, then training and a test at M; empty where nothing trains.
+
+    Of several systems of a task those are compared that theory has a *yes* for, or, where it has none, those that it
+    does not exclude; no coupled ids where ``places_far`` says that they mend nothing.
+    """
     if task is None or not word:
         return ""
     word = shlex.quote(word)
     if named and len(found) == 1:
         (one,) = found
-        if probe is None or probe.status == "out of time":
+        if one.accuracy is None and (probe is None or probe.status == "out of time"):
             lengths = "" if (train, test) == (40, 200) else f" --train {train} --test {test}"
             how = f" --scheme {one.scheme} --encoding {one.encoding}"
             how = f" --encoding {one.system}" if one.system in KNOWN else how
@@ -656,12 +758,40 @@ def settle_command(
             if train >= SHORTEST_PROBE:
                 return f"lengthwise predict {word}{how}{lengths} --probe {longer}"
         return train_it(one)
+    known = [f for f in found if f.answer not in BY_THEORY]
+    first = first_with_command(known or found, train_it)
     if isinstance(task, Language) and task.automaton() is not None:
-        trained = [f.system for f in found if named and f.system in VERIFIED]
-        return f"lengthwise verify {word}{''.join(f' --encoding {each}' for each in trained)} --budget 30m"
-    two = [f"{named_scheme(f)}+{f.encoding}" for f in found if f.probability is not None and train_it(f)][:2]
-    named_two = f" --systems {','.join(two)}" if two else ""
-    return f"lengthwise compare {word}{named_two} --max-length {train} --budget 10m"
+        return first[0][1] if first else ""
+    yes = [f for f in found if f.verdict == "yes" and f.scheme != "modulo"]  # whose m nobody named
+    open_ones = [
+        f for f in found if f.verdict == "unknown" and not (places_far and f.scheme in features.SCHEMES_OF_PLACES)
+    ]
+    promising = [f for f in known if f.answer in (RIGHT, LIKELY, OPEN)][:2]
+    named_ones = [f for f in [*promising, *(yes or open_ones)] if f.answer not in (WRONG, UNLIKELY) and train_it(f)]
+    if len(named_ones) < 2:
+        named_ones += [f for f in open_ones if f.answer in BY_THEORY and train_it(f)]
+    if not named_ones:
+        named_ones = [f for f in found if train_it(f) and not (places_far and f.scheme in features.SCHEMES_OF_PLACES)]
+    systems = list(dict.fromkeys(short_name(f) for f in named_ones))[:MOST_COMPARED]
+    if len(systems) == 1:
+        return train_it(named_ones[0])
+    named_them = f" --systems {','.join(systems)}" if systems else ""
+    return f"lengthwise compare {word}{named_them} --max-length {train} --budget 10m"
+
+
+def short_name(found: SystemForecast) -> str:
+    """The shortest name that `compare` takes for a system."""
+    from lengthwise.experiments.defaults import chosen_systems
+
+    scheme = named_scheme(found)
+    own = PositionSystem(scheme, found.encoding)
+    for name in (found.encoding, scheme):
+        try:
+            if chosen_systems(TASKS.build("copy"), [name]) == (own,):
+                return name
+        except LengthwiseError:
+            continue
+    return own.name
 
 
 def systems_of(encoding: str | None, scheme: str | None) -> tuple[ForecastSystem, ...]:
@@ -710,19 +840,31 @@ def instead_of(
 ) -> tuple[Instead, ...]:
     """What would do better: the cheapest system with a forecast above `GOOD_FROM`, else ids modulo m where these were
     mostly right, else the best of the others and a scratchpad of states."""
-    own = found.probability or 0.0
-    if own >= GOOD_FROM or (found.probability is None and (found.accuracy or 0.0) >= cut):
+    own = sure(found) or 0.0
+    if found.answer == RIGHT or own >= GOOD_FROM:
         return ()
-    others = [f for f in ranked if f.system != found.system and f.probability is not None]
+    others = [f for f in ranked if f.system not in (found.system, "modulo") and f.answer != WRONG]
     cheapest = sorted(others, key=lambda f: CHEAPEST.index(f.system) if f.system in CHEAPEST else len(CHEAPEST))
-    best = first_with_command([f for f in cheapest if (f.probability or 0.0) > max(GOOD_FROM, own)], train_it)
+    best = first_with_command([f for f in cheapest if (sure(f) or 0.0) > max(GOOD_FROM, own)], train_it)
+    good = bool(best)
     if not best and periods is not None and found.system != periods.system:
         return (periods,)
-    better_ones = [f for f in others if (f.probability or 0.0) > max(own + 0.05, UNLIKELY_TO)]
+    better_ones = [f for f in others if (sure(f) or 0.0) > max(own + 0.05, UNLIKELY_TO / 100)]
+    if found.verdict != "yes":
+        better_ones += [f for f in others if f.answer == NOT_KNOWN and f.verdict == "yes"]
     best = best or first_with_command(better_ones, train_it)
-    known = [Instead(f.system, words(f.system), f.probability, f.interval, f.base_rate, line) for f, line in best]
-    good = any((each.probability or 0.0) > GOOD_FROM for each in known)
+    known = [
+        Instead(f.system, words(f.system), None if measured else f.probability, None if measured else f.interval,
+                measured, line)
+        for f, line in best
+        if (measured := f"possible in theory; {f.base_rate}" if f.base_rate else f.measured * (f.answer == RIGHT)) or 1
+    ]  # fmt: skip
     return tuple(known + ([pad] if pad is not None and not good else []))
+
+
+def sure(found: SystemForecast) -> float | None:
+    """How good a system is: what was measured of this target, else the forecast; None where there is none."""
+    return found.accuracy if found.accuracy is not None else None if found.base_rate else found.probability
 
 
 def first_with_command(
@@ -746,11 +888,12 @@ def scratchpad_instead(task: Task | None, train: int, test: int, cut: float) -> 
     else:
         return None
     command = run_command(pad, pad.name, "predictive-coupling", "learned", train, test, more)
-    of = "language" if isinstance(task, Language) else "task"
-    others = in_words(others_right(KNOWN["predictive-coupling"].system, test / train, cut))
+    found = others_by_name(KNOWN["predictive-coupling"].system, test / train, cut)
+    written = [right for name, right in found.items() if "scratchpad" in name]
     line = (
-        f"each token needs few and near ones (Corollary C, docs/sparsity.md); no forecast for this {of}: with such ids "
-        f"{others}; what written states gave on six tasks is in studies/traces"
+        "the model also writes the state after each symbol, so its data and its output change; then each token needs "
+        f"few and near ones. Not measured here; right in {sum(written)} of {len(written)} measured tasks with such a "
+        "scratchpad, more in studies/traces"
     )
     return Instead("predictive-coupling", "a scratchpad of states with coupled ids", None, None, line, command)
 
@@ -763,14 +906,14 @@ def modulo_instead(dfa: Dfa, format: Format, task: Task | None, word: str, train
     m, system = features.verdict(dfa, format, "periodic").period, KNOWN["modulo"]
     if m is None or m < 2 or features.plain(dfa, format) or format != "next":
         return None
-    measured, speaks = measured_modulo(dfa, format, test / train)
+    measured, speaks = measured_modulo(dfa, format, train, test / train)
     if not speaks:
         return None
     command = run_command(task, word, system.scheme, system.encoding, train, test, f" --set scheme.m={m}")
     return Instead(system.name, f"ids modulo {m}", None, None, f"measured, {measured.line}", command)
 
 
-def measured_modulo(dfa: Dfa, format: Format, ratio: float) -> tuple[Measured, bool]:
+def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float) -> tuple[Measured, bool]:
     """How languages that, like this one, need or don't need a count beside their period came out under ids modulo m.
 
     And whether that speaks for such ids: most of them were right, and this one, too, if it was measured.
@@ -779,7 +922,7 @@ def measured_modulo(dfa: Dfa, format: Format, ratio: float) -> tuple[Measured, b
     counts = not no_counting(with_residues(dfa, m))
     alike: list[list[bool]] = []
     others: list[list[bool]] = []
-    own: tuple[list[bool], float] | None = None
+    own: tuple[list[bool], float | None] | None = None
     for cell in cells():
         plainly = trained_plainly(cell, KNOWN["modulo"].system) and cell.format == format
         other = features.language_of(cell.task) if plainly else None
@@ -789,7 +932,8 @@ def measured_modulo(dfa: Dfa, format: Format, ratio: float) -> tuple[Measured, b
         seeds = seeds_right(cell, place)
         same = counts != no_counting(with_residues(other, cell.settings["scheme"]["m"]))
         (alike if same else others).append(seeds)
-        own = (seeds, cell.accuracy(*place) or 0.0) if other == dfa else own
+        if other == dfa:
+            own = seeds, (cell.accuracy(*place) or 0.0) if trained_near(cell, train) else None
     if not alike:
         return Measured("", None), False
     held, seeds = sum(all(each) for each in alike), [seed for each in alike for seed in each]
@@ -847,14 +991,16 @@ def of_language(
     """The forecast of one system on a regular language."""
     found = forecaster("language")
     theory = in_theory(dfa, format, system)
-    measured = measured_language(dfa, format, system, test / train)
+    fragment = system.system.fragment
+    answer = "unknown" if fragment is None else features.verdict(dfa, format, fragment).verdict
+    measured = measured_language(dfa, format, system, train, test / train)
     domain = found.domain
     kind = features.kind(dfa, format, system.encoding)
     refusal = ""
     if format not in domain["formats"]:
         refusal = f"no model was asked for {ASKED[format]} of a language, only for {ASKED[domain['formats'][0]]}"
     elif system.scheme == "modulo" and measured.line:
-        refusal = f"too few languages were trained with {system.words} for a forecast; they are counted below"
+        refusal = f"too few languages were trained with {system.words} for a forecast"
     elif system.name not in KNOWN or system.pair not in domain["kinds"]:
         refusal = f"no language was trained with {system.words}"
     elif kind not in domain["kinds"][system.pair]:
@@ -866,9 +1012,11 @@ def of_language(
     elif dfa.size > domain["states"]:
         refusal = f"no language of more than {domain['states']} states was measured, this has {dfa.size}"
     if refusal:
-        return with_probe(refused(system, theory, measured, refusal), "language", {}, cut, probe)
-    values = features.of_language(features.LanguageQuestion(dfa, format, system.encoding, train, test))
-    return with_probe(answered(system, found.forecast(values, cut), theory, measured), "language", values, cut, probe)
+        known, values = refused(system, theory, measured, refusal, cut), dict[str, float]()
+    else:
+        values = features.of_language(features.LanguageQuestion(dfa, format, system.encoding, train, test))
+        known = answered(system, found.forecast(values, cut), theory, measured)
+    return with_probe(replace(known, verdict=answer), "language", values, cut, probe)
 
 
 def of_task(
@@ -889,27 +1037,40 @@ def of_task(
     elif not found.domain["train"][0] <= train <= found.domain["train"][1]:
         refusal = "tasks were trained to {} to {}; {} is outside".format(*found.domain["train"], train)
     task = target if isinstance(target, Task) else None
-    measured = measured_task(task, system, test / train) if task else Measured("", None)
+    measured = measured_task(task, system, train, test / train) if task else Measured("", None)
     argument = "no theorem covers this system"
     if verdict is not None:
         argument = f"{'possible' if verdict.answer == 'yes' else SHOWN[verdict.answer]}: {verdict.in_theory}"
     if refusal:
-        return with_probe(refused(system, argument, measured, refusal), "task", {}, cut, probe)
-    values = features.of_task(features.TaskQuestion(theory, system.system, train, test))
-    answer = answered(system, found.forecast(values, cut), argument, measured)
-    if not measured.line:
-        answer = replace(answer, others=others_right(system.system, test / train, cut))
-    return with_probe(answer, "task", values, cut, probe)
+        known, values = refused(system, argument, measured, refusal, cut), dict[str, float]()
+    else:
+        values = features.of_task(features.TaskQuestion(theory, system.system, train, test))
+        known = answered(system, found.forecast(values, cut), argument, measured)
+        if not measured.line:
+            known = replace(known, others=others_right(system.system, test / train, cut))
+    return with_probe(
+        replace(known, verdict="unknown" if verdict is None else verdict.answer), "task", values, cut, probe
+    )
 
 
 @cache
-def others_right(system: PositionSystem, ratio: float, cut: float) -> tuple[int, int]:
-    """How many of the tasks that were trained with a system were right near this ratio, each by its median setting."""
+def others_by_name(system: PositionSystem, ratio: float, cut: float) -> dict[str, bool]:
+    """For each task that was trained with a system, whether it was right near this ratio, by its median setting."""
     by_task: dict[str, list[float]] = {}
     for cell in cells():
         if cell.format == "answer" and trained_plainly(cell, system) and (place := bin_of(ratio, cell)) is not None:
-            by_task.setdefault(canonical_json(task_identity(cell.task)), []).append(cell.accuracy(*place) or 0.0)
-    return sum(statistics.median(found) >= cut for found in by_task.values()), len(by_task)
+            name, *more = task_identity(cell.task).items()
+            settings = ", ".join(key if value is True else f"{key} {shortened(str(value), 20)}" for key, value in more
+                                 if value is not False)  # fmt: skip
+            own = f"{name[1]} ({settings})" if settings else str(name[1])
+            by_task.setdefault(own, []).append(cell.accuracy(*place) or 0.0)
+    return {name: statistics.median(found) >= cut for name, found in sorted(by_task.items())}
+
+
+def others_right(system: PositionSystem, ratio: float, cut: float) -> tuple[int, int]:
+    """How many of `others_by_name` were right, and of how many."""
+    found = others_by_name(system, ratio, cut)
+    return sum(found.values()), len(found)
 
 
 def in_words(others: tuple[int, int]) -> str:
@@ -917,31 +1078,34 @@ def in_words(others: tuple[int, int]) -> str:
     return "{} of {} other tasks were right".format(*others) if others[1] else "no other task was measured"
 
 
-def refused(system: ForecastSystem, theory: str, measured: Measured, why: str) -> SystemForecast:
-    """No probability; ``theory`` is worded without a promise."""
-    theory = theory.replace("possible:", "possible in principle:", 1) if theory.startswith("possible:") else theory
+def refused(system: ForecastSystem, theory: str, measured: Measured, why: str, cut: float) -> SystemForecast:
+    """No probability; ``theory`` is worded without a promise, unless a measurement keeps it."""
+    if theory.startswith("possible:"):
+        theory = theory.replace("possible", possible(float((measured.accuracy or 0.0) >= cut)), 1)
     if not why.startswith("too few"):
         why = f"{'no forecast' if measured.line else 'nothing like this was measured'}: {why}"
     return SystemForecast(
         system.name, system.scheme, system.encoding, None, None, None, None, theory, measured.line, why,
-        accuracy=measured.accuracy,
+        accuracy=measured.accuracy, cut=cut,
     )  # fmt: skip
 
 
 def answered(system: ForecastSystem, forecast: Forecast, theory: str, measured: Measured) -> SystemForecast:
-    """The forecast, with theory's *yes* and a measurement that came out otherwise worded by the probability."""
-    line = measured.line
-    if measured.accuracy is not None and (measured.accuracy >= forecast.cut) != (forecast.probability >= 0.5):
-        line = f"otherwise than forecast: {line}"
-    if theory.startswith("possible:"):
-        theory = theory.replace("possible", possible(forecast.probability), 1)
+    """The forecast beside what was measured; theory's *yes* is worded by the answer."""
+    line, cut, right = measured.line, forecast.cut, forecast.probability
     low, high = forecast.interval
     if 0 < measured.alike[1] < FEW:
         least, most = wilson(*measured.alike, z=Z90)
         low, high = min(low, max(least, LEAST)), max(high, min(most, 1 - LEAST))
+        line += "; so few leave the interval wide" * (measured.accuracy is None)
+    if measured.accuracy is not None:
+        line += f"; forecast without it: {chance_of(forecast.probability, (low, high))}"
+        right = float(measured.accuracy >= cut)
+    if theory.startswith("possible:"):
+        theory = theory.replace("possible", possible(right), 1)
     return SystemForecast(
         system.name, system.scheme, system.encoding, forecast.probability, (low, high), forecast.fits,
-        forecast.holds, theory, line, accuracy=measured.accuracy,
+        forecast.holds, theory, line, accuracy=measured.accuracy, cut=cut,
     )  # fmt: skip
 
 
@@ -958,7 +1122,7 @@ def in_theory(dfa: Dfa, format: Format, system: ForecastSystem) -> str:
     if found.verdict == "unknown":
         return "undecided: no program found and none excluded"
     if found.verdict == "no":
-        return "no program that counts as such a model can does it at every length; a model may still learn it"
+        return "no program of the kind that such a model can run does it at every length; a model may still learn it"
     uses = ["counts"] if not no_counting(dfa) else ["what was read before, without counting"]
     uses += [f"the last {found.window} symbols"] if (found.window or 1) > 1 else []
     uses += [f"the position modulo {found.period}"] if (found.period or 1) > 1 else []
@@ -981,6 +1145,16 @@ def trained_plainly(cell: MeasuredCell, system: PositionSystem) -> bool:
     return trained_with(cell, system) and not any(mark in cell.system for mark in ("+reg", "no-qk"))
 
 
+def agreeing(shares: Sequence[float]) -> bool:
+    """Whether all settings came out alike; where they did not, a measurement answers nothing by itself."""
+    return len({share >= max(CUTS) for share in shares}) == 1
+
+
+def trained_near(cell: MeasuredCell, train: int) -> bool:
+    """Whether a cell was trained to about as long as is asked."""
+    return 1 / NEAR_TRAIN <= cell.train / train <= NEAR_TRAIN
+
+
 def line_of(cell: MeasuredCell, place: tuple[int, int]) -> str:
     """What one cell measured, in a few words."""
     found = cell.accuracy(*place)
@@ -990,11 +1164,14 @@ def line_of(cell: MeasuredCell, place: tuple[int, int]) -> str:
     return f"trained to {cell.train}: {result}; {cell.study}, commit {cell.commit}"
 
 
-def measured_language(dfa: Dfa, format: Format, system: ForecastSystem, ratio: float) -> Measured:
+def measured_language(dfa: Dfa, format: Format, system: ForecastSystem, train: int, ratio: float) -> Measured:
     """What was measured of this language; if it was not, how often languages with the same answer were right."""
     if system.scheme == "modulo":
-        return measured_modulo(dfa, format, ratio)[0]
-    alike, kind, own = [], features.kind(dfa, format, system.encoding), None
+        return measured_modulo(dfa, format, train, ratio)[0]
+    alike: list[bool] = []
+    others: list[bool] = []
+    own: list[tuple[str, float, bool]] = []
+    kind = features.kind(dfa, format, system.encoding)
     for cell in cells():
         if cell.rung is None or cell.format != format or not trained_plainly(cell, system.system):
             continue
@@ -1004,21 +1181,24 @@ def measured_language(dfa: Dfa, format: Format, system: ForecastSystem, ratio: f
             continue
         accuracy = cell.accuracy(*place) or 0.0
         if other == dfa:
-            own = f"this language, {line_of(cell, place)}", accuracy
-        if features.kind(other, format, system.encoding) == kind:
-            alike.append(accuracy >= max(CUTS))
+            own.append((f"this language, {line_of(cell, place)}", accuracy, trained_near(cell, train)))
+        (alike if features.kind(other, format, system.encoding) == kind else others).append(accuracy >= max(CUTS))
     counts = sum(alike), len(alike)
-    if own is not None:
-        return Measured(*own, counts)
+    if own:
+        line, accuracy, near = max(own, key=lambda one: one[2])
+        return Measured(line, accuracy if near and agreeing([one[1] for one in own]) else None, counts)
     if not alike:
-        return Measured("", None)
+        line = (
+            f"none like it was; with {system.words}, right in {sum(others)} of {len(others)} languages of other kinds"
+        )
+        return Measured(line if others else "", None)
     theory = "has a no" if kind == "no" else f"has a yes {kind}"
     line = f"with {system.words}, right in {counts[0]} of {counts[1]} languages for which theory {theory}, near "
     return Measured(line + f"{ratio:.1f} times the training length", None, counts)
 
 
-def measured_task(task: Task, system: ForecastSystem, ratio: float) -> Measured:
-    """What was measured of this task near this ratio, with its median accuracy; else of the task in other sizes."""
+def measured_task(task: Task, system: ForecastSystem, train: int, ratio: float) -> Measured:
+    """What was measured of this task near this ratio: near this N, with its median accuracy, else at others."""
     setting = TASKS.show(task)
     found = [
         (cell, place)
@@ -1028,10 +1208,13 @@ def measured_task(task: Task, system: ForecastSystem, ratio: float) -> Measured:
         and (place := bin_of(ratio, cell)) is not None
     ]
     own = [(cell, place) for cell, place in found if TASKS.build(dict(cell.task)) == task]
+    near = [(cell, place) for cell, place in own if trained_near(cell, train)]
     found = own or found
     if not found:
         return Measured("", None)
-    middle = statistics.median(cell.accuracy(*place) or 0.0 for cell, place in found)
+    shares = [cell.accuracy(*place) or 0.0 for cell, place in (own or found)]
+    middle, mixed = statistics.median(shares), not agreeing(shares)
     line = f"median accuracy {middle:.2f} over {len(found)} settings near {ratio:.1f} times the training length"
+    line += f", from {min(shares):.2f} to {max(shares):.2f}" * mixed
     line = line if len(found) > 1 else line_of(*found[0])
-    return Measured(line, middle) if own else Measured(f"with other settings of the task, {line}", None)
+    return Measured(line if own else f"with other settings of the task, {line}", middle if near and not mixed else None)

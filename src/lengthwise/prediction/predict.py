@@ -25,7 +25,14 @@ from lengthwise.prediction.measured import measured, reliability_lines, with_con
 from lengthwise.prediction.predicted_ids import certificate, id_rules
 from lengthwise.prediction.recurrent import model_verdicts
 from lengthwise.prediction.search import search_places, search_programs
-from lengthwise.prediction.suites import Evidence, evidence, evidence_on_format, language_evidence, program_evidence
+from lengthwise.prediction.suites import (
+    Evidence,
+    evidence,
+    evidence_on_format,
+    language_evidence,
+    program_evidence,
+    shape_in_words,
+)
 from lengthwise.prediction.target import AutomatonFile, ExamplesFile, Expression, ProgramFile, parse_target
 from lengthwise.prediction.verdict import Argument, Prediction, StructureRow, Verdict, note_on, with_next_symbols
 from lengthwise.sparsity.dependence import dependencies_from_data
@@ -70,7 +77,7 @@ def with_help(verdicts: Sequence[Verdict], systems: tuple[PositionSystem, ...], 
     wanted = {system.known_as for system in systems}
     plain = [v.system for v in verdicts if v.answer == "yes" and v.fragment is not None]
     coupled = [v.system for v in verdicts if v.answer == "yes" and v.scheme in ("coupled", "predictive-coupling")]
-    parts = [f"positions with a yes: {', '.join(plain)}"] if plain else []
+    parts = [f"positions for which a program exists: {', '.join(plain)}"] if plain else []
     parts += [f"coupled positions ({', '.join(coupled)}): every dependency is then local"] if coupled else []
     help_ = "; or ".join(parts) or otherwise
     if all(verdict.answer == "yes" for verdict in verdicts if verdict.fragment is not None):
@@ -224,7 +231,8 @@ def arguments_from_locality(system: PositionSystem, row: StructureRow | None) ->
     else:
         k, span, of, theorem = row.both[0], row.both_span[0], "parents and selectors", "Theorem A"
     ids = "id" if span == 1 else "ids"
-    near = f"under {row.scheme} ids each token needs at most {k} earlier tokens (k), at most {span} {ids} away (span)"
+    needs = f"{k} earlier token{'s' * (k != 1)} (k)"
+    near = f"under {row.scheme} ids each token needs at most {needs}, at most {span} {ids} away (span)"
     why = f"{near}, at every length, counting {of} ({theorem}, docs/sparsity.md)"
     if system.coupled and len(set(row.selectors)) > 1:
         why += f"; which tokens these are takes up to {max(row.selectors)} others to find, and the ids must say it"
@@ -366,7 +374,7 @@ def predict_language(source: str | Dfa, name: str, systems: tuple[PositionSystem
     return Prediction(
         name,
         "language",
-        f"the regular language {text}, last symbol visible" + (f"; {note}" if note else ""),
+        f"the regular language {text}, membership read at the last symbol" + (f"; {note}" if note else ""),
         with_conflicts(verdicts, setting),
         communication=f"at most {states} prefixes are distinguishable at any length: the states of the automaton",
         measured=measured(setting),
@@ -377,9 +385,9 @@ def predict_language(source: str | Dfa, name: str, systems: tuple[PositionSystem
 
 def predict_program(program: Program, name: str, systems: tuple[PositionSystem, ...] = SYSTEMS) -> Prediction:
     """The prediction from one program, which proves a *yes* for its fragment and every larger one."""
-    shape = f"depth {program.depth}, window {program.window}, period {program.period}"
+    shape = shape_in_words(program.depth, program.window, program.period)
     verdicts = verdicts_of([program_evidence(program, name)], systems, "")
-    summary = f"a program of size {program.size}, {shape}"
+    summary = f"a program of size {program.size} that {shape}"
     return Prediction(name, "program", summary, verdicts, reliability=reliability_lines(verdicts))
 
 

@@ -39,11 +39,19 @@ class Evidence:
     argument: Argument
 
 
+def shape_in_words(depth: int, window: int, period: int) -> str:
+    """What a program does beside comparing counts: counts of counts, a window of symbols, positions modulo a period."""
+    uses = [f"counts {f'{depth} levels deep' if depth > 1 else 'symbols'}"] if depth else []
+    uses += [f"looks at the last {window} symbols"] if window > 1 else []
+    uses += [f"{'' if window > 1 else 'looks '}at the position modulo {period}"] if period > 1 else []
+    return " and ".join(uses) or "counts nothing"
+
+
 def program_evidence(program: Program, name: str, note: str = "") -> Evidence:
     """A program as a *yes* for its fragment; ``note`` limits what it covers, if that is not the whole task."""
     fragment = program.fragment
-    shape = f"depth {program.depth}, window {program.window}, period {program.period}"
-    why = f"a C-RASP program exists ({name}: {shape}{f'; {note}' if note else ''})"
+    shape = shape_in_words(program.depth, program.window, program.period)
+    why = f"a C-RASP program exists ({name}: it {shape}{f'; {note}' if note else ''})"
     proof = {"kind": "program", "name": name, "program": to_text(program)} | ({"note": note} if note else {})
     return Evidence(fragment, Argument("yes", "proved", why, proof))
 
@@ -67,7 +75,7 @@ def language_evidence(
             continue
         sentences = explanation(decision, fragment, end).splitlines() if end in ENDS else []
         if verdict.verdict == "yes":
-            shape = f"window {verdict.window}, period {verdict.period}"
+            shape = f"it {shape_in_words(1, verdict.window or 1, verdict.period or 1)}"
             basis = "ours" if verdict.basis == "ours" else "proved"
             proof = {"kind": "potentials", "lines": sentences}
             argument = Argument("yes", basis, f"the decision finds a program for {regex} ({shape})", proof)

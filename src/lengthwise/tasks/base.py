@@ -106,6 +106,15 @@ class Task(ABC):
     tokens: ClassVar[Sequence[str | Callable[[Any], Iterable[str]]]] = ()
     """The tokens besides the special ones; a function of the task stands for those that depend on its settings."""
 
+    def __init_subclass__(cls, **named: Any) -> None:
+        """Refuse a class whose ``lengths`` is no method, with its name and what to write."""
+        super().__init_subclass__(**named)
+        if not callable(cls.lengths):
+            raise TypeError(
+                f"class {cls.__name__}: lengths is a method, lengths(self, low, high); for a smallest length write "
+                "min_length = 3 instead, for a largest one a method max_length(self)"
+            )
+
     @property
     def levels(self) -> tuple[LevelKind, ...]:
         """The kinds of the place levels; the first one is ``position``."""
@@ -202,6 +211,13 @@ class Task(ABC):
         seq = SequenceBuilder(self.vocab, size, levels=len(self.levels))
         try:
             self.write(seq, layout, rng)
+        except IndexError as error:
+            if not (where := place_in_user_code(error)):
+                raise
+            later = f"; if lengths start at {length + 1} or later, write min_length = {length + 1} in the class"
+            raise LengthwiseError(f"{where}, at length {length}: {error}{later}").with_traceback(
+                error.__traceback__
+            ) from None
         except (TypeError, ValueError) as error:
             *_, (frame, _) = traceback.walk_tb(error.__traceback__)
             if frame.f_code is SequenceBuilder.predicted.__code__:
