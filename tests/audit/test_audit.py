@@ -453,7 +453,7 @@ def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
         ]
         assert main([*words, "--forms", "lines", "--shots", "1", "--out", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
-    assert "What breaks the model: number of words that matter." in printed
+    assert "What breaks the model: number of words that matter, by " in printed
     assert "theory, RoPE" in printed or "theory, rope" in printed
     assert ": no;" not in printed
     page = (tmp_path / "audit.html").read_text()

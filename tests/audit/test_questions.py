@@ -20,6 +20,7 @@ from lengthwise.audit.questions import (
 )
 from lengthwise.cli.main import main
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.rng import stream
 from lengthwise.tasks import TASKS
 
 EXPORTABLE = sorted({TASKS.describe(TASKS.build(name))["name"] for name in TASKS} - {"language", "planted", "recoupled",
@@ -75,7 +76,7 @@ def test_natural_sums_of_several_numbers():
 @pytest.mark.parametrize("words", [0, 1, 2, 9, 10, 11, 57])
 @pytest.mark.parametrize("others", [0, 1, 8, 30])
 def test_filler_has_as_many_words_as_asked_for(words: int, others: int):
-    text = filler(words, ["7"] * others)
+    text = filler(words, stream(0, "filler"), ["7"] * others)
     assert len(text.split()) == words
     assert all(line.startswith("#") for line in text.splitlines())
     assert text.split().count("7") <= others

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,11 +57,13 @@ class Audit(Tabular):
             (
                 row["sweep"], row["form"], row["level"], row["pairs"], row["lost"], row["won"],
                 f"{row['difference']:+.2f}", f"{row['low']:+.2f} to {row['high']:+.2f}", f"{row['p']:.3g}",
+                f"{row['holm']:.3g}",
             )
             for row in self.values["against"]["pairs"]
             if row["difference"] is not None
         )  # fmt: skip
-        columns = ("varied", "form", "level", "pairs", "lost", "won", "difference", "95 % interval", "McNemar p")
+        columns = ("varied", "form", "level", "pairs", "lost", "won", "difference", "95 % interval", "McNemar p",
+                   "Holm p")  # fmt: skip
         return Table(columns, rows, caption=self.values["against"]["says"])
 
     def to_json(self) -> dict[str, Any]:
@@ -83,7 +86,7 @@ def _cells(values: dict[str, Any]) -> Table:
     columns = ("varied", "form", "level", "tokens", "words", "distance", "number", "distractors", "prose", "right",
                "interval", "strict", "not counted")  # fmt: skip
     tokens = f"{values['prompt_tokens']:,} tokens asked, {values['completion_tokens']:,} answered"
-    notes = (*values["warnings"], f"{values['requests']} requests, {values['retries']} retries, {tokens}")
+    notes = (*values["warnings"], f"{values['requests']} questions, {values['retries']} tried again, {tokens}")
     caption = "\n".join((f"{values['model']['name']}:", *values["causes"]["lines"]))
     return Table(columns, rows, caption=caption, notes=notes)
 
@@ -126,8 +129,8 @@ def audit_model(
         other is None or other.identity != asker.identity,
         f"{other.facts.name if other else ''} is the same model as {name}",
     )
-    plain = "".join(letter if letter.isalnum() else "-" for letter in Path(name).name)
-    folder = Path("runs") / "audit" / f"{plain}-{slug(plan.task.name)}" if out is None else arguments.path("out", out)
+    folder = _folder(plan, asker, other) if out is None else arguments.path("out", out)
+    _check_folder(folder / RESULT, plan, asker, other)
     _ask_first(plan, [one for one in (asker, other) if one is not None and not one.by_content], folder, agree)
     values = run_audit(asker, plan, folder, progress, against=other, spending=spending)
     found = Audit(values, folder / RESULT, spending.questions, len(spending.before))
@@ -155,6 +158,35 @@ def endpoint(url: str, model: str, **settings: Any) -> Asker:
     return Endpoint(url, model, **settings)
 
 
+def _folder(plan: AuditPlan, asker: Asker, other: Asker | None) -> Path:
+    """The default folder: model, task, server if there is one, and the second model."""
+
+    def plain(one: Asker) -> str:
+        source = "" if one.by_content else f" at {one.facts.where.split('://')[-1]}"
+        return "".join(letter if letter.isalnum() else "-" for letter in Path(one.facts.name).name + source)
+
+    second = "" if other is None else f"-against-{plain(other)}"
+    return Path("runs") / "audit" / f"{plain(asker)}-{slug(plan.task.name)}{second}"
+
+
+def _check_folder(file: Path, plan: AuditPlan, asker: Asker, other: Asker | None) -> None:
+    """Raises `LengthwiseError` if a file is the result of other models or another task, which it would overwrite."""
+    from lengthwise.tasks import TASKS
+
+    try:
+        found = json.loads(file.read_text("utf-8"))
+        sides = [found["model"], *([found["against"]["model"]] if found["against"] else [])]
+        before = [found["task"]["name"], *((side["name"], side["where"]) for side in sides)]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return
+    now = [TASKS.describe(plan.task)["name"], *((one.facts.name, one.facts.where) for one in (asker, other) if one)]
+    require(
+        before == now,
+        f"{file} is the audit of {before[1][0]} at {before[1][1]} on {before[0]}, which this one would overwrite; "
+        "choose another `out`",
+    )
+
+
 def _asker(model: Any) -> Asker:
     from lengthwise.audit.model import Asker, LocalModel
 
@@ -168,10 +200,10 @@ def _ask_first(plan: AuditPlan, servers: list[Asker], folder: Path, agree: Calla
 
     if agree is None or not servers:
         return
-    price = estimate(plan, *servers, folder=folder)
+    price, where = estimate(plan, *servers, folder=folder), dict.fromkeys(one.facts.where for one in servers)
     if price["questions"]:
         agree(
-            f"{price['questions']:,} requests to {', '.join(dict.fromkeys(one.facts.where for one in servers))}, about "
+            f"{price['questions']:,} questions to {', '.join(where)}, about "
             f"{price['prompt_tokens']:,} tokens asked and at most {price['most_answer_tokens']:,} answered"
         )
 

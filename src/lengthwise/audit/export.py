@@ -156,7 +156,7 @@ def export(
     texts["reader.py"] = files("lengthwise.audit").joinpath("scoring.py").read_text("utf-8")
     if harness == "lm-eval":
         groups = {name if sweep == "problem" else f"{name}_{sweep}": inner for sweep, inner in by_sweep.items()}
-        command = f"lm_eval --include_path {folder} --tasks {','.join(groups)}"
+        command = f"lm_eval --model hf --model_args pretrained=MODEL --include_path {folder} --tasks {','.join(groups)}"
         for cell, members in cells.items():
             budget = max(question.budget for question in members)
             texts[f"{name}_{cell}.yaml"] = CELL.format(name=name, cell=cell, budget=budget)
@@ -164,7 +164,7 @@ def export(
             tasks = "\n".join(f"  - {name}_{cell}" for cell in inner)
             texts[f"{group}.yaml"] = GROUP.format(name=group, tasks=tasks)
     else:
-        command = f"inspect eval {folder}/{name}.py"
+        command = f"inspect eval {folder}/{name}.py --model hf/MODEL"
         texts[f"{name}.py"] = INSPECT.format(name=name, cells=by_sweep)
     texts["README.md"] = _page(plan, command, list(cells))
     settings = "scoring.json"

@@ -90,7 +90,7 @@ class ModelFacts:
             found.append(f"Rotary scaling in force: {self.rope_scaling}.")
         if self.context is None:
             found.append(
-                "The context of the model is not known, so prompts could not be checked against it; give `context`."
+                "The context of the model is neither known nor given, so prompts could not be checked against it."
             )
         return found
 

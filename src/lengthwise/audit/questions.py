@@ -3,7 +3,8 @@
 Filler before a problem makes the text longer and leaves everything else. The same filler between problem and answer
 moves what matters away. A larger problem in place of filler makes more words matter, in a text of the same length.
 Words of other problems in place of the filler before the problem distract, and change neither length nor distance; nor
-does prose in its place, which people have written.
+does prose in its place, which people have written. Every problem has examples, filler, distractors and prose of its
+own, so that answers are independent; they are the same in all cells, so that cells can be compared.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
@@ -37,13 +38,19 @@ PROSE = re.compile(r"[A-Za-z][A-Za-z',.;:()-]*")
 """A word that stands in prose; one with digits or signs could be a part of a problem."""
 SHOWN_SEP = "=>"
 """What stands for ``<sep>`` in text."""
-FILLER = tuple("the grass is green the sky is blue the sun is yellow here we go there and back again".split())  # noqa: SIM905
+SENTENCES = ("the grass is green", "the sky is blue", "the sun is yellow", "here we go", "there and back again")
+"""What filler says, in an order that is drawn."""
+FILLER = tuple(word for sentence in SENTENCES for word in sentence.split())
 FILLER_LINE = 10
 """Words of one line of filler, the mark included."""
 MARK = "#"
 """Begins a line of filler."""
 MOST_TEMPLATE = 10_000
 """Characters of each part of a template."""
+MOST_OTHERS = 60
+"""Other problems that are drawn for the distractors of one problem; a longer text repeats them."""
+PASSAGE = 40
+"""Words of prose that stand in their order."""
 
 DIGITS = "Digits are separated by blanks, {order} significant first."
 BOTH = DIGITS.format(order="least")
@@ -284,13 +291,16 @@ def form_named(name: str) -> PromptForm:
     return PromptForm(Path(name).stem, **found)
 
 
-def filler(words: int, distracting: Sequence[str] = ()) -> str:
+def filler(words: int, rng: np.random.Generator, distracting: Sequence[str] = ()) -> str:
     """Lines of ``words`` words in all that have nothing to do with the problem, each line after a ``#``.
 
-    The first words are those of ``distracting``, in lines of their own.
+    The first words are those of ``distracting``, in lines of their own; the others are `SENTENCES` as ``rng`` draws
+    them. From equal generators, a shorter filler is the beginning of a longer one, but for its last line.
     """
+    drawn = rng.integers(len(SENTENCES), size=words // 3 + 1)
+    plain = iter([word for choice in drawn for word in SENTENCES[choice].split()])
     lines: list[str] = []
-    index = used = 0
+    used = 0
     while words > 0:
         # A line of the mark alone counts as a word, too.
         size = min(FILLER_LINE, words) - 1
@@ -299,8 +309,7 @@ def filler(words: int, distracting: Sequence[str] = ()) -> str:
             line = distracting[used : used + size]
             used += size
         else:
-            line = [FILLER[(index + i) % len(FILLER)] for i in range(size)]
-            index += size
+            line = list(islice(plain, size))
         lines.append(" ".join([MARK, *line]) + "\n")
         words -= size + 1
     return "".join(lines)
@@ -389,6 +398,10 @@ class Question:
     prose: int
     """Words of prose in the filler."""
     amounts: Amounts
+    index: int
+    """Of the problem among those of its length."""
+    others: tuple[str, ...] = ()
+    """Right answers of the distractors."""
 
     @property
     def cell(self) -> tuple[str, str, int]:
@@ -483,21 +496,36 @@ class AuditPlan:
         """The problems of one length; the same in every sweep and form."""
         return self._problems("problems", length, self.samples)
 
-    def examples(self) -> list[tuple[str, str]]:
-        """Problems of the shortest length with their answers."""
-        found = self._problems("shots", self.lengths[0], self.shots)
+    def examples(self, index: int) -> list[tuple[str, str]]:
+        """Problems of the shortest length with their answers, which stand before the problem of this index."""
+        found = self._problems("shots", self.lengths[0], self.shots * (index + 1))[self.shots * index :]
         return [(problem.text, problem.answer) for problem in found]
 
-    def replacing(self, sweep: str, words: int) -> Sequence[str]:
-        """Words that take the place of filler: of other problems of the shortest length, or of prose."""
+    def replacing(self, sweep: str, words: int, index: int) -> tuple[Sequence[str], tuple[str, ...]]:
+        """Words that take the place of filler around the problem of this index, and the answers of problems in them.
+
+        Distractors are other problems of the shortest length, and prose is passages from anywhere in the text.
+        """
         if not words:
-            return ()
+            return (), ()
+        answers: tuple[str, ...] = ()
         if sweep == "prose":
-            found: Sequence[str] = prose_of(self.text)
+            prose = prose_of(self.text)
+            starts = stream(self.seed, "audit", "prose", index).integers(len(prose), size=words // PASSAGE + 1)
+            found = [prose[(start + i) % len(prose)] for start in starts for i in range(PASSAGE)]
         else:
-            others = self._problems("distractors", self.lengths[0], min(max(1, words // 4), 200))
-            found = [word for problem in others for word in problem.text.split()]
-        return (found * (1 + words // max(1, len(found))))[:words]  # type: ignore[operator]
+            found = []
+            for count in range(1, MOST_OTHERS + 1):
+                other = self.other(index, count - 1)
+                found += other.text.split()
+                answers += (other.answer,)
+                if len(found) >= words:
+                    break
+        return (found * -(-words // len(found)))[:words], answers
+
+    def other(self, index: int, number: int) -> Problem:
+        """One of the distractors of the problem of this index."""
+        return self._problems(f"distractors of {index}", self.lengths[0], number + 1)[number]
 
     def _problems(self, what: str, length: int, count: int) -> list[Problem]:
         known = self._drawn.setdefault((what, length), [])
@@ -574,27 +602,29 @@ def number_grows(plan: AuditPlan) -> bool:
 
 def questions_of(plan: AuditPlan, form: PromptForm, cell: Arrangement) -> Iterator[Question]:
     """The questions of one cell, a question for each problem of its length."""
-    what, examples, words = instruction(plan.task, plan.digits), plan.examples(), cell.words
-    for problem in plan.problems(cell.length):
+    what, words = instruction(plan.task, plan.digits), cell.words
+    for index, problem in enumerate(plan.problems(cell.length)):
 
-        def built(words: int, problem: Problem = problem) -> tuple[str, Amounts, int]:
+        def built(words: int, index: int = index, problem: Problem = problem) -> tuple[str, Amounts, tuple[str, ...]]:
             behind = round(words * cell.behind)
             # One word of ten is the mark of its line.
             other = round(round(words * cell.replaced) * (FILLER_LINE - 1) / FILLER_LINE)
-            texts = filler(words - behind, plan.replacing(cell.sweep, other)), filler(behind)
-            prompt = form.prompt(what, examples, problem.text, *texts)
+            instead, answers = plan.replacing(cell.sweep, other, index)
+            first = filler(words - behind, stream(plan.seed, "audit", "filler", index), instead)
+            second = filler(behind, stream(plan.seed, "audit", "filler", index))
+            prompt = form.prompt(what, plan.examples(index), problem.text, first, second)
             kinds = (other, 0) if cell.sweep == "distractors" else (0, other)
-            return prompt, Amounts(len(prompt) - sum(map(len, texts)), words - other, *kinds), behind
+            return prompt, Amounts(len(prompt) - len(first) - len(second), words - other, *kinds), answers
 
         if cell.tokens is not None:
             words = _filling(plan, lambda words: built(words)[:2], cell.tokens, words)
-        prompt, amounts, behind = built(words)
+        prompt, amounts, others = built(words)
         known = problem.relevance
         units = len(problem.answer.split()) if plan.digits == "blanks" else len(problem.answer)
         yield Question(
             cell.sweep, form.name, cell.level, cell.length, prompt, form.written(problem.answer),
-            plan.answer_tokens or 32 + 6 * units, known.number, known.distance + behind, known.words + words,
-            amounts.distractors, amounts.prose, amounts,
+            plan.answer_tokens or 32 + 6 * units, known.number, known.distance + round(words * cell.behind),
+            known.words + words, amounts.distractors, amounts.prose, amounts, index, tuple(map(form.written, others)),
         )  # fmt: skip
 
 

@@ -8,15 +8,19 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field, replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from lengthwise.audit.model import (
     AGAIN,
     ANSWERED,
+    FAILED,
     NO_RESPONSE,
     NOT_ASKED,
     NOT_FINITE,
+    REFUSED,
+    TIMED_OUT,
     TOO_LONG,
     TRUNCATED,
     UNKNOWN,
@@ -27,6 +31,7 @@ from lengthwise.audit.model import (
     printable,
 )
 from lengthwise.audit.questions import (
+    MARK,
     AuditPlan,
     Question,
     instruction,
@@ -34,18 +39,32 @@ from lengthwise.audit.questions import (
     number_grows,
     sweep_questions,
 )
-from lengthwise.audit.scoring import ONLY_THOUGHT, WRONG, Scoring, outcome, strictly_right
-from lengthwise.audit.summary import AskedQuestion, best_form, causes, cells_of, paired, paired_says
+from lengthwise.audit.scoring import ONLY_THOUGHT, WRONG, Scoring, outcome, reading, strictly_right
+from lengthwise.audit.summary import (
+    AMOUNTS,
+    AskedQuestion,
+    best_form,
+    by_distance,
+    causes,
+    cells_of,
+    paired,
+    paired_says,
+)
 from lengthwise.audit.tokens import counting_questions, fitted_count, with_truncation
 from lengthwise.core.config import digest
-from lengthwise.core.errors import require, shortened
-from lengthwise.core.files import Lines, locked, make_folder, read_text, remove_unfinished, write_json
+from lengthwise.core.errors import LengthwiseError, require, shortened
+from lengthwise.core.files import Lines, locked, make_folder, read_text, remove_unfinished, write_json, write_text
 from lengthwise.positions.system import position_systems
 from lengthwise.prediction.predict import predict_task
 from lengthwise.tasks import TASKS
 
 FORMAT = 2
-RESULT, ANSWERS = "audit.json", "answers.jsonl"
+RESULT, ANSWERS, QUESTIONS = "audit.json", "answers.jsonl", "questions.jsonl"
+CHECKS = {
+    UNKNOWN: "whether the tokenizer has the task's words", TOO_LONG: "the context", NOT_ASKED: "the budget",
+    TIMED_OUT: "the timeout", FAILED: "the server, the model and the key", REFUSED: "the server, the model and the key",
+}  # fmt: skip
+"""What to check after a question without a response, by what became of it."""
 PROMPT_SHOWN = 600
 """Characters from the end of a prompt that is shown as an example."""
 OTHER_LENGTH = 0.05
@@ -172,7 +191,8 @@ def run_audit(
 ) -> dict[str, Any]:  # fmt: skip
     """Ask in every form, then vary one thing at a time in the best one; writes ``audit.json`` and returns it.
 
-    Answers are kept in ``answers.jsonl`` as they come; a second call asks only what has none.
+    Answers are kept in ``answers.jsonl`` as they come; a second call asks only what has none. ``questions.jsonl`` has
+    a line for every question of every cell, with what became of it, so that all counts can be made again.
 
     Arguments:
         asker: the model.
@@ -197,8 +217,16 @@ def run_audit(
         remove_unfinished(folder)
         store = AnswerStore(folder)
 
+        known: set[str] = set()
+        # Filler by tokens takes long to fit, so that its questions are counted when they are there.
+        first = () if plan.tokens else sweep_questions(plan, plan.prompt_forms[0].name)
+        planned = len({_key(model, each) for model in models for each in (*natural_questions(plan), *first)})
+
         def ask(model: Asker, questions: Sequence[Question]) -> list[AskedQuestion]:
-            return _ask_all(model, questions, store, progress, plan.scoring, spending)
+            def report(done: int, total: int) -> None:
+                progress(done, max(planned, total))
+
+            return _ask_all(model, questions, store, report, plan.scoring, spending, known)
 
         try:
             natural = [ask(model, natural_questions(plan)) for model in models]
@@ -212,14 +240,18 @@ def run_audit(
         finally:
             store.close()
         result = {
-            **_plan_values(plan, form), **_result(asker, both[0], store, plan), "theory": theory_of(plan, asker.facts),
-            "against": None,
+            **_plan_values(plan, form), **_result(asker, both[0], store, plan, form),
+            "theory": theory_of(plan, asker.facts), "against": None,
         }  # fmt: skip
         if against is not None:
             rows = paired(both[0], both[1])
             says = paired_says(rows, form, f"{against.facts.name} against {asker.facts.name}")
-            result["against"] = {**_result(against, both[1], store, plan), "pairs": rows, "says": says}
+            result["against"] = {**_result(against, both[1], store, plan, form), "pairs": rows, "says": says}
         result["no_response"] = no_response
+        write_text(
+            folder / QUESTIONS,
+            "".join(line for pair in zip(models, both, strict=True) for line in _question_lines(*pair, store)),
+        )
         write_json(folder / RESULT, result)
     return result
 
@@ -239,23 +271,24 @@ def _with_count(
 
 def _ask_all(
     asker: Asker, questions: Sequence[Question], store: AnswerStore, progress: ReportDone, scoring: Scoring,
-    spending: Spending,
+    spending: Spending, known: set[str],
 ) -> list[AskedQuestion]:  # fmt: skip
-    """What became of every question; equal prompts are asked once."""
+    """What became of every question; equal prompts are asked once. ``known`` gets their keys, for the progress."""
     keys = [_key(asker, question) for question in questions]
     failed = {key: record.get("failed") for key in keys if (record := store.get(key)) is not None}
     again = AGAIN if any(kind not in NO_RESPONSE for kind in failed.values()) else NO_RESPONSE
     open_ = {key: question for key, question in zip(keys, questions, strict=True) if failed.get(key, again[0]) in again}
     spending.before |= store.before & set(keys) - set(open_)
-    done = len(questions) - len(open_)
-    progress(done, len(questions))
+    known.update(keys)
+    done = len(known) - len(open_)
+    progress(done, len(known))
     executor = ThreadPoolExecutor(max_workers=max(1, asker.concurrency))
     try:
         futures = [executor.submit(_ask, asker, key, question, store, spending) for key, question in open_.items()]
         for future in as_completed(futures):
             future.result()
             done += 1
-            progress(done, len(questions))
+            progress(done, len(known))
     except BaseException:
         executor.shutdown(wait=False, cancel_futures=True)
         asker.cancel()
@@ -264,6 +297,21 @@ def _ask_all(
         # After an error or Ctrl-C, what has not begun is left for the next call.
         executor.shutdown(cancel_futures=True)
     return [asked_question(question, store.get(key), scoring) for key, question in zip(keys, questions, strict=True)]
+
+
+def _question_lines(asker: Asker, answers: Sequence[AskedQuestion], store: AnswerStore) -> list[str]:
+    """A line of JSON for each question of each cell, whose ``key`` is that of its answer."""
+    found = []
+    for each in answers:
+        key, question = _key(asker, each.question), each.question
+        found.append(json.dumps({
+            "model": asker.facts.name, "where": asker.facts.where, "sweep": question.sweep, "form": question.form,
+            "level": question.level, "index": question.index, "problem": question.problem, "words": question.words,
+            "distance": question.distance, "number": question.number, "distractors": question.distractors,
+            "prose": question.prose, "prompt": question.prompt, "expected": question.expected,
+            "written": (store.get(key) or {}).get("text"), "outcome": each.outcome, "strict": each.strict, "key": key,
+        }) + "\n")  # fmt: skip
+    return found
 
 
 def _seen(asker: Asker, answers: Sequence[AskedQuestion]) -> list[AskedQuestion]:
@@ -280,9 +328,10 @@ def _no_response(asker: Asker, answers: Sequence[AskedQuestion], store: AnswerSt
     reason = next(
         (str(record["detail"]) for record in reversed(records) if record.get("detail")), "no reason was given"
     )
+    checks = " and ".join(dict.fromkeys(CHECKS[each.outcome] for each in answers))
     return (
         f"none of {len(answers)} questions was answered ({counts}), so nothing was learned about the model; the last: "
-        f"{reason}; check the model, the key, its context, the timeout and the budget, and give the same command again"
+        f"{reason}; check {checks}, and give the same command again"
     )
 
 
@@ -324,8 +373,9 @@ def asked_question(question: Question, record: dict[str, Any] | None, scoring: S
     if not text.strip() and record.get("reasoning") and finished:
         became = ONLY_THOUGHT
     strict = strictly_right(text, question.expected, scoring)
+    read = reading(text, scoring)
     counts = (record.get("prompt_tokens"), record.get("completion_tokens"), record.get("retries") or 0)
-    return AskedQuestion(question, became, strict, *counts)
+    return AskedQuestion(question, became, strict, read, *counts)
 
 
 def _plan_values(plan: AuditPlan, form: str) -> dict[str, Any]:
@@ -335,11 +385,16 @@ def _plan_values(plan: AuditPlan, form: str) -> dict[str, Any]:
         "shots": plan.shots, "seed": plan.seed, "digits": plan.digits, "scoring": plan.scoring._asdict(),
         "answer_tokens": plan.answer_tokens, "forms": list(plan.forms), "tokens": list(plan.tokens),
         "depths": list(plan.depths), "text": plan.text and str(plan.text), "best_form": form,
-        "number_grows": number_grows(plan),
+        "number_grows": number_grows(plan), "date": date.today().isoformat(),
+        "distractor": f"another problem of length {plan.lengths[0]} without its answer, in lines that begin with "
+        f"{MARK}, such as {plan.other(0, 0).text!r}. A prompt with distractors has several problems "
+        "with all their marks, and only that without # is asked: it is a harder question than the problem alone.",
     }  # fmt: skip
 
 
-def _result(asker: Asker, answers: Sequence[AskedQuestion], store: AnswerStore, plan: AuditPlan) -> dict[str, Any]:
+def _result(
+    asker: Asker, answers: Sequence[AskedQuestion], store: AnswerStore, plan: AuditPlan, form: str
+) -> dict[str, Any]:
     once = {_key(asker, each.question): each for each in answers}
     everything = list(once.values())
     cells = cells_of(answers)
@@ -349,6 +404,7 @@ def _result(asker: Asker, answers: Sequence[AskedQuestion], store: AnswerStore, 
         "warnings": [*asker.facts.warnings(), *_warnings(asker, once, store), *_other_lengths(cells, plan)],
         "cells": cells,
         "causes": causes(cells),
+        "by_distance": by_distance(answers, form),
         "examples": _examples(asker, answers, store),
         "requests": sum(each.outcome != NOT_ASKED for each in everything),
         "retries": sum(each.retries for each in everything),
@@ -358,21 +414,20 @@ def _result(asker: Asker, answers: Sequence[AskedQuestion], store: AnswerStore, 
 
 
 def _examples(asker: Asker, answers: Sequence[AskedQuestion], store: AnswerStore) -> list[dict[str, Any]]:
-    """The first answer of all, and the first wrong one at the end of each sweep, with the end of what was asked."""
-    ends = {each.question.sweep: each.question.level for each in answers}
-    wrong = {
-        each.question.sweep: each
-        for each in reversed(answers)
-        if each.outcome == WRONG and each.question.level == ends[each.question.sweep]
-    }
-    first = next((each for each in answers if each.outcome in ANSWERED), None)
+    """One question at the end of each sweep, a wrong one if there is any, with the end of what was asked."""
+    shown: dict[str, AskedQuestion] = {}
+    for sweep in dict.fromkeys(each.question.sweep for each in answers):
+        own = [each for each in answers if each.question.sweep == sweep]
+        last = [each for each in own if each.question.level == own[-1].question.level]
+        wrong = (each for each in last if each.outcome == WRONG)
+        shown[sweep] = next(wrong, next((each for each in last if each.outcome in ANSWERED), last[0]))
     return [
         {
-            "sweep": each.question.sweep, "level": each.question.level, "outcome": each.outcome,
-            "prompt": each.question.prompt[-PROMPT_SHOWN:], "expected": each.question.expected,
+            "sweep": sweep, "level": each.question.level, "amount": getattr(each.question, AMOUNTS[sweep]),
+            "outcome": each.outcome, "prompt": each.question.prompt[-PROMPT_SHOWN:], "expected": each.question.expected,
             "written": shortened(printable((store.get(_key(asker, each.question)) or {}).get("text", ""))),
         }
-        for each in dict.fromkeys(filter(None, (first, *reversed(wrong.values()))))
+        for sweep, each in shown.items()
     ]  # fmt: skip
 
 

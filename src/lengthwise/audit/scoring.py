@@ -68,6 +68,16 @@ def strictly_right(text: str, answer: str, scoring: Scoring = DEFAULT) -> bool:
     return written == expected or (all(len(word) == 1 for word in expected) and written == ["".join(expected)])
 
 
+def reading(text: str, scoring: Scoring = DEFAULT) -> str:
+    """The answer that is read out of a text, without blanks and commas."""
+    return joined(_reading(_without_thought(text, scoring)[0], scoring))
+
+
+def joined(answer: str) -> str:
+    """An answer without blanks and commas, to compare it with another."""
+    return re.sub(r"[\s,]", "", answer)
+
+
 def settled(text: str, scoring: Scoring = DEFAULT) -> bool:
     """Whether nothing that follows ``text`` can change how it is read, so that a model may be stopped."""
     rest, open_ = _without_thought(text, scoring)

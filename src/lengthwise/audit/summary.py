@@ -10,7 +10,7 @@ from typing import Any
 
 from lengthwise.audit.model import ANSWERED, APART
 from lengthwise.audit.questions import Question
-from lengthwise.audit.scoring import ONLY_THOUGHT, RIGHT, UNSTOPPED
+from lengthwise.audit.scoring import ONLY_THOUGHT, RIGHT, UNSTOPPED, WRONG, joined
 from lengthwise.core.statistics import Z95, wilson
 
 NOTICEABLE = 0.1
@@ -23,14 +23,18 @@ NEXT = (
 )
 """What to do about a model that has not learned the task."""
 NAMES = {
-    "length": "length of the text",
-    "distance": "distance of what matters",
+    "length": "length of the text through filler",
+    "distance": "distance through filler",
     "number": "number of words that matter",
-    "distractors": "distractors in the text",
-    "prose": "prose in the text",
+    "distractors": "other problems in the filler (distractors)",
+    "prose": "prose in the filler",
 }
 VARIED = {"length": "words", **{name: name for name in NAMES if name != "length"}}
 """What grows along each sweep."""
+AMOUNTS = {"problem": "problem", **VARIED}
+"""The field of a question that says how far along its sweep it is; with the problem itself, its task length."""
+MORE = 100
+"""Problems per length that are advised where fewer can't tell."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ class AskedQuestion:
     question: Question
     outcome: str
     strict: bool = False
+    read: str = ""
+    """The answer that was read, without blanks."""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     retries: int = 0
@@ -67,13 +73,52 @@ def _cell(key: tuple[str, str, int], members: Sequence[AskedQuestion]) -> dict[s
         for name in (*VARIED.values(), "problem")
     }
     counted = [each.prompt_tokens for each in members if each.prompt_tokens]
+    copied, chance = copies(members) if key[0] == "distractors" else (None, None)
     return {
         "sweep": key[0], "form": key[1], "level": key[2], **about,
         "tokens": round(sum(counted) / len(counted)) if counted else None, "asked": len(members), "answered": answered,
         "rate": counts[RIGHT] / answered if answered else None, "low": low, "high": high,
         "strict": strict, "texts": texts, "strict_rate": strict / texts if texts else None, "counts": counts,
-        "guess": guess_rate([each.question.expected for each in members]),
+        "guess": guess_rate([each.question.expected for each in members]), "copied": copied, "copied_by_chance": chance,
     }  # fmt: skip
+
+
+def copies(members: Sequence[AskedQuestion]) -> tuple[int, float]:
+    """Wrong answers that are right ones of a distractor in their text, and how many would be by chance.
+
+    Chance is the share of the other questions of the cell whose distractors have that answer.
+    """
+    wrong = [each for each in members if each.outcome == WRONG and each.read]
+    answers = {id(each): {joined(answer) for answer in each.question.others} for each in members}
+    return sum(each.read in answers[id(each)] for each in wrong), round(
+        sum(
+            sum(each.read in answers[id(other)] for other in members if other is not each) / (len(members) - 1)
+            for each in wrong
+            if len(members) > 1
+        ),
+        1,
+    )
+
+
+def by_distance(answers: Sequence[AskedQuestion], form: str) -> list[dict[str, Any]]:
+    """Right answers to the problems as they are, by length and by the distance of what matters, in doubling steps.
+
+    Empty for a task in which the problems of a length have one distance.
+    """
+    groups: dict[tuple[int, int], list[AskedQuestion]] = {}
+    for each in answers:
+        question = each.question
+        if (question.sweep, question.form) == ("problem", form) and question.distance and each.outcome in ANSWERED:
+            groups.setdefault((question.level, 1 << (question.distance.bit_length() - 1)), []).append(each)
+    if len(groups) == len({level for level, _ in groups}):
+        return []
+    rows = []
+    for (level, start), members in sorted(groups.items()):
+        right = sum(each.outcome == RIGHT for each in members)
+        low, high = wilson(right, len(members))
+        rows.append({"level": level, "from": start, "to": 2 * start - 1, "right": right, "answered": len(members),
+                     "low": low, "high": high})  # fmt: skip
+    return rows
 
 
 def guess_rate(answers: Sequence[str]) -> float:
@@ -102,7 +147,9 @@ def causes(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
     A sweep ``breaks`` the model, is ``excluded``, or is ``open``: its interval is too wide, its ends have no answers
     that count, or the model fails where it begins already. ``learned`` says whether there is a verdict: without one
-    the drops are counts and no diagnosis.
+    the drops are counts and no diagnosis. ``problem`` is the drop of the problem itself, and ``rest`` that from the
+    shortest problem among as much filler to the longest one, where no sweep of the number is between them;
+    ``unexplained`` says whether the problem drops and no part of it does.
     """
     drops: dict[str, dict[str, float]] = {}
     breaks, excluded, wide, empty, failing = [], [], [], [], []
@@ -125,6 +172,17 @@ def causes(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         else:
             wide.append(sweep)
     base = min((cell for cell in cells if cell["sweep"] == "length"), key=lambda cell: cell["level"], default=None)
+    learned = base is not None and bool(base["answered"]) and is_sound(base)
+    own = [c for c in cells if base is not None and (c["sweep"], c.get("form")) == ("problem", base.get("form"))]
+    own.sort(key=lambda cell: cell["level"])
+    problem = None
+    if len(own) > 1 and own[0]["answered"] and own[-1]["answered"]:
+        first, last = own[0], own[-1]
+        problem = drop(first["counts"][RIGHT], first["answered"], last["counts"][RIGHT], last["answered"])
+    rest = _rest(own, cells) if problem else None
+    unexplained = learned and problem is not None and problem["drop"] >= NOTICEABLE - 1e-9 and not (
+        {"length", "distance", "number"} & {*breaks}
+    )  # fmt: skip
     if base is None or not base["answered"]:
         lines = ["No answer at the shortest length counts, so nothing can be said about what breaks the model."]
         breaks, excluded = [], []
@@ -132,13 +190,66 @@ def causes(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         lines = [f"{_not_learned(base)}: nothing can be said about length.", NEXT]
         breaks, excluded = [], []
     else:
-        own = [cell for cell in cells if (cell["sweep"], cell.get("form")) == ("problem", base.get("form"))]
-        lines = [*_lengths_say(own), *_says(breaks, excluded, wide, empty, failing)]
-    learned = base is not None and is_sound(base)
+        lines = [*_lengths_say(own), *_says(breaks, excluded, wide, empty, failing, drops), *_copied_say(cells)]
+        if unexplained and problem is not None:
+            lines.append(_unexplained_says(own, problem, rest))
+        lines += _next(max(cell["asked"] for cell in own), bool(wide), unexplained) if own else []
     return {
-        "drops": drops, "breaks": breaks, "excluded": excluded, "learned": learned, "lines": lines,
-        "says": " ".join(lines),
+        "drops": drops, "breaks": breaks, "excluded": excluded, "learned": learned, "problem": problem, "rest": rest,
+        "unexplained": unexplained, "lines": lines, "says": " ".join(lines),
     }  # fmt: skip
+
+
+def _rest(own: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str, Any]]) -> dict[str, float] | None:
+    """The drop from the shortest problems among filler to the longest, in texts of about one length."""
+    if not own or any(cell["sweep"] == "number" for cell in cells):
+        return None
+    filled = [cell for cell in cells if cell["sweep"] in ("length", "distance") and cell["answered"]]
+    alike = [cell for cell in filled if abs(cell.get("words", -9) - own[-1].get("words", 0)) <= 1]
+    if not alike or not own[-1]["answered"]:
+        return None
+    first, last = alike[-1], own[-1]
+    return drop(first["counts"][RIGHT], first["answered"], last["counts"][RIGHT], last["answered"])
+
+
+def _unexplained_says(
+    own: Sequence[Mapping[str, Any]], problem: Mapping[str, float], rest: Mapping[str, float] | None
+) -> str:
+    """That the problem drops and no sweep does, with what remains."""
+    text = (
+        f"Not explained: the drop of {points(problem)} in the problem itself, from length {own[0]['level']} to "
+        f"{own[-1]['level']}, is explained by none of these sweeps"
+    )
+    return (
+        f"{text}; of it {points(rest)} remain between short problems with filler and long ones." if rest else f"{text}."
+    )
+
+
+def _next(asked: int, wide: bool, unexplained: bool) -> list[str]:
+    """What to do where something is left open."""
+    steps = []
+    if wide or unexplained:
+        steps.append(f"ask more samples ({max(MORE, 2 * asked)}), since intervals are those of {asked} problems")
+    if unexplained:
+        steps.append("read wrong answers to the longest problems, and see right ones by distance, in the page")
+    return [f"What next: {'; '.join(steps)}."] if steps else []
+
+
+def _copied_say(cells: Sequence[Mapping[str, Any]]) -> list[str]:
+    """How many wrong answers at the most distractors are those of a distractor."""
+    last = max((cell for cell in cells if cell.get("copied") is not None), key=lambda c: c["distractors"], default=None)
+    if last is None or not last["counts"][WRONG]:
+        return []
+    return [
+        f"With the most distractors, {last['copied']} of {last['counts'][WRONG]} wrong answers are right for a "
+        f"distractor; by chance about {last['copied_by_chance']:g} would be."
+    ]
+
+
+def points(found: Mapping[str, float]) -> str:
+    """A drop in points with its interval."""
+    low, high = (f"{100 * found[end]:+.0f}" for end in ("low", "high"))
+    return f"{100 * found['drop']:.0f} points [{low} to {high}]"
 
 
 def _not_learned(base: Mapping[str, Any]) -> str:
@@ -169,18 +280,23 @@ def drop(right: int, n: int, later_right: int, later_n: int) -> dict[str, float]
 
 
 def _says(
-    breaks: Sequence[str], excluded: Sequence[str], wide: Sequence[str], empty: Sequence[str], failing: Sequence[str]
-) -> list[str]:
-    """A sentence for each kind of conclusion that has members."""
-    points = round(200 * NOTICEABLE)
+    breaks: Sequence[str], excluded: Sequence[str], wide: Sequence[str], empty: Sequence[str], failing: Sequence[str],
+    drops: Mapping[str, Mapping[str, float]],
+) -> list[str]:  # fmt: skip
+    """A sentence for each kind of conclusion that has members; drops have 95 % intervals."""
     kinds = {
         "What breaks the model": breaks,
-        f"Not what breaks it at these lengths (a drop of {points} points is excluded)": excluded,
+        f"Not what breaks it at these lengths (a drop of {round(200 * NOTICEABLE)} points is excluded)": excluded,
         "Intervals too wide to say, so ask more samples": wide,
         "Nothing can be said, since the model fails where the sweep begins": failing,
         "Nothing can be said, since too few answers count": empty,
     }
-    return [f"{what}: {', '.join(NAMES[name] for name in names)}." for what, names in kinds.items() if names]
+
+    def named(name: str) -> str:
+        shown = f", by {points(drops[name])}" if name in drops and (name in breaks or name in wide) else ""
+        return NAMES[name] + shown
+
+    return [f"{what}: {'; '.join(map(named, names))}." for what, names in kinds.items() if names]
 
 
 def paired(first: Sequence[AskedQuestion], second: Sequence[AskedQuestion]) -> list[dict[str, Any]]:
@@ -188,22 +304,47 @@ def paired(first: Sequence[AskedQuestion], second: Sequence[AskedQuestion]) -> l
 
     ``difference`` is the rate of the second less that of the first over questions that both answered, with a 95 %
     interval (Agresti and Min 2005: Wald's for pairs with half a pair added to each of the four counts), and ``p`` the
-    exact two-sided McNemar test of the pairs that differ.
+    exact two-sided McNemar test of the pairs that differ; ``holm`` is that for all rows together.
     """
     rows: dict[tuple[str, str, int], dict[str, Any]] = {}
     for one, other in zip(first, second, strict=True):
         sweep, form, level = one.question.cell
         row = rows.setdefault(
             one.question.cell,
-            {"sweep": sweep, "form": form, "level": level, "asked": 0, "pairs": 0, "both": 0, "lost": 0, "won": 0},
+            {
+                "sweep": sweep,
+                "form": form,
+                "level": level,
+                "amount": [],
+                "asked": 0,
+                "pairs": 0,
+                "both": 0,
+                "lost": 0,
+                "won": 0,
+            },
         )
         row["asked"] += 1
+        row["amount"].append(getattr(one.question, AMOUNTS[sweep]))
         if one.outcome in ANSWERED and other.outcome in ANSWERED:
             row["pairs"] += 1
             row["both"] += one.outcome == RIGHT == other.outcome
             row["lost"] += one.outcome == RIGHT != other.outcome
             row["won"] += one.outcome != RIGHT == other.outcome
-    return [{**row, **difference(row["lost"], row["won"], row["pairs"])} for row in rows.values()]
+    found = [
+        {**row, "amount": round(sum(row["amount"]) / row["asked"]), **difference(row["lost"], row["won"], row["pairs"])}
+        for row in rows.values()
+    ]
+    return [{**row, "holm": p} for row, p in zip(found, holm([row["p"] for row in found]), strict=True)]
+
+
+def holm(values: Sequence[float | None]) -> list[float | None]:
+    """P values corrected for all tests that were made (Holm 1979); None stays."""
+    order = sorted((i for i, p in enumerate(values) if p is not None), key=lambda i: values[i] or 0.0)
+    found: list[float | None] = [None] * len(values)
+    most = 0.0
+    for rank, i in enumerate(order):
+        found[i] = most = max(most, min(1.0, (len(order) - rank) * (values[i] or 0.0)))
+    return found
 
 
 def difference(lost: int, won: int, pairs: int) -> dict[str, float | None]:

@@ -16,18 +16,20 @@ from lengthwise.core.errors import require
 
 SHORTENED = 0.8
 """A prompt whose tokens are fewer than this share of what its text needs was truncated."""
-APART = 0.03
+APART = 0.06
 """The largest share by which a prompt's tokens may differ from what fits the others."""
 KINDS = ("length", "distractors", "prose")
 """Sweeps whose filler is of one kind: plain, of other problems, and prose."""
-LEAST = 100
+LEAST = 200
 """Fewest words of filler in a question that is asked for its tokens alone."""
+TEXTS = 4
+"""Such questions of each kind and size, since words differ in their tokens."""
 
 
 def counting_questions(plan: AuditPlan, form: str) -> list[Question]:
-    """Two texts of each kind of filler, one twice as long as the other, for whose tokens a server is asked."""
+    """Texts of each kind of filler, some twice as long as the others, for whose tokens a server is asked."""
     size = max(LEAST, plan.tokens[0] // 4)
-    one = replace(plan, samples=1, answer_tokens=1)
+    one = replace(plan, samples=TEXTS, answer_tokens=1)
     shape = next(each for each in plan.prompt_forms if each.name == form)
     return [
         question
@@ -40,7 +42,7 @@ def counting_questions(plan: AuditPlan, form: str) -> list[Question]:
 
 
 def fitted_count(natural: Sequence[AskedQuestion], counted: Sequence[AskedQuestion]) -> Count:
-    """How many tokens a prompt of one form has, by least squares over those that a server counted.
+    """How many tokens a prompt of one form has, by least squares over the means of the cells that a server counted.
 
     Arguments:
         natural: what became of problems of that form without filler.
@@ -55,8 +57,11 @@ def fitted_count(natural: Sequence[AskedQuestion], counted: Sequence[AskedQuesti
         {*map(id, counted)} <= {*map(id, answers)} and len(answers) > len(counted),
         f"the server does not count the tokens of prompts, {way_out}",
     )
-    table = np.array([(1, *each.question.amounts) for each in answers], dtype=float)
-    tokens = np.array([each.prompt_tokens for each in answers], dtype=float)
+    cells: dict[tuple[str, str, int], list[AskedQuestion]] = {}
+    for each in answers:
+        cells.setdefault(each.question.cell, []).append(each)
+    table = np.array([(1, *np.mean([each.question.amounts for each in cell], 0)) for cell in cells.values()])
+    tokens = np.array([np.mean([each.prompt_tokens or 0 for each in cell]) for cell in cells.values()])
     shares, *_ = np.linalg.lstsq(table, tokens, rcond=None)
     wrong = np.abs(table @ shares - tokens) - APART * tokens - 3
     worst = int(wrong.argmax())

@@ -167,8 +167,10 @@ def audit(given: AuditSettings) -> None:
                 say(line, "bold")
             for note in table.notes:
                 say(note, "dim")
+    hidden = found.values["model"]["encoding"] is None
     for theory in found.values["theory"]:
-        say(f"theory, {theory['system']}: {theory['shown']}; {theory['why']}")
+        system = f"if its positions are {theory['system']} (it does not say)" if hidden else theory["system"]
+        say(f"theory, {system}: {theory['shown']}; {theory['why']}")
     if found.before:
         err().print(f"{found.now} questions asked now, {found.before} answers from before", soft_wrap=True)
     err().print(f"wrote {found.file}, and beside it {found.page.name}", soft_wrap=True)
@@ -201,7 +203,7 @@ class ExportSettings(Asked):
     harness: Annotated[str, typer.Argument(metavar="HARNESS", help="lm-eval or inspect.")]
     task: Annotated[str, typer.Argument(help="A task, or FILE.py:Class.")]
     samples: Annotated[int, typer.Option("--samples", help="Problems per length.")] = 100
-    form: Annotated[str, typer.Option("--form", help="Form of the prompt, or a template.json.")] = "lines"
+    form: Annotated[str, typer.Option("--form", "--forms", help="Form of the prompt, or a template.json.")] = "lines"
     sweeps: Annotated[
         bool, typer.Option("--sweeps", help="Length, distance, number, distractors and prose, too, one at a time.")
     ] = False

@@ -109,7 +109,7 @@ def text_dataset(
                 problem, answer = text_of(built, batch, row, digits)
                 words = int(rng.integers(filler + 1))
                 behind = int(rng.integers(words + 1))
-                prompt = shape.prompt(what, (), problem, filler_of(words - behind), filler_of(behind))
+                prompt = shape.prompt(what, (), problem, filler_of(words - behind, rng), filler_of(behind, rng))
                 tokens, border = split_tokens(tokenizer, prompt, shape.completion(answer))
                 if tokenizer.eos_token_id not in (None, tokens[-1]):
                     tokens = [*tokens, tokenizer.eos_token_id]

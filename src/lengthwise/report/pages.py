@@ -20,33 +20,97 @@ from lengthwise.report.summary import SystemSummary, contradiction
 
 SWEEPS = {
     "problem": "the problem itself",
-    "length": "length of the text alone",
-    "distance": "distance of what matters alone",
+    "length": "length of the text through filler alone",
+    "distance": "distance through filler alone",
     "number": "number of words that matter alone",
-    "distractors": "distractors alone",
-    "prose": "prose alone",
+    "distractors": "other problems in the filler (distractors) alone",
+    "prose": "prose in the filler alone",
 }
 """What varies in each sweep, in words."""
 
 
+ALONE = {
+    "length": "filler before the problem makes the text longer",
+    "distance": "the same filler moves behind the problem",
+    "number": "a larger problem takes the place of the filler",
+    "distractors": "other problems take the place of the filler before the problem",
+    "prose": "prose takes the place of the filler before the problem",
+}
+"""How each thing is varied alone."""
+UNITS = {"problem": "length {}", "length": "{} words", "distance": "{} words away", "number": "{} words that matter",
+         "distractors": "{} words of distractors", "prose": "{} words of prose"}  # fmt: skip
+"""How far along a sweep a cell is."""
+ABOUT = {
+    "problem": "length of the problem itself",
+    "tokens": "tokens of the prompt",
+    "words": "words of the problem with its filler",
+    "distance": "words from the farthest that matters to the answer",
+    "number": "words that matter",
+    "distractors": "words of other problems",
+    "prose": "words of prose",
+}
+"""The columns of a cell, in words."""
+
+
 def audit_page(result: Mapping[str, Any]) -> str:
     """The page of a result of `lengthwise.audit.run.run_audit`, as HTML text."""
-    name, cells = result["model"]["name"], result["cells"]
-    apart = [name for name in cells[0]["counts"] if any(cell["counts"][name] for cell in cells)]
-    about = ("form", "tokens", "words", "distance", "number", "distractors", "prose")
-    same = {column: cells[0][column] for column in about if len({cell[column] for cell in cells}) == 1}
+    sides = [result, *([result["against"]] if result["against"] else [])]
+    names = [Path(side["model"]["name"]).name or side["model"]["name"] for side in sides]
+    if len({*names}) < len(names):
+        names = [f"{name} at {side['model']['where']}" for name, side in zip(names, sides, strict=True)]
+    shown = result["cells"]
+    if result["against"]:
+        shown = [
+            {**cell, "form": name}
+            for name, side in zip(names, sides, strict=True)
+            for cell in side["cells"]
+            if cell["form"] == result["best_form"]
+        ]
     return render_page(
         "audit.html",
-        title=f"Audit of {Path(name).name or name} on {result['task']['name']}",
+        title=f"Audit of {' and '.join(names)} on {result['task']['name']}",
         result=result,
+        sides=[{"name": name, **side, **_columns(side["cells"])} for name, side in zip(names, sides, strict=True)],
         command=_audit_command(result),
         points=lambda share: f"{round(100 * share) + 0:+d}",
         sweeps=SWEEPS,
-        apart=[name for name in apart if name not in ("right", "wrong")],
-        about=[column for column in about if column not in same],
-        same={column: value for column, value in same.items() if value},
-        figure=Picture("audit", draw_audit(cells), draw_audit(cells, NARROW)),
+        units=UNITS,
+        meaning=ABOUT,
+        caption=_audit_caption(result),
+        figure=Picture("audit", draw_audit(shown), draw_audit(shown, NARROW)),
     )
+
+
+def _columns(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Which columns a table of counts needs, and what is the same in all rows."""
+    apart = [name for name in cells[0]["counts"] if any(cell["counts"][name] for cell in cells)]
+    about = ("form", *ABOUT)
+    same = {column: cells[0][column] for column in about if len({cell[column] for cell in cells}) == 1}
+    return {
+        "apart": [name for name in apart if name not in ("right", "wrong")],
+        "about": [column for column in about if column not in same],
+        "same": {column: value for column, value in same.items() if value},
+    }
+
+
+def _audit_caption(result: Mapping[str, Any]) -> str:
+    """What the panels of the figure show, for the sweeps and forms that were asked."""
+    asked = [name for name in ALONE if any(cell["sweep"] == name for cell in result["cells"])]
+    form = f"form “{result['best_form']}”"
+    several = len(result["forms"]) > 1
+    parts = [f"The problem itself was asked in {len(result['forms'])} forms, and the rest in {form}, the best at the "
+             "shortest length." if several else f"All questions have {form}."]  # fmt: skip
+    parts += [f"{name.capitalize()}: {ALONE[name]}." for name in asked]
+    chain = [name for name in ("length", "distance", "number") if name in asked]
+    if len(chain) > 1:
+        parts.append(f"{' and '.join(chain[1:]).capitalize()} begin{'s' if len(chain) == 2 else ''} where the one "
+                     "before ended.")  # fmt: skip
+    if {"distractors", "prose"} & {*asked}:
+        parts.append("Replaced filler begins at the longest text.")
+    if result["tokens"]:
+        parts.append(f"Prompts have {', '.join(map(str, result['tokens']))} tokens; all but the length are varied in "
+                     "the longest.")  # fmt: skip
+    return " ".join([*parts, "Point at a marker or tap it to read its counts."])
 
 
 def _audit_command(result: Mapping[str, Any]) -> str:

@@ -1,0 +1,164 @@
+"""What a strict reader of an audit missed, each as a law: independent texts, what is unexplained, counts made again."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lengthwise.api.audit import audit_model
+from lengthwise.audit.model import UNKNOWN, Asker, ModelFacts, Reply, RequestFailed
+from lengthwise.audit.questions import MARK, AuditPlan, Question, natural_questions, sweep_questions
+from lengthwise.audit.run import QUESTIONS, run_audit
+from lengthwise.audit.scoring import RIGHT, WRONG, joined
+from lengthwise.audit.summary import AskedQuestion, by_distance, causes, cells_of, copies, holm
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.report.pages import audit_page
+
+PLAN = AuditPlan("retrieval", (8, 64), samples=20, shots=1, forms=("lines",))
+LONG = AuditPlan("addition", (3, 6), samples=12, shots=1, forms=("lines",), tokens=(300, 600))
+
+
+def around(question: Question) -> str:
+    """The lines of filler of a prompt."""
+    return "\n".join(line for line in question.prompt.splitlines() if line.startswith(MARK))
+
+
+@pytest.mark.parametrize("plan", [replace(PLAN, lengths=(8, 24, 64)), LONG], ids=["words", "tokens"])
+def test_every_problem_of_a_cell_has_texts_of_its_own_which_are_the_same_in_all_cells(plan: AuditPlan):
+    cells: dict[Any, list[Question]] = {}
+    for question in sweep_questions(plan, "lines"):
+        cells.setdefault(question.cell, []).append(question)
+    for (sweep, _, level), members in cells.items():
+        if members[0].words - members[0].problem > 30:
+            assert len({around(each) for each in members}) == len(members), (sweep, level)
+        assert len({each.prompt.split("\n\n")[0] for each in members}) > len(members) / 2, "examples of its own"
+    for sweep in {"distractors", "prose"} & {key[0] for key in cells}:
+        part, whole = [members for key, members in cells.items() if key[0] == sweep][-2:]
+        for some, more in zip(part, whole, strict=True):
+            words = [word for word in around(some).split() if word != MARK][: (some.distractors or some.prose) - 1]
+            assert words == [word for word in around(more).split() if word != MARK][: len(words)], "more of the same"
+
+
+def outcomes(plan: AuditPlan, right: Any) -> list[AskedQuestion]:
+    return [
+        AskedQuestion(each, RIGHT if right(each) else WRONG, read=joined(each.others[0]) if each.others else "")
+        for each in (*natural_questions(plan), *sweep_questions(plan, "lines"))
+    ]
+
+
+def test_a_drop_that_no_sweep_explains_is_said_with_what_remains():
+    answers = outcomes(PLAN, lambda each: each.problem == 8 or each.index % 10 < 7)
+    found = causes(cells_of(answers))
+    assert found["unexplained"]
+    assert found["problem"]["drop"] == pytest.approx(0.3)
+    assert found["rest"]["drop"] == pytest.approx(0.3)
+    assert "drop of 30 points" in found["says"]
+    assert "explained by none of these sweeps" in found["says"]
+    assert "samples (100)" in found["lines"][-1]
+    calm = causes(cells_of(outcomes(PLAN, lambda each: True)))
+    assert not calm["unexplained"]
+    assert "Not explained" not in calm["says"]
+
+
+def test_wrong_answers_are_traced_to_distractors():
+    answers = outcomes(PLAN, lambda each: not each.others)
+    last = [each for each in answers if each.question.sweep == "distractors" and each.question.level == 64]
+    copied, chance = copies(last)
+    assert copied == len(last) == 20
+    assert 0 < chance < copied
+    assert "20 of 20 wrong answers are right for a distractor" in causes(cells_of(answers))["says"]
+
+
+def test_distance_is_looked_at_in_the_problems_themselves():
+    answers = outcomes(PLAN, lambda each: each.distance < 16)
+    rows = by_distance(answers, "lines")
+    assert sum(row["answered"] for row in rows) == 40
+    assert all(row["right"] == (row["answered"] if row["from"] < 16 else 0) for row in rows)
+    assert by_distance(outcomes(AuditPlan("copy", (3, 6), 5, 0, ("lines",)), lambda each: True), "lines") == []
+
+
+@pytest.mark.parametrize("values", [[], [None, 0.2], [0.01, 0.04, 0.03], [0.5, 0.9], [0.001] * 4])
+def test_holm_is_the_closed_test_of_bonferroni(values: list[float | None]):
+    tests = {i: p for i, p in enumerate(values) if p is not None}
+    subsets = [[i for i in tests if bits >> i & 1] for bits in range(1, 1 << len(values))]
+    for i, found in enumerate(holm(values)):
+        if i not in tests:
+            assert found is None
+            continue
+        among = [min(1.0, len(s) * min(tests[j] for j in s)) for s in subsets if i in s]
+        assert found == pytest.approx(max(among))
+
+
+class Echo(Asker):
+    """Right on problems of a few words, with a name and a place."""
+
+    def __init__(self, name: str, where: str, plan: AuditPlan) -> None:
+        self.facts = ModelFacts(name, where, context=4096, encoding="rope")
+        self.by_content = where == name
+        everything = (*natural_questions(plan), *sweep_questions(plan, "lines"))
+        self.answers = {each.prompt: each.expected if each.words < 30 else "?" for each in everything}
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        return {"name": self.facts.name, "where": self.facts.where}
+
+    def ask(self, prompt: str, budget: int) -> Reply:
+        return Reply(self.answers[prompt], prompt_tokens=len(prompt), completion_tokens=1)
+
+
+SMALL = AuditPlan("retrieval", (8, 40), samples=4, shots=0, forms=("lines",))
+
+
+def test_counts_can_be_made_again_from_the_questions(tmp_path: Path):
+    found = run_audit(Echo("m", "m", SMALL), SMALL, tmp_path)
+    lines = [json.loads(line) for line in (tmp_path / QUESTIONS).read_text().splitlines()]
+    counts = Counter((line["sweep"], line["form"], line["level"], line["outcome"]) for line in lines)
+    for cell in found["cells"]:
+        for name, count in cell["counts"].items():
+            assert counts[cell["sweep"], cell["form"], cell["level"], name] == count
+    kept = {json.loads(line)["key"] for line in (tmp_path / "answers.jsonl").read_text().splitlines()}
+    assert {line["key"] for line in lines} == kept
+    assert {each["sweep"] for each in found["examples"]} == {cell["sweep"] for cell in found["cells"]}
+
+
+def test_another_model_s_audit_is_not_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    local, server = Echo("m", "m", SMALL), Echo("m", "http://localhost:1/v1", SMALL)
+    first, second = audit_model(local, SMALL), audit_model(server, SMALL)
+    assert first.file != second.file
+    assert audit_model(local, SMALL).file == first.file
+    with pytest.raises(LengthwiseError, match="would overwrite; choose another `out`"):
+        audit_model(server, SMALL, out=first.file.parent)
+
+
+def test_progress_counts_questions_as_the_result_does(tmp_path: Path):
+    seen: list[tuple[int, int]] = []
+    found = run_audit(Echo("m", "m", SMALL), SMALL, tmp_path, lambda *now: seen.append(now))
+    assert seen[-1] == (found["requests"], found["requests"])
+    assert {total for _, total in seen} == {found["requests"]}
+
+
+def test_a_page_of_two_models_names_and_shows_both(tmp_path: Path):
+    one, two = Echo("first", "first", SMALL), Echo("second", "second", SMALL)
+    page = audit_page(run_audit(one, SMALL, tmp_path, against=two))
+    assert "<h1>Audit of first and second on retrieval</h1>" in page
+    for name in ("first", "second"):
+        assert f"Every count, {name}" in page
+    assert "Holm" in page
+    assert "All questions have form “lines”." in page
+    assert "a larger problem takes" not in page, "no sweep of the number here"
+
+
+def test_only_what_applies_is_to_be_checked(tmp_path: Path):
+    class Illiterate(Echo):
+        def ask(self, prompt: str, budget: int) -> Reply:
+            raise RequestFailed(UNKNOWN, "the tokenizer has no token for '4'")
+
+    says = run_audit(Illiterate("m", "m", SMALL), SMALL, tmp_path)["no_response"]
+    assert "check whether the tokenizer has the task's words, and give" in says
+    assert "key" not in says
