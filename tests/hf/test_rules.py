@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,19 @@ from tiny import PAD, SEPARATOR, SHAPES, restarting, slow_greedy, tiny
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.hf import Abacus, CoupledPlaces, IdRule, Interpolated, Restart, SchemeIds, attach
-from lengthwise.hf.rules import UserRule, built, described
+from lengthwise.hf import (
+    Abacus,
+    CoupledPlaces,
+    IdRule,
+    Interpolated,
+    Restart,
+    SchemeIds,
+    attach,
+    collate,
+    dataset,
+    detach,
+)
+from lengthwise.hf.rules import Ends, UserRule, built, described, refuse_packed
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.tasks import TASKS
 
@@ -92,7 +104,7 @@ def test_a_rule_is_kept_as_json(name: str):
     rule, _ = RULES[name]
     kept = json.loads(json.dumps(described(rule)))
     if name == "user":
-        with pytest.raises(LengthwiseError, match="'UserRule', a rule of one's own, which no file keeps"):
+        with pytest.raises(LengthwiseError, match="'<lambda>', a rule of one's own, which no file keeps"):
             built(kept)
         return
     again, rows = built(kept), torch.tensor([prompt(4), prompt(4)])
@@ -247,3 +259,172 @@ def test_a_vocabulary_that_is_too_small_is_refused_before_training() -> None:
     )
     with pytest.raises(LengthwiseError, match="the model knows 20 tokens, and the rule's task has"):
         attach(transformers.LlamaForCausalLM(config), CoupledPlaces("copy"))
+
+
+def packed(behind: list[int]) -> torch.Tensor:
+    """A whole problem, and tokens behind it."""
+    return torch.tensor([ADDITION.batch(3, 1, stream(3, "test")).input_ids[0].tolist() + behind])
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_row_of_several_sequences_is_refused_under_every_rule(name: str):
+    """The report: the second of two sums in one row got ids 0 without a word."""
+    rule, kinds = RULES[name]
+    model = attach(tiny(kinds[0], vocab=len(ADDITION.vocab)), rule)
+    model.config.bos_token_id = ADDITION.vocab["<bos>"]
+    rows = [packed(prompt(2))] + [packed([DIGITS[0]])] * isinstance(rule, CoupledPlaces)
+    for row in rows:
+        for call in (lambda: model.train()(row), lambda: model.eval()(row), lambda: model.generate(row)):  # noqa: B023
+            with pytest.raises(LengthwiseError, match="one sequence a row: turn packing off") as error:
+                call()
+            assert "\n" not in str(error.value)
+    whole = packed([PAD, PAD])
+    assert model.eval()(whole).logits.isfinite().all(), "padding without a mask is no second sequence"
+    model.generate(packed([]), max_new_tokens=2, do_sample=False)
+
+
+def test_start_tokens_that_are_separators_or_ends_may_be_repeated():
+    row = packed(prompt(2))
+    model = attach(tiny("llama", vocab=len(ADDITION.vocab)), Restart(1))
+    model.config.bos_token_id = 1
+    model(row)
+    model = attach(detach(model), UserRule(lambda tokens: torch.arange(tokens.shape[1]).expand(tokens.shape)))
+    model.config.eos_token_id = [1, 3]
+    model(row)
+
+
+@pytest.mark.parametrize("name", sorted(TASKS))
+def test_no_row_of_a_task_is_taken_for_several(name: str):
+    task = TASKS.build(name)
+    length = task.lengths(1, 40)[0]
+    tokens = torch.from_numpy(task.batch(length, 8, stream(2, "test", name)).input_ids)
+    refuse_packed(tokens, torch.full((8,), tokens.shape[1]), Ends(1, 3, 0))
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+@pytest.mark.parametrize("name", [name for name in RULES if name != "interpolated"])
+def test_padding_in_front_changes_no_loss_of_a_training(name: str, kind: str):
+    rows = [next(iter(dataset(ADDITION, [length], size=1))) for length in (2, 5, 3)]
+    model, losses = attach(tiny(kind, vocab=len(ADDITION.vocab), positions=520), RULES[name][0]).train(), []
+    for part in model.modules():
+        if isinstance(part, torch.nn.Dropout):
+            part.p = 0.0
+    for left in (False, True):
+        torch.manual_seed(4)
+        losses.append(model(**collate(left=left)(rows), use_cache=False).loss)
+    assert torch.allclose(losses[0], losses[1], rtol=1e-4)
+    unpadded = []
+    if name in ("user", "restart"):
+        for row in rows:
+            found = model(**collate()([row]), use_cache=False).loss
+            unpadded.append(found * sum(label != -100 for label in row["labels"][1:]))
+        count = sum(label != -100 for row in rows for label in row["labels"][1:])
+        assert torch.allclose(sum(unpadded) / count, losses[1], rtol=1e-4)
+
+
+def translated(task: Any) -> dict[str, int]:
+    return {name: 50 + index for index, name in enumerate(task.vocab.tokens) if name not in ("<pad>", "<sep>")}
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda ids: ids.pop("+"), "token_ids lacks tokens of task 'addition': +; give"),
+        (lambda ids: [ids.pop("<bos>"), ids.pop("7")], "lacks tokens of task 'addition': <bos> 7;"),
+        (lambda ids: ids.update({"7": ids["8"]}), "token_ids gives '8' and '7' one id"),
+        (lambda ids: ids.update({"7": None}), "token_ids['7'] must be a whole number"),
+        (lambda ids: ids.update({"seven": 90}), "unknown token 'seven'"),
+    ],
+)
+def test_token_ids_are_complete(change: Any, says: str):
+    ids = translated(TASKS.build("addition"))
+    CoupledPlaces("addition", token_ids=ids)
+    change(ids)
+    for make in (lambda: CoupledPlaces("addition", token_ids=ids), lambda: dataset("addition", [2], token_ids=ids)):
+        with pytest.raises(LengthwiseError) as error:
+            make()
+        assert says in str(error.value)
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["addition", "reverse", "parity-scratchpad"])
+def test_a_data_set_in_tokens_of_one_s_own_is_the_same_data(name: str):
+    task = TASKS.build(name)
+    ids = {token: 50 + index for index, token in enumerate(task.vocab.tokens) if token != "<pad>"}
+    back = {number: token for token, number in ids.items()}
+    for own, plain in zip(dataset(task, [3], size=4, token_ids=ids), dataset(task, [3], size=4), strict=True):
+        assert [back[token] for token in own["input_ids"]] == task.vocab.decode(plain["input_ids"])
+        words = [back.get(token, token) for token in own["labels"]]
+        assert words == [task.vocab.tokens[token] if token >= 0 else token for token in plain["labels"]]
+
+
+@pytest.mark.parametrize(
+    ("task", "text", "says"),
+    [
+        ("addition", "7 2 1 + 5 =", "operands must have equal length, least significant digit first: 7 2 1 + 5 0 0 ="),
+        ({"name": "addition", "operands": "msd_first"}, "7 2 1 + 5 =", "most significant digit first: 7 2 1 + 0 0 5 ="),
+        ("addition", "7 2 1 + 5", "not an addition of two numbers"),
+        ("addition", "7 2 9", "a whole prompt reads: <bos>"),
+        ("subtraction", "7 2 - 5 =", "operands must have equal length, least significant digit first: 7 2 - 5 0 ="),
+    ],
+)
+def test_a_row_without_a_prompt_is_refused_in_the_words_of_its_task(task: Any, text: str, says: str):
+    built_task = TASKS.build(task)
+    row = torch.from_numpy(built_task.vocab.encode(["<bos>", *text.split()]))[None]
+    with pytest.raises(LengthwiseError) as error:
+        ids_of(CoupledPlaces(built_task), row)
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+    with pytest.raises(LengthwiseError, match="the model's token 9 stands for none of the task"):
+        ids_of(CoupledPlaces("addition", token_ids=translated(TASKS.build("addition"))), torch.tensor([[9]]))
+
+
+@pytest.mark.parametrize("name", ["addition", "copy", "parity-scratchpad"])
+def test_reach_is_the_longest_that_max_position_suffices_for(name: str):
+    rule = CoupledPlaces(name, {"name": "coupled", "draw": "pose", "max_position": 40})
+    longest = rule.reach()
+    task = TASKS.build(name)
+    ids_of(rule, torch.from_numpy(task.batch(longest, 1, stream(0, "test")).input_ids))
+    beyond = torch.from_numpy(task.batch(longest + 1, 1, stream(0, "test")).input_ids)
+    with pytest.raises(LengthwiseError, match="before training: ids that were never trained are not reached"):
+        ids_of(rule, beyond)
+    assert CoupledPlaces("addition", {"name": "coupled", "max_position": 40}).reach() == 40 - 3
+    with pytest.raises(LengthwiseError, match="before training"):
+        ids_of(SchemeIds("pose", max_position=9), torch.zeros(1, 20, dtype=torch.long))
+
+
+def test_a_trained_model_under_another_rule_warns(tmp_path: Path):
+    def rule(most: int) -> CoupledPlaces:
+        return CoupledPlaces(ADDITION, {"name": "coupled", "draw": "pose", "max_position": most})
+
+    def attached(model: Any, given: Any) -> list[str]:
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            attach(model, given)
+        detach(model)
+        return [str(each.message) for each in found if "trained under another rule" in str(each.message)]
+
+    model = attach(tiny("llama", vocab=len(ADDITION.vocab)), rule(20))
+    model.save_pretrained(tmp_path)
+    loaded = transformers.LlamaForCausalLM.from_pretrained(tmp_path)
+    assert attached(loaded, rule(20)) == []
+    assert ["ids above 20 were never trained" in line for line in attached(loaded, rule(30))] == [True]
+    assert len(attached(loaded, Restart(3))) == 1
+    assert attached(detach(model), rule(30)) == [], "it was not trained"
+    attach(model, rule(20)).train()(packed([]))
+    assert ["ids above 20" in line for line in attached(detach(model), rule(30))] == [True]
+    assert attached(model, rule(20)) == []
+
+
+def test_saving_a_rule_of_one_s_own_warns_and_its_name_is_kept(tmp_path: Path):
+    def every_second(tokens: torch.Tensor) -> torch.Tensor:
+        return (torch.arange(tokens.shape[1]) // 2).expand(tokens.shape)
+
+    model = attach(tiny("llama"), every_second)
+    with pytest.warns(UserWarning, match="the folder keeps no code of the rule 'every_second'"):
+        model.save_pretrained(tmp_path)
+    loaded = transformers.LlamaForCausalLM.from_pretrained(tmp_path)
+    with pytest.raises(LengthwiseError, match="'every_second', a rule of one's own, which no file keeps"):
+        attach(loaded)
+    with pytest.warns(UserWarning, match="every_second and <lambda>"):
+        attach(loaded, lambda tokens: every_second(tokens))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from test_pretrained_model import experiment, made
@@ -104,7 +105,7 @@ def test_settings_from_the_model_s_file_change_no_answer():
         {"encoder_repetition_penalty": 9.0}, {"exponential_decay_length_penalty": (0, 9.0)},
     ):  # fmt: skip
         model.generation_config = GenerationConfig(pad_token_id=0, **setting)
-        assert _generated(model, model, task, batch)[0].tolist() == right, setting
+        assert _generated(model, model, task, batch, np.arange(len(task.vocab)))[0].tolist() == right, setting
         assert model.generation_config.to_dict() == GenerationConfig(pad_token_id=0, **setting).to_dict()
 
 
@@ -127,3 +128,27 @@ def test_logits_that_are_not_finite_are_no_right_answer_and_said(monkeypatch: py
     )
     with pytest.warns(UserWarning, match="length 4: 12 of 12 strings have logits that are NaN or infinite"):
         assert right_answers(model, task, [1, 4], size=SIZE, seed=3) == {1: SIZE, 4: 0}
+
+
+@pytest.mark.parametrize("attached", [True, False])
+def test_a_model_with_tokens_of_its_own_is_asked_in_them(attached: bool):
+    """The report: ids of the task were asked of a model with others, and one without padding was called too small."""
+    task = TASKS.build("copy")
+    vocab = [name for name in task.vocab.tokens if name not in ("<pad>", "<sep>")]
+    numbers = {name: len(vocab) - 1 - index for index, name in enumerate(vocab)} | {"<sep>": len(vocab)}
+    model, plain = (tiny("llama", vocab=len(vocab) + 1, seed=5) for _ in range(2))
+    rule = CoupledPlaces(task, token_ids=numbers)
+    batch = task.batch(1, 60, stream(0, "test", 1))
+    numbered = lambda rows: rule.ids(rows, torch.tensor([rows.shape[1]]), False)  # noqa: E731
+    plainly = lambda rows: torch.arange(rows.shape[1])[None]  # noqa: E731
+    at, expected = batch.prompt_length, 0
+    for row in range(60):
+        tokens = [numbers[name] for name in batch.text(row)]
+        found = slow_greedy(plain, tokens[:at], numbered if attached else plainly, len(tokens) - at)
+        expected += found == tokens[at:]
+    if attached:
+        assert right_answers(attach(model, rule), task, [1], size=60) == {1: expected}
+    else:
+        assert right_answers(model, task, [1], size=60, token_ids=numbers) == {1: expected}
+        with pytest.raises(LengthwiseError, match="or right_answers the model's token_ids"):
+            right_answers(model, task, [1])

@@ -7,7 +7,9 @@ import functools
 import inspect
 import threading
 import types
+import warnings
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import torch
 from jaxtyping import Bool, Int, Num
@@ -17,7 +19,18 @@ from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
 
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.hf.probe import Places, position_modules
-from lengthwise.hf.rules import IdFunction, IdRule, as_rule, built, check_prefix, described
+from lengthwise.hf.rules import (
+    Ends,
+    IdFunction,
+    IdRule,
+    Restart,
+    as_rule,
+    built,
+    changed,
+    check_prefix,
+    described,
+    refuse_packed,
+)  # fmt: skip
 from lengthwise.positions.saved import SAVED, STATE
 
 
@@ -42,17 +55,20 @@ def plain_ids(mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B T"]:
 
 
 def rule_ids(
-    rule: IdRule, tokens: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"], *, training: bool, check: bool = False
-) -> Num[Tensor, "B T"]:
+    rule: IdRule, tokens: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"], *, training: bool, check: bool = False,
+    ends: Ends | None = None,
+) -> Num[Tensor, "B T"]:  # fmt: skip
     """Ids of all tokens by ``rule``; padding gets some id that no token sees.
 
-    With ``check``, ids that depend on later tokens or on other rows are refused. Raises `LengthwiseError` for a batch
-    without tokens.
+    With ``check``, ids that depend on later tokens or on other rows are refused; with ``ends``, rows of several
+    sequences are. Raises `LengthwiseError` for a batch without tokens.
     """
     require(tokens.numel() > 0, f"a batch of shape {list(tokens.shape)} has no tokens to number; give rows with tokens")
     lengths = mask.sum(dim=1)
     order = torch.argsort((~mask).byte(), dim=1, stable=True)
     rows = tokens.gather(1, order)
+    if ends is not None:
+        refuse_packed(rows, lengths, ends)
     found = rule.ids(rows, lengths, training)
     if check:
         check_prefix(rule, rows, lengths, found)
@@ -74,8 +90,10 @@ def refuse_positions(given: Tensor | None, mask: Bool[Tensor, "B T"]) -> None:
     )
 
 
-def refuse_generation(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Raises `LengthwiseError` for a way of generating in which the rule would not see all tokens so far."""
+def refuse_generation(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], ends: Ends) -> None:
+    """Raises `LengthwiseError` for a way of generating in which the rule would not see all tokens so far, and nothing
+    else, or for rows that hold several sequences.
+    """
     config = kwargs.get("generation_config") or (args[1] if len(args) > 1 else None) or model.generation_config
 
     def setting(name: str) -> Any:
@@ -100,6 +118,12 @@ def refuse_generation(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
             f"the cache holds {before} tokens and {tokens.shape[1]} were given; pass all tokens to generate, those in "
             "the cache included",
         )
+    if isinstance(tokens, Tensor) and tokens.ndim == 2 and tokens.numel():
+        mask = kwargs.get("attention_mask")
+        if mask is None and setting("pad_token_id") is not None:
+            mask = tokens != setting("pad_token_id")
+        mask = padding_mask(mask, tokens)
+        refuse_packed(tokens.gather(1, torch.argsort((~mask).byte(), dim=1, stable=True)), mask.sum(dim=1), ends)
 
 
 HFModel = TypeVar("HFModel", bound=nn.Module)
@@ -122,7 +146,7 @@ class Attachment:
     """What is attached to a model: the rule, the hooks, and the ids of the forward passes that run."""
 
     def __init__(self, places: Places, rule: IdRule, module: str | None) -> None:
-        self.rule, self.places, self.running = rule, places, _Pass()
+        self.rule, self.places, self.running, self.trained = rule, places, _Pass(), False
         self.description = {**described(rule), "module": module}
         below = places.entry
         self.signature = inspect.signature(below.forward)
@@ -159,11 +183,28 @@ class Attachment:
         )
         mask = padding_mask(given.get("attention_mask"), tokens)
         refuse_positions(given.get("position_ids"), mask)
-        self.running.current = rule_ids(self.rule, tokens, mask, training=module.training)
+        self.trained |= module.training
+        ends = self.ends(module)
+        self.running.current = rule_ids(self.rule, tokens, mask, training=module.training, ends=ends)
+
+    def ends(self, model: Any) -> Ends:
+        """The tokens that begin and end a row: those of the rule's task, or the model's start token alone.
+
+        End tokens stand inside the rows of chats, and one that begins rows, too, or is a separator, may be repeated.
+        """
+        if self.rule.ends is not None:
+            return self.rule.ends
+        config = model.config.get_text_config()
+        start, end = getattr(config, "bos_token_id", None), getattr(config, "eos_token_id", None)
+        may_repeat = {*(end if isinstance(end, list) else [end])}
+        may_repeat |= {*self.rule.separators} if isinstance(self.rule, Restart) else set()
+        return Ends(start if isinstance(start, int) and start not in may_repeat else None)
 
     def ids(self, tokens: Int[Tensor, "B T"], *, training: bool = False) -> Num[Tensor, "B T"]:
         """The ids of rows without padding; raises `LengthwiseError` where the model has too few."""
-        found = rule_ids(self.rule, tokens, torch.ones_like(tokens, dtype=torch.bool), training=training)
+        found = rule_ids(
+            self.rule, tokens, torch.ones_like(tokens, dtype=torch.bool), training=training, ends=self.rule.ends
+        )
         return _of_table(found, self.places.limit) if self.places.whole else found
 
     def after_forward(self, module: nn.Module, args: Any, output: Any) -> None:
@@ -187,17 +228,23 @@ class Attachment:
         return _of_table(ids, self.places.limit) if self.places.whole else ids
 
 
+_TRAINED: WeakKeyDictionary[nn.Module, dict[str, Any]] = WeakKeyDictionary()
+"""The rule under which a model was trained before it was detached."""
+
+
 def attach(model: HFModel, rule: IdRule | IdFunction | None = None, *, module: str | None = None) -> HFModel:
     """Give ``model`` the position ids of ``rule``, in training, in forward passes and in `generate`; returns it.
 
     ``rule`` is a function of token ids [B, T] to position ids [B, T] (rotary encodings take floats, too), or one of
     the rules of `lengthwise.hf`; by default the one that the model was saved with, since `save_pretrained` keeps rules
-    of `lengthwise.hf` in the configuration. Rows come without padding in front. ``module`` names the module that
-    encodes positions; by default it is found. Either way a probe of a few short forward passes shows that ids given
+    of `lengthwise.hf` in the configuration. A row holds one sequence, with padding on either side if the attention mask
+    says so; the rule sees padding behind the tokens. ``module`` names the module that encodes positions; by default it
+    is found. Either way a probe of a few short forward passes shows that ids given
     there reach the logits, as if the model itself had been given them. PEFT models with LoRA can be attached before or
     after wrapping.
 
-    Raises `LengthwiseError` for a model that does not pass the probe; see `detach` for the way back.
+    A warning says where the model was trained under another rule, such as one with a smaller ``max_position``. Raises
+    `LengthwiseError` for a model that does not pass the probe; see `detach` for the way back.
     """
     inner = stock(model)
     _refuse_attention(inner)
@@ -210,18 +257,21 @@ def attach(model: HFModel, rule: IdRule | IdFunction | None = None, *, module: s
         not any(isinstance(getattr(hook, "__self__", None), Attachment) for hook in hooks),
         "the model has a rule already; call detach(model) first, on the model that was attached",
     )
+    saved: Any = _TRAINED.get(inner) or getattr(inner.config, SAVED, None)
     if rule is None:
-        saved: Any = getattr(inner.config, SAVED, None)
+        saved = getattr(inner.config, SAVED, None)
         require(saved is not None, "the model was saved without a rule of position ids; give one: attach(model, rule)")
         rule, module = built(saved), module or saved.get("module")
     needed = getattr(rule, "vocab_size", 0)
     known = getattr(inner.config.get_text_config(), "vocab_size", needed)
     require(
         known >= needed,
-        f"the model knows {known} tokens, and the rule's task has {needed}; give it vocab_size={needed}",
+        f"the model knows {known} tokens, and the rule's task has ids up to {needed - 1}; give it vocab_size={needed}",
     )
-    found = position_modules(inner, module)
-    inner.__dict__[STATE] = Attachment(found, as_rule(rule), module)
+    found, rule = position_modules(inner, module), as_rule(rule)
+    if isinstance(saved, dict) and (what := changed(saved, rule)):
+        warnings.warn(what, stacklevel=2)
+    inner.__dict__[STATE] = Attachment(found, rule, module)
     inner.__dict__["save_pretrained"] = types.MethodType(_in_place_of(type(inner).save_pretrained, _save), inner)
     if hasattr(inner, "generate"):
         for name, wrapper in (("generate", _generate), ("prepare_inputs_for_generation", _prepare)):
@@ -240,6 +290,8 @@ def detach(model: HFModel) -> HFModel:
         raise LengthwiseError("the model has no rule; attach(model, rule) gives it one")
     for handle in state.handles:
         handle.remove()
+    if state.trained:
+        _TRAINED[inner] = state.description
     for name in ("save_pretrained", "generate", "prepare_inputs_for_generation", *REFUSED):
         inner.__dict__.pop(name, None)
     return model
@@ -258,7 +310,14 @@ def _in_place_of(original: Any, wrapper: Any) -> Any:
 def _save(self: Any, *args: Any, **kwargs: Any) -> Any:
     """`save_pretrained` of the model's class, with the rule in the configuration; models may share one otherwise."""
     shared, self.config = self.config, copy.deepcopy(self.config)
-    setattr(self.config, SAVED, self.__dict__[STATE].description)
+    description = self.__dict__[STATE].description
+    setattr(self.config, SAVED, description)
+    if "arguments" not in description:
+        warnings.warn(
+            f"the folder keeps no code of the rule {description.get('function') or description['rule']!r}; keep it "
+            "yourself, and attach(model, rule) after loading, or the model reads plain ids",
+            stacklevel=3,
+        )
     try:
         return type(self).save_pretrained(self, *args, **kwargs)
     finally:
@@ -267,7 +326,7 @@ def _save(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _generate(self: Any, *args: Any, **kwargs: Any) -> Any:
     """`generate` of the model's class, for what a rule allows."""
-    refuse_generation(self, args, kwargs)
+    refuse_generation(self, args, kwargs, self.__dict__[STATE].ends(self))
     return type(self).generate(self, *args, **kwargs)
 
 

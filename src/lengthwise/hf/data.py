@@ -6,7 +6,7 @@ drop the loss wherever such an id is 0, leave it alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from lengthwise.core import config as arguments
 from lengthwise.core.batch import NOT_SCORED, Batch
 from lengthwise.core.errors import require
 from lengthwise.core.rng import stream
+from lengthwise.hf.rules import checked_token_ids
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
 from lengthwise.tasks import TASKS, Task
 
@@ -35,14 +36,18 @@ def dataset(
     size: int | None = None,
     rows: int = 16,
     seed: int = 0,
+    token_ids: Mapping[str, int] | None = None,
 ) -> IterableDataset:
     """Sequences of a task as rows with ``input_ids`` and ``labels`` (unshifted, -100 where nothing is scored).
 
     With a ``scheme`` there are ``place_ids`` [T, L], too, drawn as in training; tasks with several right next tokens
     have ``allowed`` [T, V]. Runs of ``rows`` rows have one length, drawn from ``lengths``. Without a ``size`` the data
-    never ends. Raises `LengthwiseError` for a length without instances.
+    never ends. ``token_ids`` are a model's ids of the task's tokens as in `CoupledPlaces`, by default the task's own.
+    Raises `LengthwiseError` for a length without instances, and for ``token_ids`` that lack a token.
     """
     built = TASKS.build(task)
+    numbers = checked_token_ids(built, token_ids)
+    table = np.array([numbers.get(name, NOT_SCORED) for name in built.vocab.tokens])
     ids = None if scheme is None else SCHEMES.build(scheme)
     lengths = _check(built, lengths, size, rows, seed)
 
@@ -52,10 +57,12 @@ def dataset(
             if ids is not None:
                 assigned = ids.assign(batch.places, built.levels, stream(seed, "hf", "ids", number))
             for row in range(batch.size):
-                found = {"input_ids": batch.input_ids[row].tolist(), "labels": batch.labels[row].tolist()}
+                labels = np.where(batch.labels[row] == NOT_SCORED, NOT_SCORED, table[np.maximum(batch.labels[row], 0)])
+                found = {"input_ids": table[batch.input_ids[row]].tolist(), "labels": labels.tolist()}
                 if assigned is not None:
                     found["place_ids"] = assigned[row].tolist()
                 if batch.allowed is not None:
+                    require(token_ids is None, "tasks with several right next tokens take no token_ids; leave them out")
                     found["allowed"] = batch.allowed[row].tolist()
                 yield found
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,19 +16,32 @@ from numpy import ndarray
 from torch import Tensor
 
 from lengthwise.core import config as arguments
+from lengthwise.core.config import canonical_json
 from lengthwise.core.errors import LengthwiseError, require, shortened, spelled
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.user_code import no_new_code
+from lengthwise.core.vocab import BOS, EOS, PAD, SPECIALS
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
 from lengthwise.tasks import TASKS, Task
-from lengthwise.tasks.base import NO_PLACES
+from lengthwise.tasks.base import LONGEST_SHORTEST, NO_PLACES
 
 IdFunction = Callable[[Tensor], Tensor]
 """Token ids [B, T] to position ids [B, T]."""
 
 
+class Ends(NamedTuple):
+    """The tokens that begin, end and pad a sequence; None for one that is not known."""
+
+    start: int | None
+    end: int | None = None
+    padding: int | None = None
+
+
 class IdRule(ABC):
     """Gives every token a position id; the id of a token depends on no later token, except in training."""
+
+    ends: Ends | None = None
+    """Those of the rule's task; without one, only the model's start token is known."""
 
     @abstractmethod
     def ids(self, tokens: Int[Tensor, "B T"], lengths: Int[Tensor, " B"], training: bool) -> Num[Tensor, "B T"]:
@@ -64,6 +78,30 @@ class UserRule(IdRule):
             "the rule returns position ids that are not finite; return numbers",
         )
         return found
+
+
+def refuse_packed(tokens: Int[Tensor, "B T"], lengths: Int[Tensor, " B"], ends: Ends) -> None:
+    """Raises `LengthwiseError` for a row of several sequences: a second start token, or tokens behind the end token.
+
+    Padding, and end tokens that serve as padding, may stand behind the end.
+    """
+    index = torch.arange(tokens.shape[1], device=tokens.device)
+    inside = index < lengths[:, None]
+    found = "a row begins anew: it holds the start token {} again at place {}"
+    behind, token = torch.zeros_like(inside), ends.start
+    if ends.start is not None and tokens.shape[1]:
+        behind = inside & (tokens == ends.start) & (tokens[:, :1] == ends.start) & (index > 0)
+    if ends.end is not None and not behind.any():
+        found, token = "a row goes on behind its end token {} with place {}", ends.end
+        filler = torch.tensor([ends.end, *({ends.padding} - {None})], device=tokens.device)
+        ended = ((tokens == ends.end) & inside).long().cumsum(dim=1) > 0
+        behind = ended & inside & ~torch.isin(tokens, filler)
+    if behind.any():
+        ordinary = " (if it is an ordinary token, set model.config.bos_token_id = None)" * (ends.end is None)
+        raise LengthwiseError(
+            f"{found.format(token, int(behind.long().argmax(dim=1).max()))}{ordinary}; a rule numbers one sequence a "
+            "row: turn packing off, and mask padding"
+        )
 
 
 def check_prefix(rule: IdRule, tokens: Int[Tensor, "B T"], lengths: Int[Tensor, " B"], ids: Num[Tensor, "B T"]) -> None:
@@ -106,6 +144,16 @@ def as_rule(rule: IdRule | IdFunction) -> IdRule:
 def training_rng() -> Rng:
     """A NumPy generator drawn from torch's global one, so that `torch.manual_seed` repeats a training."""
     return np.random.default_rng(int(torch.randint(2**62, ())))
+
+
+@contextmanager
+def said_in_time() -> Iterator[None]:
+    """An error about ``max_position`` inside says when it can be raised."""
+    try:
+        yield
+    except LengthwiseError as error:
+        late = " before training: ids that were never trained are not reached" * ("max_position" in str(error))
+        raise LengthwiseError(f"{error}{late}") from None
 
 
 @dataclass(frozen=True, init=False)
@@ -197,12 +245,21 @@ class CoupledPlaces(IdRule):
     """Tokens that share a place of ``task`` share an id; ids of places are drawn by ``scheme``.
 
     In training ids are drawn anew for each row (by default a block with a random start, Cho et al. 2024). Otherwise
-    they are those of the scheme at test, the same for all rows of a layout. The row holds a whole prompt of the task;
-    what follows it are the tokens generated so far. ``token_ids`` maps the task's tokens to those of the model; by
-    default the model has the task's vocabulary.
+    they are those of the scheme at test, the same for all rows of a layout. A row holds one whole prompt of the task,
+    and what follows it is the answer so far; several problems in one row are refused. ``max_position`` of the scheme
+    must be set before training, and `reach` says what it suffices for.
 
-    Raises `LengthwiseError` for a scheme without places, or a task whose places do not follow from the length of the
-    prompt or have several levels: such ids must be predicted, which our own model does.
+    Arguments:
+        task: the task, or what `lengthwise.task` takes.
+        scheme: of the ids; by default a block of ids with a random start.
+        token_ids: the model's id of each token of the task, such as ``{"<bos>": 1, "<eos>": 2, "+": 3, …}``; of
+            ``<pad>`` and ``<sep>`` only where the task writes them. By default the model has the task's vocabulary.
+        seed: of ids that are random at test.
+
+    Raises:
+        LengthwiseError: for ``token_ids`` that lack a token; for a scheme without places, or a task whose places do not
+            follow from the length of the prompt or have several levels: such ids must be predicted, which our own model
+            does.
     """
 
     def __init__(
@@ -224,27 +281,27 @@ class CoupledPlaces(IdRule):
             self.task.states_places,
             f"task {self.task.name!r} states no places, so that all ids would be 0; {NO_PLACES}",
         )
-        names = self.task.vocab.tokens if token_ids is None else tuple(token_ids)
-        numbers = range(len(names)) if token_ids is None else token_ids.values()
-        self._known = {number: self.task.vocab[name] for name, number in zip(names, numbers, strict=True)}
+        self.token_ids = checked_token_ids(self.task, token_ids)
+        """The model's id of every token of the task."""
+        self._known = {number: self.task.vocab[name] for name, number in self.token_ids.items()}
         self.vocab_size = max(self._known) + 1
+        self.ends = Ends(*map(self.token_ids.get, (BOS, EOS, PAD)))
         self._patterns: dict[int, Pattern] = {}
 
     def ids(self, tokens: Int[Tensor, "B T"], lengths: Int[Tensor, " B"], training: bool) -> Int[Tensor, "B T"]:
         rows, counts = self._translated(tokens), lengths.cpu().numpy()
         ids = np.zeros(rows.shape, dtype=np.int64)
-        groups = self._groups(rows, counts)
+        groups = self._groups(rows, counts, tokens)
         rng = training_rng() if training else stream(self.seed, "hf", "places")
         for pattern, chosen in groups:
+            places, scheme = pattern.places[None, :, None], self.scheme
             if training:
-                places = np.broadcast_to(pattern.places, (len(chosen), len(pattern.places)))
-                found = self.scheme.assign(places[:, :, None].copy(), self.task.levels, rng)[:, :, 0]
+                places = np.repeat(places, len(chosen), axis=0)
             else:
                 # One drawing for a layout, whichever rows come with it: beams and steps see the same ids.
-                rng = stream(self.seed, "hf", "places")
-                found = self.scheme.for_evaluation().assign(pattern.places[None, :, None], self.task.levels, rng)[
-                    :, :, 0
-                ]
+                scheme, rng = scheme.for_evaluation(), stream(self.seed, "hf", "places")
+            with said_in_time():
+                found = scheme.assign(places, self.task.levels, rng)[:, :, 0]
             width = min(rows.shape[1], found.shape[1])
             ids[chosen, :width] = found[:, :width]
         return torch.from_numpy(ids).to(tokens.device)
@@ -255,10 +312,19 @@ class CoupledPlaces(IdRule):
             "seed": self.seed,
         }  # fmt: skip
 
-    @property
-    def token_ids(self) -> dict[str, int]:
-        """The model's id of every token of the task."""
-        return {self.task.vocab.tokens[own]: number for number, own in self._known.items()}
+    def reach(self) -> int:
+        """The longest problems of the task for which ``max_position`` has ids; 0 if it has none for the shortest.
+
+        Raises `LengthwiseError` for a scheme whose ids come again and again, so that they never end.
+        """
+        require(not self.scheme.wraps, f"ids of scheme {self.scheme.name!r} come again, so they never end")
+        lengths = self.task.lengths(1, self.scheme.max_position)
+
+        def needed(length: int) -> int:
+            return int(self.task.batch(length, 1, stream(self.seed, "hf", "reach")).places.max())
+
+        short = bisect_right(lengths, self.scheme.max_position, key=needed)
+        return lengths[short - 1] if short else 0
 
     def _translated(self, tokens: Tensor) -> Int[ndarray, "B T"]:
         """The task's numbers of the tokens, -1 where it has none."""
@@ -267,7 +333,7 @@ class CoupledPlaces(IdRule):
         table[list(self._known)] = list(self._known.values())
         return table[given]
 
-    def _groups(self, rows: ndarray, counts: ndarray) -> list[tuple[Pattern, ndarray]]:
+    def _groups(self, rows: ndarray, counts: ndarray, given: Tensor) -> list[tuple[Pattern, ndarray]]:
         """The rows of each layout."""
         owner: list[Pattern | None] = [None] * len(rows)
         candidates = self._candidates(int(counts.max(initial=0)))
@@ -285,16 +351,26 @@ class CoupledPlaces(IdRule):
         groups: dict[int, tuple[Pattern, list[int]]] = {}
         for row, found in enumerate(owner):
             if found is None:
-                text = self._text(rows[row, : counts[row]])
-                raise LengthwiseError(
-                    f"{text} does not begin with a prompt of task {self.task.name!r}; give whole prompts"
-                )
+                raise LengthwiseError(self._refusal(rows[row, : counts[row]], given[row].tolist()))
             groups.setdefault(id(found), (found, []))[1].append(row)
         return [(pattern, np.array(members)) for pattern, members in groups.values()]
 
     def _text(self, tokens: ndarray) -> str:
         words = [self.task.vocab.tokens[token] if token >= 0 else "?" for token in tokens]
         return repr(shortened(" ".join(words)))
+
+    def _refusal(self, row: ndarray, given: list[int]) -> str:
+        """Why a row has no prompt, in the words of its task where it has some."""
+        what = f"{self._text(row)} does not begin with a prompt of task {self.task.name!r}"
+        unknown = [given[at] for at in np.flatnonzero(row < 0)]
+        words = [self.task.vocab.tokens[token] for token in row if token >= 0]
+        example = self.task.batch(self.task.lengths(1, LONGEST_SHORTEST)[0], 1, stream(self.seed, "hf", "example"))
+        shown = example.text(0)[: example.prompt_length]
+        if unknown:
+            return f"{what}: the model's token {unknown[0]} stands for none of the task; map it in token_ids"
+        end = words.index(shown[-1]) + 1 if shown[-1] in words else len(words)
+        why = self.task.why_no_prompt(words[:end])
+        return f"{what}{f': {why}' * bool(why)}; a whole prompt reads: {' '.join(shown)}"
 
     def _candidates(self, tokens: int) -> list[Pattern]:
         """The layouts whose prompts have at most ``tokens`` tokens."""
@@ -333,6 +409,31 @@ class CoupledPlaces(IdRule):
         return np.setdiff1d(np.concatenate([pattern.prompt for pattern in known]), np.concatenate(content))
 
 
+def checked_token_ids(task: Task, token_ids: Mapping[str, int] | None) -> dict[str, int]:
+    """The ids of a model for the tokens of ``task``, by default the task's own.
+
+    Raises `LengthwiseError` for one that is missing, unknown, no whole number, or given to two tokens.
+    """
+    if token_ids is None:
+        return dict(task.vocab.ids)
+    length = task.lengths(1, LONGEST_SHORTEST)[0]
+    drawn = np.unique(task.batch(length, ROWS, stream(0, "hf", "tokens")).input_ids)
+    needed = [name for name, own in task.vocab.ids.items() if own >= len(SPECIALS) or own in drawn]
+    missing = [name for name in needed if name not in token_ids]
+    require(
+        not missing,
+        f"token_ids lacks tokens of task {task.name!r}: {shortened(' '.join(missing))}; give the model's id of each of "
+        f"{shortened(' '.join(needed))}",
+    )
+    found: dict[int, str] = {}
+    for name, given in token_ids.items():
+        task.vocab[name]  # Raises for a name that the task does not have.
+        number = arguments.whole(f"token_ids[{name!r}]", given, 0)
+        require(number not in found, f"token_ids gives {name!r} and {found.get(number)!r} one id, {number}; give two")
+        found[number] = name
+    return {name: number for number, name in found.items()}
+
+
 MOST_PROBED = 1 << 16
 """The longest sequence on which the ids at test are looked at."""
 
@@ -366,12 +467,13 @@ class SchemeIds(IdRule):
         counts, ids = lengths.cpu().numpy(), np.zeros(tuple(tokens.shape), dtype=np.int64)
         for length in map(int, np.unique(counts[counts > 0])):
             chosen = np.flatnonzero(counts == length)
-            if rng is not None:
-                ids[chosen, :length] = assigned(self.scheme, len(chosen), length, rng)
-                continue
-            table = assigned(
-                self.scheme.for_evaluation(), 1, self.in_all(length), stream(self.seed, "hf", "evaluation")
-            )
+            with said_in_time():
+                if rng is not None:
+                    ids[chosen, :length] = assigned(self.scheme, len(chosen), length, rng)
+                    continue
+                table = assigned(
+                    self.scheme.for_evaluation(), 1, self.in_all(length), stream(self.seed, "hf", "evaluation")
+                )
             ids[chosen, :length] = table[:, :length]
         return torch.from_numpy(ids).to(tokens.device)
 
@@ -407,10 +509,24 @@ RULES: dict[str, type[IdRule]] = {
 
 def described(rule: IdRule) -> dict[str, Any]:
     """The JSON form of a rule, from which `built` makes one with the same ids; of one's own, its name alone."""
-    given = None
     with suppress(LengthwiseError):  # A task that was typed in has no name.
-        given = rule.arguments() if type(rule) in RULES.values() else None
-    return {"rule": type(rule).__name__, **({} if given is None else {"arguments": given})}
+        if type(rule) in RULES.values() and (given := rule.arguments()) is not None:
+            return {"rule": type(rule).__name__, "arguments": given}
+    own = {"function": getattr(rule.function, "__name__", "")} if isinstance(rule, UserRule) else {}
+    return {"rule": type(rule).__name__, **own}
+
+
+def changed(before: Any, rule: IdRule) -> str:
+    """What a warning says of a model that was trained under the rule that ``before`` describes; empty for the same."""
+    now = described(rule)
+    before = {name: value for name, value in before.items() if name in ("rule", "arguments", "function")}
+    if canonical_json(before) == canonical_json(now):
+        return ""
+    most = [each.get("arguments", {}).get("scheme", {}).get("max_position", 0) for each in (before, now)]
+    what = f"ids above {most[0]} were never trained" if most[1] > most[0] > 0 else "its ids are others"
+    names = [str(each.get("function") or each["rule"]) for each in (before, now)]
+    kind = " and ".join(names) if names[0] != names[1] else f"two forms of {names[0]}"
+    return f"the model was trained under another rule than the one attached now ({kind}): {what}; train it again"
 
 
 def built(values: Any) -> IdRule:
@@ -419,8 +535,8 @@ def built(values: Any) -> IdRule:
         name, given = values["rule"], values.get("arguments")
         if name not in RULES or given is None:
             raise LengthwiseError(
-                f"the model was saved with position ids of {name!r}, a rule of one's own, which no file keeps; load it "
-                "with transformers, attach(model, rule), and pass on the model itself"
+                f"the model was saved with position ids of {values.get('function') or name!r}, a rule of one's own, "
+                "which no file keeps; load it with transformers, attach(model, rule), and pass on the model itself"
             )
         with no_new_code():
             return RULES[name](**given)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
+from numpy import ndarray
 from torch import Tensor
 from torch.nn import functional
 from transformers import GenerationConfig
@@ -18,6 +20,7 @@ from lengthwise.core.rng import stream
 from lengthwise.evaluation.accuracy import warn_not_finite
 from lengthwise.hf.attachment import stock
 from lengthwise.hf.own import LengthwiseForCausalLM
+from lengthwise.hf.rules import CoupledPlaces, checked_token_ids
 from lengthwise.positions.saved import attached
 from lengthwise.tasks import TASKS, Task
 
@@ -27,42 +30,48 @@ NO_TOKEN = -1
 
 @torch.no_grad()
 def right_answers(
-    model: Any, task: str | Task | dict[str, Any], lengths: Iterable[int], *, size: int = 100, seed: int = 0
-) -> dict[int, int]:
+    model: Any, task: str | Task | dict[str, Any], lengths: Iterable[int], *, size: int = 100, seed: int = 0,
+    token_ids: Mapping[str, int] | None = None,
+) -> dict[int, int]:  # fmt: skip
     """Right answers of ``size`` problems of ``task`` by length: attached, stock and own models, in evaluation mode.
 
-    An answer is right if every scored token of it is. The model has the task's vocabulary. Problems of a length have
-    one layout. What the model's generation_config.json says of generation (penalties, forbidden tokens, ends) is left
-    out: an answer is the raw argmax, token by token. Raises `LengthwiseError` for a length without instances, for a
+    An answer is right if every scored token of it is. ``token_ids`` are the model's ids of the task's tokens, by
+    default those of the attached `CoupledPlaces`, or the task's own. Problems of a length have one layout. What the
+    model's generation_config.json says of generation (penalties, forbidden tokens, ends) is left out: an answer is the
+    raw argmax, token by token. Raises `LengthwiseError` for a length without instances, for a
     task with several right answers, and for a model that was saved with a rule which is not attached.
     """
     built, inner = TASKS.build(task), stock(model)
     lengths, size = arguments.whole_numbers("lengths", lengths), arguments.whole("size", size, 1)
-    attached(inner)
-    known = int(inner.config.vocab_size)
+    rule = getattr(attached(inner), "rule", None)
+    if token_ids is None and isinstance(rule, CoupledPlaces):
+        token_ids = {name: number for name, number in rule.token_ids.items() if name in built.vocab.ids}
+    numbers, known = checked_token_ids(built, token_ids), int(inner.config.get_text_config().vocab_size)
+    most = max(numbers.values())
     require(
-        known >= len(built.vocab),
-        f"the model knows {known} tokens, and task {built.name!r} has {len(built.vocab)}; give the model vocab_size="
-        f"{len(built.vocab)} or more",
+        known > most,
+        f"the model knows {known} tokens, and those of task {built.name!r} have ids up to {most}; give the model "
+        f"vocab_size={most + 1} or more, or right_answers the model's token_ids",
     )
+    table = np.array([numbers.get(name, NO_TOKEN) for name in built.vocab.tokens])
     was_training, found = inner.training, {}
     inner.eval()
     try:
         for length in lengths:
             batch = built.batch(length, size, stream(seed, "test", length))
             require(batch.allowed is None, f"task {built.name!r} has several right answers; choose another task")
-            tokens, finite = _generated(model, inner, built, batch)
+            tokens, finite = _generated(model, inner, built, batch, table)
             warn_not_finite(f"length {length}", int((~finite).sum()), size)
-            found[length] = int((_is_right(batch, tokens) & finite).sum())
+            found[length] = int((_is_right(batch, tokens, table) & finite).sum())
     finally:
         inner.train(was_training)
     return found
 
 
-def _generated(model: Any, inner: Any, task: Task, batch: Batch) -> tuple[Tensor, Tensor]:
+def _generated(model: Any, inner: Any, task: Task, batch: Batch, table: ndarray) -> tuple[Tensor, Tensor]:
     """The tokens [B, A] that the model generates in place of the answers, and by row whether its logits are finite."""
     at, steps = batch.prompt_length, batch.tokens - batch.prompt_length
-    prompt = torch.from_numpy(batch.input_ids[:, :at]).to(inner.device)
+    prompt = torch.from_numpy(table[batch.input_ids[:, :at]]).to(inner.device)
     given = {"attention_mask": torch.ones_like(prompt)}
     if isinstance(inner, LengthwiseForCausalLM) and inner.experiment.scheme.predicted:
         scheme = inner.experiment.scheme.for_evaluation()
@@ -98,8 +107,8 @@ def raw_greedy(model: Any, ends: int | list[int] | None = None) -> Iterator[None
         model.generation_config = before
 
 
-def _is_right(batch: Batch, generated: Tensor) -> Tensor:
+def _is_right(batch: Batch, generated: Tensor, table: ndarray) -> Tensor:
     """For each row, whether every scored token of the answer was generated."""
     at = batch.prompt_length
-    right = generated == torch.from_numpy(batch.input_ids[:, at:])
+    right = generated == torch.from_numpy(table[batch.input_ids[:, at:]])
     return (right | ~torch.from_numpy(batch.scored[at:])).all(dim=1)

@@ -37,7 +37,9 @@ def write_numbers(
     return found
 
 
-def read_numbers(prompt: Sequence[str], sign: str, what: str, *, end: str = "=", count: int = 0) -> list[list[str]]:
+def read_numbers(
+    prompt: Sequence[str], sign: str, what: str, *, end: str = "=", count: int = 0, msd_first: bool = False
+) -> list[list[str]]:
     """The digits of ``count`` numbers of one length (0: two or more), as in ``<bos> a + b + c =``.
 
     Raises `ValueError` for a prompt that is not ``what``.
@@ -45,6 +47,12 @@ def read_numbers(prompt: Sequence[str], sign: str, what: str, *, end: str = "=",
     numbers = [text.split() for text in " ".join(body(prompt, end, what)).split(f" {sign} ")]
     sizes = {len(text) for text in numbers}
     right = len(numbers) == count if count else len(numbers) > 1
+    if right and len(sizes) > 1 and sign in ("+", "-"):
+        missing = [["0"] * (max(sizes) - len(text)) for text in numbers]
+        padded = [zeros + text if msd_first else text + zeros for text, zeros in zip(numbers, missing, strict=True)]
+        order = "most" if msd_first else "least"
+        written = f" {sign} ".join(map(" ".join, padded))
+        raise ValueError(f"operands must have equal length, {order} significant digit first: {written} {end}")
     reject(not right or len(sizes) > 1 or 0 in sizes, f"not {what}")
     return numbers
 
@@ -142,8 +150,9 @@ class Addition(Task):
         write_sum(seq, numbers, self.base, msd_first=self.operands == "msd_first")
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        numbers = read_numbers(prompt, "+", "an addition of two numbers of one length", count=2)
-        first, second = (text if self.operands == "lsd_first" else text[::-1] for text in numbers)
+        msd_first, what = self.operands == "msd_first", "an addition of two numbers of one length"
+        numbers = read_numbers(prompt, "+", what, count=2, msd_first=msd_first)
+        first, second = (text[::-1] if msd_first else text for text in numbers)
         return [*digits_of(number(first, self.base) + number(second, self.base), len(first) + 1, self.base), EOS]
 
 

@@ -156,6 +156,17 @@ class Task(ABC):
             raise LengthwiseError(f"answer of task {self.name!r} returned {shown}; it must return a list of tokens")
         return list(found)
 
+    @final
+    def why_no_prompt(self, tokens: Sequence[str]) -> str:
+        """What `answer` says against ``tokens`` as a prompt; empty where it has nothing to say."""
+        try:
+            self.answer(list(tokens))
+        except ValueError as error:
+            return str(error).partition("\n")[0]
+        except Exception:  # A task of one's own may fail in any way on what it was not written for.
+            return ""
+        return ""
+
     def layout(self, length: int, rng: Rng) -> Layout:
         """Draw a layout, with the probabilities that it has when rows are drawn one by one."""
         return Layout(length)
