@@ -270,7 +270,7 @@ def read_prompt(task: Task, scheme: PositionScheme, text: str, *, seed: int = 0)
         example = " ".join(task.batch(_first_length(task), 1, stream(seed, "prompt", "example")).text(0))
         why = task.why_no_prompt(tokens)
         raise LengthwiseError(
-            f"{text!r} is no prompt of task {task.name!r}{f': {why}' * bool(why)}; a whole example reads: {example}"
+            f"{text!r} is no prompt of task {task.name!r}; a whole example reads: {example}{f' ({why})' * bool(why)}"
         )
     places = batch.places[:1].copy()
     assigned = scheme.for_evaluation().assign(places, task.levels, stream(seed, "prompt", "ids"))

@@ -90,7 +90,7 @@ def refuse_positions(given: Tensor | None, mask: Bool[Tensor, "B T"]) -> None:
     )
 
 
-def refuse_generation(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], ends: Ends) -> None:
+def refuse_generation(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], ends: Ends | None) -> None:
     """Raises `LengthwiseError` for a way of generating in which the rule would not see all tokens so far, and nothing
     else, or for rows that hold several sequences.
     """
@@ -118,7 +118,7 @@ def refuse_generation(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any],
             f"the cache holds {before} tokens and {tokens.shape[1]} were given; pass all tokens to generate, those in "
             "the cache included",
         )
-    if isinstance(tokens, Tensor) and tokens.ndim == 2 and tokens.numel():
+    if ends is not None and isinstance(tokens, Tensor) and tokens.ndim == 2 and tokens.numel():
         mask = kwargs.get("attention_mask")
         if mask is None and setting("pad_token_id") is not None:
             mask = tokens != setting("pad_token_id")
@@ -142,13 +142,18 @@ class _Pass(threading.local):
         return type(self), ()
 
 
+def _changes(model: nn.Module) -> int:
+    """Grows with every change of a parameter in place."""
+    return sum(parameter._version for parameter in model.parameters())
+
+
 class Attachment:
     """What is attached to a model: the rule, the hooks, and the ids of the forward passes that run."""
 
     def __init__(self, places: Places, rule: IdRule, module: str | None) -> None:
         self.rule, self.places, self.running, self.trained = rule, places, _Pass(), False
         self.description = {**described(rule), "module": module}
-        below = places.entry
+        below, self._changes = places.entry, _changes(places.entry)
         self.signature = inspect.signature(below.forward)
         self.handles = [
             below.register_forward_pre_hook(self.before_forward, with_kwargs=True),
@@ -186,6 +191,11 @@ class Attachment:
         self.trained |= module.training
         ends = self.ends(module)
         self.running.current = rule_ids(self.rule, tokens, mask, training=module.training, ends=ends)
+
+    @property
+    def has_trained(self) -> bool:
+        """Whether parameters have changed since, and there were forward passes in training."""
+        return self.trained and _changes(self.places.entry) != self._changes
 
     def ends(self, model: Any) -> Ends:
         """The tokens that begin and end a row: those of the rule's task, or the model's start token alone.
@@ -290,7 +300,7 @@ def detach(model: HFModel) -> HFModel:
         raise LengthwiseError("the model has no rule; attach(model, rule) gives it one")
     for handle in state.handles:
         handle.remove()
-    if state.trained:
+    if state.has_trained:
         _TRAINED[inner] = state.description
     for name in ("save_pretrained", "generate", "prepare_inputs_for_generation", *REFUSED):
         inner.__dict__.pop(name, None)

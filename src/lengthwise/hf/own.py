@@ -27,7 +27,7 @@ from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import claim_run_dir
 from lengthwise.experiments.trained import load_trained
 from lengthwise.hf.attachment import padding_mask, refuse_generation, rule_ids
-from lengthwise.hf.rules import CoupledPlaces, Ends, IdRule, SchemeIds, is_fixed
+from lengthwise.hf.rules import CoupledPlaces, IdRule, SchemeIds, is_fixed
 from lengthwise.models.attention_state import Cache, causal_mask, visible_keys_seen
 from lengthwise.models.build import build_model
 from lengthwise.models.position_head import IdPrediction, PositionHead
@@ -43,7 +43,6 @@ from lengthwise.training.trainer import FIRST_SCORED_ID
 
 SMALLEST = 32
 """Tokens of the first buffers."""
-ENDS = Ends(*map(SPECIALS.index, (BOS, EOS, PAD)))
 
 
 class GrowingCache(Cache):
@@ -328,7 +327,8 @@ class LengthwiseForCausalLM(PreTrainedModel, GenerationMixin):
         task whose places don't follow.
         """
         mask = padding_mask(attention_mask, input_ids)
-        return rule_ids(self._rule(more), input_ids, mask, training=self.training, ends=ENDS)[..., None]
+        rule = self._rule(more)
+        return rule_ids(rule, input_ids, mask, training=self.training, ends=rule.ends)[..., None]
 
     def _rule(self, more: int) -> IdRule:
         task, scheme = self.experiment.task, self.experiment.scheme
@@ -372,7 +372,9 @@ class LengthwiseForCausalLM(PreTrainedModel, GenerationMixin):
         config = given or self.generation_config
         beams = kwargs.get("num_beams") or getattr(config, "num_beams", None) or 1
         require(beams == 1, f"position ids are predicted for one sequence, not for {beams} beams; use num_beams=1")
-        refuse_generation(self, args, kwargs, ENDS)
+        scheme = self.experiment.scheme
+        by_places = scheme.uses_places and not scheme.predicted
+        refuse_generation(self, args, kwargs, self._rule(0).ends if by_places else None)
         kwargs.setdefault("in_all", most_tokens(config, self.generation_config, args, kwargs))
         generate: Any = super().generate  # pyright: ignore[reportAttributeAccessIssue]
         return generate(*args, **kwargs)
