@@ -202,6 +202,6 @@ def test_a_price_is_shown_before_anything_is_asked(tmp_path: Path, capsys: pytes
         assert not stub.asked
         printed = capsys.readouterr().err
         assert main([*words, "--out", str(tmp_path), "--yes"]) == 0
-        assert f"{len(stub.asked)} requests to {stub.url}" in printed
+        assert f"{len(stub.asked)} questions to {stub.url}" in printed
         capsys.readouterr()
         assert main([*words, "--out", str(tmp_path)]) == 0, "what is known costs nothing"

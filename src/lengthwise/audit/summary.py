@@ -293,8 +293,9 @@ def _says(
     }
 
     def named(name: str) -> str:
-        shown = f", by {points(drops[name])}" if name in drops and (name in breaks or name in wide) else ""
-        return NAMES[name] + shown
+        if name in breaks:
+            return f"{NAMES[name]}, by {points(drops[name])}"
+        return f"{NAMES[name]} ({points(drops[name])})" if name in wide else NAMES[name]
 
     return [f"{what}: {'; '.join(map(named, names))}." for what, names in kinds.items() if names]
 
