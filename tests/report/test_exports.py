@@ -365,7 +365,7 @@ def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
     (said,) = [note for note in found.wide().notes if "beats" in note]
     for part in ("all 5 fitted seeds are above all 5 (exact rank test p = 0.0079 each, Holm p = 0.016 each over 2",
                  "a beats b at 16–40", "range of 5 seeds covers the median with 94 %", "under coupled ids",
-                 "under sequential ids (not tested here)", "next: lengthwise predict addition --why"):  # fmt: skip
+                 "under sequential ids (not tested here)", "next: `lengthwise predict addition`"):  # fmt: skip
         assert part in said
 
 

@@ -157,7 +157,7 @@ class Accuracy(Tabular):
             (system.name, system.settings): (len(system.fitted), within_training(system, brackets))[: len(named)]
             for system in systems
         }
-        shown = {
+        shown: dict[tuple[Any, ...], float | None] = {
             (system.name, system.settings, axes_text(cell.axes), cell.length): spread(
                 cell.scores, self.metric, brackets
             )

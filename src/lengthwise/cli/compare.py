@@ -66,9 +66,7 @@ def draw(console: Console, comparison: Comparison) -> None:
     best = next((row for row in values["systems"] if row["fitted"]), None)
     unfitted = "No system is right on its training lengths, so nothing is known of longer ones"
     least = min((seconds for seconds in enough(values).values() if seconds is not None), default=None)
-    way_out = (
-        "no budget near this one suffices: take more layers" if least is None else f"give --budget {least / 60:.0f}m"
-    )
+    way_out = "take far more time, or a model with more layers" if least is None else f"give --budget {least / 60:.0f}m"
     console.print(Text(comparison_finding(values) or f"{unfitted}; {way_out}, as far as can be told.", style="bold"))
     if sure := how_sure(comparison.accuracy.systems):
         console.print(Text(f"How sure, and why: {sure}."))

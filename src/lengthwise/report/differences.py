@@ -53,7 +53,7 @@ def differences(
 ) -> list[Difference]:
     """All pairs of systems, or each with ``against``, at the lengths beyond training that both were tested at."""
     pairs = combinations(systems, 2) if against is None else ((against, one) for one in systems if one is not against)
-    found = []
+    found = list[Difference]()
     for one, other in pairs:
         cells = {(cell.length, cell.axes): cell for cell in other.cells}
         for cell in sorted(one.cells, key=lambda cell: (cell.axes, cell.length)):
@@ -63,9 +63,10 @@ def differences(
             scores = [*cell.scores, *rival.scores]
             if all(metric in score.correct for score in scores):
                 x, y = (tuple(score.rate(metric) for score in of.scores) for of in (cell, rival))
-                found.append((one, other, cell.length, cell.axes, x, y, rank_test(x, y)))
-    corrected = holm([test[-1] for test in found])
-    return [Difference(*test, p) for test, p in zip(found, corrected, strict=True)]
+                p = rank_test(x, y)
+                found.append(Difference(one, other, cell.length, cell.axes, x, y, p, p))
+    corrected = holm([test.p for test in found])
+    return [replace(test, holm=p) for test, p in zip(found, corrected, strict=True)]
 
 
 def how_sure(systems: Sequence[SystemSummary], metric: str = "exact_match") -> str:
@@ -103,7 +104,7 @@ def how_sure(systems: Sequence[SystemSummary], metric: str = "exact_match") -> s
     if 2 / comb(2 * seeds, seeds) > 1 - LEVEL or second is None:
         parts.append(f"next: more seeds, such as seeds={max(5, 2 * seeds)}")
     elif TASKS.is_built_in(name):
-        parts.append(f"next: lengthwise predict {name} --why")
+        parts.append(f"next: `lengthwise predict {name}`")
     return "; ".join(parts)
 
 

@@ -417,7 +417,7 @@ def draw_accuracy_on(
     small = points < 72 * NARROW
     drawn[0].ground(small=small)
     xlabel = "length, logarithmic axis" if drawn[0].logarithmic and not small else "length"
-    letters = max(24, int(points / (0.55 * ax.xaxis.label.get_fontsize())))
+    letters = max(24, int(points / (0.55 * float(ax.xaxis.label.get_fontsize()))))
     missing = _not_drawn(systems, letters)
     if len(missing) > 1 and small:
         missing = [f"{sum(not system.fitted for system in systems)} systems not fitted, not drawn"]

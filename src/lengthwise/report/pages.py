@@ -200,7 +200,7 @@ def command_of(copy: Mapping[str, Any]) -> str:
     return f"lw.Experiment({copy['task']!r}, {options})"
 
 
-ENOUGH = 20
+ENOUGH = 60
 """From so many times the budget on, no number is said: the model may be too small."""
 
 
