@@ -52,7 +52,7 @@ from lengthwise.audit.summary import (
 )
 from lengthwise.audit.tokens import counting_questions, fitted_count, with_truncation
 from lengthwise.core.config import digest
-from lengthwise.core.errors import LengthwiseError, require, shortened
+from lengthwise.core.errors import require, shortened
 from lengthwise.core.files import Lines, locked, make_folder, read_text, remove_unfinished, write_json, write_text
 from lengthwise.positions.system import position_systems
 from lengthwise.prediction.predict import predict_task
