@@ -46,7 +46,7 @@ ELSEWHERE = {
     "verify": "tests/cli/test_stumbles.py",
 }
 """Commands that train or measure for minutes, and the file where a test runs each on something small."""
-OTHER_PROGRAMS = {"git", "pip", "python3", "lm_eval", "transformers", "until", "kill"}
+OTHER_PROGRAMS = {"git", "pip", "python3", "lm_eval", "transformers", "curl", "kill"}
 CODE = re.compile(r"^\s*(\$ |lengthwise [a-z-]+ |pip |make |import \w|from [\w.]+ import |lw\.)", re.M)
 """What no block of plain text may hold: it would not be run."""
 BLOCK = re.compile(r"^```(\S*)\n(.*?)^```$", re.M | re.S)

@@ -190,10 +190,12 @@ def causes(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         lines = [f"{_not_learned(base)}: nothing can be said about length.", NEXT]
         breaks, excluded = [], []
     else:
-        lines = [*_lengths_say(own), *_says(breaks, excluded, wide, empty, failing, drops), *_copied_say(cells)]
+        lines = _lengths_say(own)
         if unexplained and problem is not None:
             lines.append(_unexplained_says(own, problem, rest))
-        lines += _next(max(cell["asked"] for cell in own), bool(wide), unexplained) if own else []
+        lines += [*_says(breaks, excluded, wide, empty, failing, drops), *_copied_say(cells)]
+        unsure = bool(wide) or (unexplained and problem is not None and problem["low"] <= NOTICEABLE)
+        lines += _next(max(cell["asked"] for cell in own), unsure, unexplained) if own else []
     return {
         "drops": drops, "breaks": breaks, "excluded": excluded, "learned": learned, "problem": problem, "rest": rest,
         "unexplained": unexplained, "lines": lines, "says": " ".join(lines),
@@ -225,13 +227,15 @@ def _unexplained_says(
     )
 
 
-def _next(asked: int, wide: bool, unexplained: bool) -> list[str]:
-    """What to do where something is left open."""
+def _next(asked: int, unsure: bool, unexplained: bool) -> list[str]:
+    """What to do where something is left open: more samples only where an interval is too wide."""
     steps = []
-    if wide or unexplained:
+    if unsure:
         steps.append(f"ask more samples ({max(MORE, 2 * asked)}), since intervals are those of {asked} problems")
     if unexplained:
         steps.append("read wrong answers to the longest problems, and see right ones by distance, in the page")
+    if unexplained and not unsure:
+        steps.append("the drop itself is sure, so train on longer problems or with other positions")
     return [f"What next: {'; '.join(steps)}."] if steps else []
 
 
