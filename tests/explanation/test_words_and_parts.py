@@ -16,9 +16,16 @@ import lengthwise as lw
 from lengthwise.crasp import library
 from lengthwise.explanation.automaton import SHORT, WANTED, words_of_length
 from lengthwise.explanation.explain import Explanation
-from lengthwise.explanation.failures import Failures
+from lengthwise.explanation.failures import Failures, find_failures
 from lengthwise.explanation.features import features_of, telling_feature
-from lengthwise.explanation.model import Accuracy, FunctionNetwork, LengthAccuracy, WordOracle, subject_of
+from lengthwise.explanation.model import (
+    Accuracy,
+    FunctionNetwork,
+    LengthAccuracy,
+    RandomStrings,
+    WordOracle,
+    subject_of,
+)
 from lengthwise.explanation.program import Fidelity
 from lengthwise.explanation.verdict import LengthShares, Share, Verdict
 from lengthwise.languages.sampling import count_words
@@ -100,20 +107,55 @@ def found(right: dict[int, int], hard: int = 10) -> Explanation:
     return Explanation("m", "t", Accuracy(rows, 10), None, None, None, Failures(shares, (), None, None, 10), None, ())
 
 
+def test_shares_are_counts_where_all_were_asked_and_never_look_like_the_cut_otherwise() -> None:
+    rows = (LengthShares(4, Share(19, 19, every=True), Share(0, 0, every=True)),
+            LengthShares(6, Share(18, 19, every=True), Share(5, 6, every=True)))  # fmt: skip
+    line = Verdict(rows, 4).line
+    assert "at 6 right on 18 of 19 strings (all 19 asked, so certain) and on 5 of the 6 hard ones" in line
+    assert line.count("0.95") == 1  # The rule, and no share that is rounded to it.
+    drawn = Verdict((LengthShares(6, Share(100, 128), Share(20, 20)),), 4).line
+    assert "on 100 of 128 random strings (0.781 [" in drawn
+    assert "certain" not in drawn
+
+
+def test_a_wrong_vocabulary_is_told_from_wrong_training_lengths_and_no_training_is_advised_for_it() -> None:
+    task = TASKS.build("regex:{a,b}*b")
+    ended, swapped = [
+        lw.explain(model, task, train=12, lengths=[2, 6, 12, 24], samples=8, seconds=4)
+        for model in (ends_with_b("b", 4, task), ends_with_b("a", 99, task))
+    ]
+    assert not ended.learned
+    assert not swapped.learned
+    assert "`train`: it is right to length 4" in ended.answer
+    assert ended.next.startswith("give 4 as `train`")
+    assert "train" not in swapped.next.replace("training", "")
+    for text in (swapped.answer, swapped.next):
+        assert "vocabulary" in text
+        assert "vocabulary" not in ended.answer + ended.next
+
+
+def test_json_has_the_sentences() -> None:
+    one = found({5: 10, 10: 10, 20: 3})
+    said = one.to_json()
+    for name in ("answer", "computes", "fails_where", "why", "next"):
+        assert said[name] == getattr(one, name)
+    assert all(one.lines)
+
+
 def test_the_answer_comes_first_and_says_breaks_only_of_what_was_learned() -> None:
     assert found({5: 10, 10: 10, 20: 10}).answer.startswith(
         "right to length 20, the longest that was asked: at 20 right"
     )
     late = found({5: 10, 10: 10, 20: 3, 30: 0}).answer
     assert late.startswith(
-        "right to length 10, breaks from 20: at 20 right on 0.30 of all strings (3 of 10) and on 1.00 ["
+        "right to length 10, breaks from 20: at 20 right on 3 of 10 strings (all 10 asked, so certain) and on 10 of 10 "
     )
     assert late.endswith("a length counts as right from 0.95 on")
     assert "breaks first at 20" in found({5: 10, 10: 10, 20: 3, 30: 10}).answer
     assert "breaks on hard strings from 20, on random ones nowhere" in found({5: 10, 10: 10, 20: 10}, hard=4).answer
     assert "breaks on hard strings from 20, on random ones at 30" in found({10: 10, 20: 10, 30: 3}, hard=4).answer
     within = found({2: 10, 4: 10, 6: 10, 8: 10, 9: 10, 10: 9, 20: 0}).answer
-    assert within.startswith("right to length 9, breaks from 10: at 10 of the trained lengths (up to 10) right on 0.90")
+    assert within.startswith("right to length 9, breaks from 10: at 10 of the trained lengths (up to 10) right on 9 of")
     for never in (found({5: 2, 10: 0, 20: 0}), found({2: 10, 5: 2, 10: 0})):
         assert never.answer.startswith("not learned: right on ")
         assert "breaks from" not in " ".join(never.answer.split("no length from which it breaks"))
@@ -163,18 +205,56 @@ def test_first_line_and_what_follows_come_from_one_decision(counts: list[tuple[i
     ) or expected is not None
 
 
+def right_up_to(last: int, task) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
+    """A model that allows every symbol after at most ``last`` symbols, and none later."""
+
+    def model(ids: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+        late = torch.arange(ids.shape[1]) > last
+        return torch.where(late[:, None], -1.0, torch.ones(len(task.vocab))).expand(len(ids), -1, -1)
+
+    return model
+
+
+def ends_with_b(symbol: str, last: int, task) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
+    """A model that lets words end after ``symbol``, up to ``last`` symbols."""
+
+    def model(ids: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+        logits = right_up_to(last, task)(ids, positions).clone()
+        logits[..., task.vocab["<eos>"]] = torch.where(ids == task.vocab[symbol], logits[..., 0], -1)
+        return logits
+
+    return model
+
+
+@pytest.mark.parametrize("last", [6, 8, 12, 13, 37, 58, 59])
+@pytest.mark.parametrize(("language", "step"), [("{a,b}*", 1), ("(aa)*", 2)])
+def test_the_border_is_the_exact_length_whichever_lengths_are_chosen(language: str, step: int, last: int) -> None:
+    task = TASKS.build(f"regex:{language}")
+
+    def model(ids: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+        logits = right_up_to(last, task)(ids, positions).clone()
+        if step == 2:
+            logits[:, 1::2, task.vocab["<eos>"]] = -1
+        return logits
+
+    asked = RandomStrings(subject_of(model, task, train=8), 16, 0)
+    found = find_failures(asked, [4, 8, 60], None, None)
+    held = last // step * step
+    assert Verdict(found.rows, 8).held == held
+    assert Verdict(found.rows, 8).broken() == held + step
+    assert len(found.rows) <= 3 + 4 + 6
+    lengths = [row.length for row in found.rows]
+    assert lengths == sorted(set(lengths))
+    assert found.smallest[0].length == held + step
+
+
 def test_a_length_has_one_count_and_the_page_one_story() -> None:
     """Right up to 12 symbols, whatever they are: the same counts everywhere, and the cause under the same headline."""
     task = TASKS.build("regex:{a,b}*")
-
-    def short(ids: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
-        late = torch.arange(ids.shape[1]) > 12
-        return torch.where(late[:, None], -1.0, torch.ones(len(task.vocab))).expand(len(ids), -1, -1)
-
-    told = lw.explain(short, task, train=8, lengths=[4, 8, 12, 16, 24], samples=32, seconds=10)
+    told = lw.explain(right_up_to(12, task), task, train=8, lengths=[4, 8, 12, 16, 24], samples=32, seconds=10)
     counts = {row.length: row.random for row in told.failures.rows}
     assert all((counts[row.length].right, counts[row.length].n) == (row.right, row.n) for row in told.accuracy.rows)
-    assert told.answer.startswith("right to length 12, breaks from 16:")
+    assert told.answer.startswith("right to length 12, breaks from 13:")  # 13 is not among `lengths`
     assert told.failures.feature is not None
     assert (told.failures.feature.name, told.failures.feature.threshold) == ("the length", 12)
     page = told.html()

@@ -39,8 +39,8 @@ def explain(
             of a folder that was saved with one.
         task: what the model was trained on, as of `lengthwise.task`; a run knows it, and a rule of coupled places.
         train: the longest training length; a run knows it.
-        vocab: the model's id of every token of the task, ``{"a": 5, "<bos>": 0, "<sep>": 1, "<eos>": 2}``, or a JSON
-            file with it. By default the ids of the task.
+        vocab: a JSON file with the model's id of every token of the task, such as ``{"a": 5, "<bos>": 0, "<eos>": 2}``
+            (in Python also that mapping itself). By default the ids of the task.
         offset: the position id of the first token, or ``"random"``, drawn for each string. A run has its own ids.
         lengths: lengths at which everything is measured; by default up to three times ``train``.
         samples: strings of each length.

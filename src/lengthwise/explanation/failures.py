@@ -288,39 +288,54 @@ def _changed(subject: Subject, base: Batch, change: Callable[..., None], rng: Rn
 
 
 def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | None, learned: Dfa | None) -> Failures:
-    """The shares of right strings at ``lengths`` and the first ones beyond training, and small failing strings.
+    """The shares of right strings, and small failing strings.
 
-    Random strings are those of `accuracy`, so a length has one count.
+    Asked are ``lengths``, the first ones beyond training, and those that narrow down where the model stops to be right
+    and where it breaks, by bisection. Random strings are those of `accuracy`, so a length has one count.
     """
     subject, samples, seed = asked.subject, asked.samples, asked.seed
-    near = (n for n in subject.task.lengths(subject.train + 1, subject.train + 40) if not subject.misfit(n))
-    rows, smallest, usual = [], list[Failure](), _Usual(subject, heads, samples, seed)
-    strings: dict[tuple[str, ...], bool] = {}
-    for length in sorted({*itertools.islice(near, 4), *lengths}):
+    groups: dict[int, tuple[list[tuple[str, Batch, ndarray]], ...]] = {}
+    rows: list[LengthShares] = []
+
+    def ask(length: int) -> None:
         rng = stream(seed, "explain", "failures", length)
         every, drawn = asked(length)
         hard = _distinct(hard_strings(subject, length, max(8, samples // 8), rng, learned))
-        groups = (
+        groups[length] = (
             [("found among random strings", *known) for known in drawn],
             [(kind, batch, np.asarray(subject.right(batch).all(axis=1))) for kind, batch in hard],
         )
-        shares, most = [], WITHIN if length <= subject.train else WITHIN + SHOWN
-        for group in groups:
-            shares.append(
-                Share(sum(int(good.sum()) for *_, good in group), sum(batch.size for _, batch, _ in group), every)
-            )
-            for kind, batch, good in group:
-                strings.update({symbols_of(batch, row): bool(good[row]) for row in range(batch.size)})
-                for row in np.flatnonzero(~good) if len(smallest) < most else ():
-                    found = _replayed(subject, select(batch, [int(row)]), kind, usual)
-                    if found is not None and all(found.tokens != known.tokens for known in smallest):
-                        smallest.append(found)
-                        if len(smallest) == most:
-                            break
-        rows.append(LengthShares(length, *shares))
-    broken = Verdict(tuple(rows), subject.train).broken(subject.train)
+        counts = (
+            Share(sum(int(good.sum()) for *_, good in group), sum(batch.size for _, batch, _ in group), every)
+            for group in groups[length]
+        )
+        rows.append(LengthShares(length, *counts))
+        rows.sort(key=lambda row: row.length)
+
+    near = (n for n in subject.task.lengths(subject.train + 1, subject.train + 40) if not subject.misfit(n))
+    for length in {*itertools.islice(near, 4), *lengths}:
+        ask(length)
+    while between := next(filter(None, (_between(subject, *edge) for edge in Verdict(rows, subject.train).edges)), []):
+        ask(between[len(between) // 2])
+    smallest, usual, strings = list[Failure](), _Usual(subject, heads, samples, seed), dict[tuple[str, ...], bool]()
+    for length, parts in sorted(groups.items()):
+        most = WITHIN if length <= subject.train else WITHIN + SHOWN
+        for kind, batch, good in itertools.chain(*parts):
+            strings.update({symbols_of(batch, row): bool(good[row]) for row in range(batch.size)})
+            for row in np.flatnonzero(~good) if len(smallest) < most else ():
+                found = _replayed(subject, select(batch, [int(row)]), kind, usual)
+                if found is not None and all(found.tokens != known.tokens for known in smallest):
+                    smallest.append(found)
+                    if len(smallest) == most:
+                        break
+    broken = Verdict(rows, subject.train).broken(subject.train)
     moved = None if broken is None else _moved(subject, broken, rows[-1].length, samples, seed)
     return Failures(tuple(rows), tuple(smallest), moved, telling_feature(strings, seed), subject.train)
+
+
+def _between(subject: Subject, low: int, high: int) -> list[int]:
+    """The lengths between two that the task has and the model takes."""
+    return [n for n in subject.task.lengths(low + 1, high - 1) if not subject.misfit(n)] if high - low > 1 else []
 
 
 def symbols_of(batch: Batch, row: int) -> tuple[str, ...]:

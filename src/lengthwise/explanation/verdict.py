@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from lengthwise.core.config import config
 from lengthwise.core.statistics import wilson
@@ -42,11 +43,15 @@ class Share:
         return self.n > 0 and self.interval[1] < CUT
 
     def words(self, kind: str) -> str:
-        """The share with its interval, or its counts, where there are no other strings."""
+        """The counts, with the share and its interval unless there are no other strings."""
+        if self.every and kind == "random":
+            which = f"strings (all {self.n} asked, so certain)" if self.n > 1 else "string (the only one, so certain)"
+            return f"{self.right} of {self.n} {which}"
         if self.every:
-            which = "all strings" if kind == "random" else f"the {kind} ones"
-            return f"{self.value:.2f} of {which} ({self.right} of {self.n})"
-        return "{:.2f} [{:.2f}, {:.2f}] of {} strings".format(self.value, *self.interval, kind)
+            return f"{self.right} of the {self.n} {kind} ones"
+        return "{} of {} {} strings ({:.3f} [{:.3f}, {:.3f}])".format(
+            self.right, self.n, kind, self.value, *self.interval
+        )
 
 
 @config
@@ -62,7 +67,7 @@ class LengthShares:
 class Verdict:
     """The decision."""
 
-    rows: tuple[LengthShares, ...]
+    rows: Sequence[LengthShares]
     train: int
 
     def first(self, kind: str, after: int = 0) -> int | None:
@@ -82,6 +87,12 @@ class Verdict:
                 break
             held = row.length
         return held
+
+    @property
+    def edges(self) -> list[tuple[int, int]]:
+        """Neighbouring lengths between which it stops to be right, and between which it begins to break."""
+        neighbours = pairwise(row.length for row in self.rows)
+        return [(low, high) for low, high in neighbours if low == self.held or high == self.broken()]
 
     @property
     def line(self) -> str:
