@@ -120,6 +120,16 @@ def test_an_if_on_a_column_is_one_fault_with_its_line_and_the_way_out(
     assert (held.count("no"), held.count("not checked"), held.count("yes")) == (0, 10, 3)
 
 
+def test_a_fault_is_said_once_though_its_numbers_are_of_each_batch(terminal: Terminal, tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    broken = "digits[0] + rng.integers(2, size=seq.size + 1)"
+    path.write_text(EXAMPLE.read_text().replace("seq.bos()", f"{broken}\n        seq.bos()"))
+    checked = terminal("check", f"{path}:EverySecond")
+    assert checked.out.count("to mend: ") == 1
+    assert checked.out.count("in EverySecond.write") == 1
+    assert "not checked: " in checked.out
+
+
 def test_check_notes_places_that_tell_content(terminal: Terminal) -> None:
     runs = EXAMPLE.parent / "remove_duplicates.py"
     note = "note: places of the prompt depend on what it says: under coupled ids your code must compute them"

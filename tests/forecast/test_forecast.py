@@ -18,6 +18,7 @@ import lengthwise as lw
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.crasp.decide import no_counting
 from lengthwise.experiments.defaults import chosen_systems
+from lengthwise.forecast import features
 from lengthwise.forecast import predict as module
 from lengthwise.forecast import probe as probing
 from lengthwise.forecast.model import Forecaster, Logistic, forecaster, kinds
@@ -77,6 +78,20 @@ def agree(found: Forecasts) -> None:
         likely, unlikely = middle >= 70 and low >= 30, middle <= 30 and high <= 70
         assert word == (LIKELY if likely else UNLIKELY if unlikely else OPEN), found.text()
         assert BANDS in text
+    assert f"{NOT_KNOWN}: nothing like it" in text or best.answer != NOT_KNOWN
+    # Few languages are named only where they are why the interval that is shown is wide.
+    assert all(
+        f.interval[1] - f.interval[0] >= module.WIDE for f in found if f.interval and module.SO_FEW in f.measured
+    )
+    assert not any(f.by_probe and module.SO_FEW in f.measured for f in found)
+    # What is weak is said, of exactly the kinds that the third study was wrong about.
+    regular = module.language_in(module.parse_target(found.source) if isinstance(found.source, str) else found.source)
+    for f in found:
+        forecast_alone = regular is not None and f.answer in (LIKELY, OPEN, UNLIKELY) and not f.by_probe
+        kind = features.kind(*regular, f.encoding) if regular and forecast_alone else ""
+        window = f.encoding == "alibi" and kind == "by windows or periods"
+        assert bool(f.weak) == (forecast_alone and (window or found.format == "state"))
+    assert ("such forecasts were wrong most often; train it" in text) == bool(best.weak)
     # What to do next is always there, where there is a command that does it.
     assert found.settle in re.sub(r" \\\n *", " ", found.text())
     # Of one thing, one count.
@@ -458,6 +473,37 @@ def test_an_own_task_whose_lengths_begin_later_is_told_what_to_write(tmp_path: P
     (tmp_path / "range.py").write_text(OWN.replace("    summary", "    lengths = range(3, 50)\n    summary", 1))
     with pytest.raises(LengthwiseError, match=r"range.py.*lengths is a method.*write min_length = 3"):
         lw.predict(f"{tmp_path / 'range.py'}:Last")
+
+
+def test_a_task_of_many_symbols_is_told_that_no_program_was_searched(tmp_path: Path):
+    (tmp_path / "last.py").write_text(OWN)
+    found = lw.predict(f"{tmp_path / 'last.py'}:Last", encoding="nope")
+    text = " ".join(found.text().split())
+    assert "no program was searched" in text
+    assert "has 10 symbols; programs are searched over at most 6; ask for a version with fewer" in text
+    assert "none is excluded" not in text
+    whole = lw.predict(f"{tmp_path / 'last.py'}:Last")
+    rows = dict(re.findall(r"^    (\S+) +\d+ of \d+ +(.*)$", whole.text(), re.MULTILINE))
+    far = {name for name, row in rows.items() if row == "(does not apply: the span grows)"}
+    assert far == {f.system for f in whole if f.scheme in features.SCHEMES_OF_PLACES}
+
+
+@pytest.mark.parametrize(("target", "encoding"), [("(b|abb)*", "rope"), ("(aa)*", "rope"), ("D-12", "alibi")])
+def test_after_a_probe_against_it_another_is_trained(target: str, encoding: str):
+    """And the probe is of the system that was asked for alone: the others keep their forecasts."""
+    found = predict(target, encoding=encoding, probe=PROBES[1])
+    one, text = found[encoding], " ".join(found.text().split())
+    assert one.by_probe
+    assert one.answer == UNLIKELY
+    commands = [each.command for each in one.instead if each.command]
+    assert found.settle == (commands or [found.settle])[0]
+    assert ("would only confirm" in text) == bool(commands)
+    assert ("to confirm lengthwise run" in text) != bool(commands)
+    alone = predict(target)
+    for each in one.instead:
+        other = alone[each.system]
+        assert each.probability in (None, other.probability)
+    assert re.search(r"242 measured settings \(of \d+: those that had a probe\) and the probe", text)
 
 
 def test_mistakes():

@@ -29,6 +29,7 @@ from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSy
 from lengthwise.prediction.measured import same_task, task_identity, trained_with
 from lengthwise.prediction.predict import predict_target, predict_with_search, silent
 from lengthwise.prediction.recurrent import MODELS
+from lengthwise.prediction.search import NOT_SEARCHED
 from lengthwise.prediction.target import AutomatonFile, Expression, parse_target, task_of
 from lengthwise.prediction.verdict import SHOWN, Prediction
 from lengthwise.tasks import TASKS, Task
@@ -50,6 +51,8 @@ BANDS = (
     f"{UNLIKELY_TO} %, and it does not end above {LIKELY_FROM}; else OPEN"
 )
 """The rule of the words, on the percents that are shown."""
+KNOWN_WELL = f"{NOT_KNOWN}: nothing like it was measured, so all that is known is theory and how other tasks came out"
+"""What that answer means."""
 ORDER = (NOT_MEASURED, NOT_KNOWN, WRONG, UNLIKELY, "possible in theory", OPEN, LIKELY, RIGHT)
 """The answers, the worst first; *not known well* counts for more where theory has a yes."""
 BY_THEORY = (NOT_KNOWN, NOT_MEASURED)
@@ -73,6 +76,8 @@ FEW = 10
 that all came out alike gives no spread."""
 Z90, LEAST = 1.645, 0.001
 """The 95 % point of the normal distribution, for an interval of 90 %; no end of an interval is certain."""
+SO_FEW, WIDE = "; so few leave the interval wide", 0.25
+"""Said where few languages of a kind, and not the draws, make the interval that is shown at least this wide."""
 FAR = 50
 """How far from the length in question another is looked for, where no automaton says how far."""
 GOOD_FROM = 0.9
@@ -89,6 +94,12 @@ NAMES = {
     "modulo": "ids modulo m", "coupled": "coupled ids", "predictive-coupling": "coupled ids that are predicted",
 }  # fmt: skip
 """What a position system is called in a sentence; others by their name."""
+
+
+def weak_spot(kind: features.Kind, format: Format, encoding: str) -> str:
+    """What a language's forecast without a probe is of, where such ones were wrong most often; empty elsewhere."""
+    window = encoding == "alibi" and kind == "by windows or periods"  # ALiBi's fragment has no periods.
+    return "states" if format == "state" else "windows under ALiBi" if window else ""
 
 
 def words(system: str) -> str:
@@ -192,6 +203,8 @@ class SystemForecast:
     verdict: Answer = "unknown"
     """Theory's answer."""
     cut: float = 0.95
+    weak: str = ""
+    """What the forecast is of, where such ones were wrong most often; empty elsewhere."""
 
     @property
     def says(self) -> bool:
@@ -220,6 +233,11 @@ class SystemForecast:
         if found >= LIKELY_FROM and low >= UNLIKELY_TO:
             return LIKELY
         return UNLIKELY if found <= UNLIKELY_TO and high <= LIKELY_FROM else OPEN
+
+    @property
+    def probed_unlikely(self) -> bool:
+        """Whether a probe was heard and the answer is UNLIKELY, so that a training would only confirm it."""
+        return self.by_probe and self.answer == UNLIKELY
 
     @property
     def rank(self) -> tuple[int, float, float]:
@@ -326,7 +344,13 @@ class Forecasts(Tabular):
     def text(self) -> str:
         """The answer first, then why, then what to do; at most 80 columns wide but for longer words, nothing cut."""
         best, alone = self.systems[0], self.named and len(self.systems) == 1
-        lines = self._head(best, alone) + wrapped("asked", self._asked) + wrapped("length", self.meant)
+        weak = f"{best.weak}: in the third study such forecasts were wrong most often; train it before you believe it"
+        lines = (
+            self._head(best, alone)
+            + wrapped("weak spot", weak * bool(best.weak))
+            + wrapped("asked", self._asked)
+            + wrapped("length", self.meant)
+        )
         lines += [] if alone else self._rows()
         shown = [best] if alone else [f for f in self.systems if f.says or f is best]
         lines += wrapped("why", best.refusal if alone else "")
@@ -342,7 +366,12 @@ class Forecasts(Tabular):
         if self.couple:
             lines += wrapped("coupling", "a search found ids that bring all that a token needs near; this shows them:")
             lines += typed("", self.couple)
-        lines += [] if best.answer in BY_THEORY else typed("next", self.settle)
+        if alone and best.probed_unlikely and self.settle in [each.command for each in best.instead if each.command]:
+            lines += wrapped(
+                "next", f"train what *instead* names; to train {words(best.system)} would only confirm this"
+            )
+        elif best.answer not in BY_THEORY:
+            lines += typed("to confirm" if alone and best.probed_unlikely else "next", self.settle)
         return "\n".join([*lines, *self._means([best] if alone else self.systems)])
 
     @property
@@ -379,12 +408,16 @@ class Forecasts(Tabular):
     def _rows(self) -> list[str]:
         """The systems by what is known of them: this target was measured, it has a forecast, other tasks, nothing."""
         lines = []
+        far = f"(does not apply: {'the span grows' if self.span.startswith(SPAN) else 'ever more tokens'})" * bool(
+            self.span
+        )
         for heading, answers, row in (
             (f"measured: share of strings right {self._near}", (RIGHT, WRONG), lambda f: (f.chance, f.answer)),
             ("forecast: chance to be right [90 % of the estimates]", (LIKELY, OPEN, UNLIKELY),
              lambda f: (f.chance, f.answer)),
             ("other tasks: how many were right with such ids; theory on this one", (NOT_KNOWN,),
-             lambda f: ("{} of {}".format(*f.others), IN_THEORY[f.verdict])),
+             lambda f: ("{} of {}".format(*f.others), far if far and f.scheme in features.SCHEMES_OF_PLACES
+                        else IN_THEORY[f.verdict])),
         ):  # fmt: skip
             rows = [(f.system, *row(f)) for f in self.systems if f.answer in answers]
             lines += [f"  {heading}"] * bool(rows)
@@ -406,10 +439,13 @@ class Forecasts(Tabular):
         means = []
         untested = f"No test at {self.test}"
         if any(f.answer in (LIKELY, OPEN, UNLIKELY) for f in shown):
-            probed = any(f.by_probe for f in shown)
-            basis = f"theory{',' if probed else ' and'} {self.cells} measured settings{' and the probe' * probed}"
+            basis = f"theory and {self.cells} measured settings"
+            if any(f.by_probe for f in shown):
+                of = forecaster("task" if self.format == "answer" else "language").cells
+                basis = f"theory, {self.cells} measured settings (of {of}: those that had a probe) and the probe"
             means += [f"% [from, to]: the chance, and where 90 % of the estimates lie, by {basis}", untested, BANDS]
         if any(f.base_rate for f in shown):
+            means += [KNOWN_WELL] * (shown[0].answer == NOT_KNOWN)
             means.append(f"other tasks: trained with such ids, tested {self._near}; --why names them")
             means += [untested] * (untested not in means)
         return wrapped("numbers", ". ".join(means))
@@ -518,15 +554,19 @@ def predict(
     meant = meant_length(parsed, name, train, test)
     if isinstance(probe, str | int | float):
         probe = run_probe(trainable, name, requested[0], train, probe, note, folder)
+
+    def probed(system: ForecastSystem) -> Probe | None:
+        return probe if system in requested else None
+
     if (regular := language_in(parsed)) is not None:
         dfa, format = regular
-        forecasts = [of_language(dfa, format, system, train, test, cut, probe) for system in systems]
+        forecasts = [of_language(dfa, format, system, train, test, cut, probed(system)) for system in systems]
         count, pad = forecaster("language").cells, scratchpad_instead(trainable, train, test, cut)
         span = helps = ""
         periods = modulo_instead(dfa, format, trainable, word, train, test)
     else:
         theory = predict_target(name, note=note) if isinstance(target, str) else predict_with_search(target, note=note)
-        forecasts = [of_task(parsed, theory, system, train, test, cut, probe) for system in systems]
+        forecasts = [of_task(parsed, theory, system, train, test, cut, probed(system)) for system in systems]
         format = parsed.ask if isinstance(parsed, Language) else "answer"
         count, periods, pad = forecaster("task").cells, None, scratchpad_instead(trainable, train, test, cut)
         found_by_search = any(a.certificate.get("kind") == "coupling" for v in theory.verdicts for a in v.arguments)
@@ -562,6 +602,10 @@ def predict(
     )  # fmt: skip
 
 
+SPAN = "coupled ids do not shorten what it looks back on"
+"""How the reason begins where the span grows."""
+
+
 def not_near(theory: Prediction) -> str:
     """Why coupled ids give no guarantee for a task, by the numbers of its structure; empty where they do."""
     row = next((row for row in theory.structure if row.scheme == "coupled"), None)
@@ -569,7 +613,7 @@ def not_near(theory: Prediction) -> str:
         return ""
     at = f"at lengths {', '.join(map(str, row.lengths))}"
     if not row.local:
-        return f"coupled ids do not shorten what it looks back on ({', '.join(map(str, row.span))} ids {at})"
+        return f"{SPAN} ({', '.join(map(str, row.span))} ids {at})"
     return f"a token depends on ever more others ({', '.join(map(str, row.sparsity))} {at}), also under coupled ids"
 
 
@@ -699,7 +743,7 @@ def with_probe(
     theory = re.sub(r"^possible( in principle)?:", f"{possible(right)}:", found.theory)
     return replace(
         found, probability=forecast.probability, interval=forecast.interval, fits=forecast.fits, holds=forecast.holds,
-        theory=theory, probe=line, by_probe=True, others=None,
+        theory=theory, probe=line, by_probe=True, others=None, measured=found.measured.removesuffix(SO_FEW), weak="",
     )  # fmt: skip
 
 
@@ -757,7 +801,8 @@ def settle_command(
             longer = "10m" if probe is not None else "2m"
             if train >= SHORTEST_PROBE:
                 return f"lengthwise predict {word}{how}{lengths} --probe {longer}"
-        return train_it(one)
+        others = [each.command for each in one.instead if each.command] if one.probed_unlikely else []
+        return others[0] if others else train_it(one)
     known = [f for f in found if f.answer not in BY_THEORY]
     first = first_with_command(known or found, train_it)
     if isinstance(task, Language) and task.automaton() is not None:
@@ -1016,6 +1061,7 @@ def of_language(
     else:
         values = features.of_language(features.LanguageQuestion(dfa, format, system.encoding, train, test))
         known = answered(system, found.forecast(values, cut), theory, measured)
+        known = replace(known, weak=weak_spot(kind, format, system.encoding) * (known.accuracy is None))
     return with_probe(replace(known, verdict=answer), "language", values, cut, probe)
 
 
@@ -1041,6 +1087,9 @@ def of_task(
     argument = "no theorem covers this system"
     if verdict is not None:
         argument = f"{'possible' if verdict.answer == 'yes' else SHOWN[verdict.answer]}: {verdict.in_theory}"
+        unsearched = next((line for line in theory.searched if line.startswith(NOT_SEARCHED)), "")
+        if unsearched and verdict is not None and not verdict.arguments and verdict.fragment is not None:
+            argument = f"unknown: {unsearched}; no argument from sparsity and locality applies"
     if refusal:
         known, values = refused(system, argument, measured, refusal, cut), dict[str, float]()
     else:
@@ -1097,7 +1146,7 @@ def answered(system: ForecastSystem, forecast: Forecast, theory: str, measured: 
     if 0 < measured.alike[1] < FEW:
         least, most = wilson(*measured.alike, z=Z90)
         low, high = min(low, max(least, LEAST)), max(high, min(most, 1 - LEAST))
-        line += "; so few leave the interval wide" * (measured.accuracy is None)
+        line += SO_FEW * (measured.accuracy is None and high - low >= WIDE)
     if measured.accuracy is not None:
         line += f"; forecast without it: {chance_of(forecast.probability, (low, high))}"
         right = float(measured.accuracy >= cut)

@@ -160,7 +160,8 @@ def words_of_task(task: Task, name: str, answer: str | None = None) -> LabelledW
 def _check_alphabet(name: str, alphabet: Sequence[str]) -> None:
     require(
         len(alphabet) <= MOST_SYMBOLS,
-        f"{name!r} has {len(alphabet)} symbols; programs are searched over at most {MOST_SYMBOLS}",
+        f"{name!r} has {len(alphabet)} symbols; programs are searched over at most {MOST_SYMBOLS}; "
+        "ask for a version with fewer, such as a smaller base",
     )
 
 
@@ -196,6 +197,8 @@ def _common_prefix(lists: Sequence[Sequence[str]]) -> list[str]:
     return prefix
 
 
+NOT_SEARCHED = "no program was searched"
+"""How the line on the extent of a search begins where there was none."""
 LARGEST, MOST = 6, 300_000
 """The largest size of a program, and the most candidates of one size: together a few seconds."""
 MOST_ANSWERS = 4
@@ -212,11 +215,11 @@ def search_programs(task: Task, note: Callable[[str], None]) -> tuple[list[Evide
     try:
         first = words_of_task(task, task.name)
     except LengthwiseError as error:
-        return [], f"no program was searched: {error}"
+        return [], f"{NOT_SEARCHED}: {error}"
     answers = first.answers[:-1]
     if not 1 <= len(answers) < MOST_ANSWERS:
         why = f"the task has {len(first.answers)} answers, and 2 to {MOST_ANSWERS} are tried"
-        return [], f"no program was searched: {why}"
+        return [], f"{NOT_SEARCHED}: {why}"
     note(f"searching for small C-RASP programs over {len(first.alphabet)} symbols (a few seconds)")
     found: list[Synthesis] = []
     try:
@@ -230,7 +233,7 @@ def search_programs(task: Task, note: Callable[[str], None]) -> tuple[list[Evide
             if len(programs) == len(answers):
                 return [_joined(programs, found)], f"searched: {_extent(found)}: found"
     except Exception as error:
-        return [], f"no program was searched: the task fails on a word ({type(error).__name__}: {error})"
+        return [], f"{NOT_SEARCHED}: the task fails on a word ({type(error).__name__}: {error})"
     return [], f"searched: {_extent(found)}: none; larger programs may exist (`lengthwise crasp learn`)"
 
 
