@@ -151,7 +151,7 @@ def test_limits_of_a_server_are_no_fault_of_the_model(wrapping: str, limit: Call
         found = with_truncation(found)
     says = causes(cells_of(found))
     assert says["breaks"] == says["excluded"] == []
-    assert "too few answers count: length of the text, distance" in says["says"]
+    assert "too few answers count: length of the text through filler; distance" in says["says"]
     assert {each.outcome == RIGHT for each in found if len(each.question.prompt) <= 2000} == {True}
     assert {each.outcome == RIGHT for each in found if len(each.question.prompt) > 2000} == {False}
 

@@ -375,7 +375,7 @@ def asked_question(question: Question, record: dict[str, Any] | None, scoring: S
     strict = strictly_right(text, question.expected, scoring)
     read = reading(text, scoring)
     counts = (record.get("prompt_tokens"), record.get("completion_tokens"), record.get("retries") or 0)
-    return AskedQuestion(question, became, strict, read, *counts)
+    return AskedQuestion(question, became, strict, *counts, read=read)
 
 
 def _plan_values(plan: AuditPlan, form: str) -> dict[str, Any]:

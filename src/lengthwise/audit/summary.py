@@ -44,11 +44,11 @@ class AskedQuestion:
     question: Question
     outcome: str
     strict: bool = False
-    read: str = ""
-    """The answer that was read, without blanks."""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     retries: int = 0
+    read: str = ""
+    """The answer that was read, without blanks."""
 
 
 def cells_of(answers: Sequence[AskedQuestion]) -> list[dict[str, Any]]:

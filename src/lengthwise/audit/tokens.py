@@ -77,14 +77,14 @@ def with_truncation(answers: Sequence[AskedQuestion]) -> list[AskedQuestion]:
     """The same, with answers to prompts that a server cut short counted apart.
 
     The tokens of a prompt are a constant and a part for each word of prose, each other word and each further character
-    of one, fitted to the shorter prompts of the same form. A word has one token or more, so the fit can't go below
+    of either, fitted to the shorter prompts of the same form. A word has one token or more, so the fit can't go below
     that. A prompt with less than `SHORTENED` of its fit was truncated; a smaller cut can't be seen from outside.
     """
     truncated: set[tuple[str, str]] = set()
     for form in dict.fromkeys(each.question.form for each in answers):
         asked = [each for each in answers if each.question.form == form and each.prompt_tokens]
         tokens = {each.question.prompt: each.prompt_tokens or 0 for each in asked}
-        rows: list[tuple[int, int, int]] = []
+        rows: list[Kinds] = []
         counted: list[int] = []
         for text in sorted(tokens, key=lambda text: (sum(_kinds(text)[:2]), len(text))):
             kinds = _kinds(text)
@@ -101,29 +101,37 @@ def with_truncation(answers: Sequence[AskedQuestion]) -> list[AskedQuestion]:
     ]
 
 
-def _kinds(text: str) -> tuple[int, int, int]:
-    """Words of letters, other words, and characters of other words beyond their first."""
+PROSE = re.compile(r"[A-Za-z.,:]{2,}")
+"""Words of prose."""
+LOWEST = (1.0, 1.0, 0.0, 0.0)
+"""The fewest tokens of each of `_kinds`."""
+Kinds = tuple[int, int, int, int]
+
+
+def _kinds(text: str) -> Kinds:
+    """Words of prose, other words, and the characters beyond the first of the ones and of the others."""
     words = text.split()
-    prose = sum(re.fullmatch(r"[A-Za-z.,:]{2,}", word) is not None for word in words)
-    return prose, len(words) - prose, sum(len(w) - 1 for w in words if not re.fullmatch(r"[A-Za-z.,:]{2,}", w))
+    prose = [word for word in words if PROSE.fullmatch(word)]
+    others = [word for word in words if not PROSE.fullmatch(word)]
+    return len(prose), len(others), sum(map(len, prose)) - len(prose), sum(map(len, others)) - len(others)
 
 
-def _expected(rows: Sequence[tuple[int, int, int]], tokens: Sequence[int], kinds: tuple[int, int, int]) -> float:
-    """Tokens of a text by least squares over ``rows``, with slopes no lower than 1, 1 and 0."""
-    lowest = np.array([1.0, 1.0, 0.0])
+def _expected(rows: Sequence[Kinds], tokens: Sequence[int], kinds: Kinds) -> float:
+    """Tokens of a text by least squares over ``rows``, with slopes no lower than `LOWEST`."""
+    lowest = np.array(LOWEST)
     table, counts = np.array(rows, dtype=float), np.array(tokens, dtype=float)
     rest = counts - table @ lowest
     # Deviations from the means, so that the constant is free.
     centred, target = table - table.mean(0), rest - rest.mean()
-    best, error = np.zeros(3), float(target @ target)
-    for chosen in product((False, True), repeat=3):
+    best, error = np.zeros(len(lowest)), float(target @ target)
+    for chosen in product((False, True), repeat=len(lowest)):
         columns = np.flatnonzero(chosen)
         if not len(columns):
             continue
         part, *_ = np.linalg.lstsq(centred[:, columns], target, rcond=None)
         left = target - centred[:, columns] @ part
         if (part >= 0).all() and float(left @ left) < error - 1e-9:
-            best, error = np.zeros(3), float(left @ left)
+            best, error = np.zeros(len(lowest)), float(left @ left)
             best[columns] = part
     slopes = lowest + best
     return float(counts.mean() + slopes @ (np.array(kinds, dtype=float) - table.mean(0)))
