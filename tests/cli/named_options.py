@@ -13,7 +13,7 @@ from lengthwise.cli.main import app
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 QUOTED = re.compile(r"`lengthwise ([^`]*)`|^ *lengthwise (.*)$", re.M)
-OTHER_TOOLS = re.compile(r"`(torchrun|ray|pip) [^`]*`|^lm_eval .*|^python -m .*")
+OTHER_TOOLS = re.compile(r"`(torchrun|ray|pip) [^`]*`|^(lm_eval|inspect eval) .*|^python -m .*")
 """Commands of somebody else."""
 
 

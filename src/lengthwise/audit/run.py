@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field, replace
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +53,7 @@ from lengthwise.audit.tokens import counting_questions, fitted_count, with_trunc
 from lengthwise.core.config import digest
 from lengthwise.core.errors import require, shortened
 from lengthwise.core.files import Lines, locked, make_folder, read_text, remove_unfinished, write_json, write_text
+from lengthwise.experiments.provenance import now
 from lengthwise.positions.system import position_systems
 from lengthwise.prediction.predict import predict_task
 from lengthwise.tasks import TASKS
@@ -385,7 +385,7 @@ def _plan_values(plan: AuditPlan, form: str) -> dict[str, Any]:
         "shots": plan.shots, "seed": plan.seed, "digits": plan.digits, "scoring": plan.scoring._asdict(),
         "answer_tokens": plan.answer_tokens, "forms": list(plan.forms), "tokens": list(plan.tokens),
         "depths": list(plan.depths), "text": plan.text and str(plan.text), "best_form": form,
-        "number_grows": number_grows(plan), "date": date.today().isoformat(),
+        "number_grows": number_grows(plan), "date": now()[:10],
         "distractor": f"another problem of length {plan.lengths[0]} without its answer, in lines that begin with "
         f"{MARK}, such as {plan.other(0, 0).text!r}. A prompt with distractors has several problems "
         "with all their marks, and only that without # is asked: it is a harder question than the problem alone.",

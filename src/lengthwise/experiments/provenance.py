@@ -37,6 +37,11 @@ def commit_of(package: Path) -> str:
         return "unknown"
 
 
+def now() -> str:
+    """The time in UTC, to be written down."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
 def provenance(device: str) -> dict[str, Any]:
     """Commit, version, machine (kind, never its name), library versions and the time in UTC."""
     import torch
@@ -52,7 +57,7 @@ def provenance(device: str) -> dict[str, Any]:
             "python": platform.python_version(),
             "torch": torch.__version__,
         },
-        "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "time": now(),
     }
 
 
