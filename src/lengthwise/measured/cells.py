@@ -1,4 +1,7 @@
-"""The evidence table: one row for each system that was trained on a target and measured, from all committed results.
+"""The evidence table: one row for each system that was trained on a target and measured, from committed results.
+
+It has the runs of all recipes and the cells of the preregistered studies. Studies with files of their own (training
+length, traces, architectures, context extension, Hugging Face) are not in it.
 
 ``cells.json`` is written by ``python studies/forecast/evidence.py``; a test compares it with the result files.
 """
