@@ -53,7 +53,9 @@ def retokenized(folder: Path) -> None:
     [other_weights, retokenized, lambda folder: rewrite(folder, "config.json", rms_norm_eps=0.1)],
     ids=["weights", "tokenizer", "configuration"],
 )
-def test_another_model_in_the_same_folder_is_asked_anew(change: Any, folder: Path, tmp_path: Path):
+def test_another_model_in_the_same_folder_is_asked_anew(
+    change: Any, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     first = run_audit(LocalModel(str(folder)), PLAN, tmp_path / "out")
     count = len((tmp_path / "out" / ANSWERS).read_text().splitlines())
     copy = shutil.copytree(folder, tmp_path / "copy")
@@ -62,6 +64,9 @@ def test_another_model_in_the_same_folder_is_asked_anew(change: Any, folder: Pat
         "a copy is the same"
     )
     before = LocalModel(str(folder)).identity
+    with monkeypatch.context() as patched:
+        patched.setattr("torch.get_num_threads", lambda: 97)
+        assert LocalModel(str(folder)).identity != before
     change(folder)
     model = LocalModel(str(folder))
     assert model.identity != before

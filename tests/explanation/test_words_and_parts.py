@@ -331,7 +331,7 @@ class Stop(Exception):
     """What a test raises where a user presses a key."""
 
 
-def test_an_interrupted_explanation_goes_on_with_the_same_bits(tmp_path: Path) -> None:
+def test_an_interrupted_explanation_goes_on_with_the_same_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     task, model = member("Tomita-2"), compile_program(library.get("Tomita-2")).required()
     settings = {"train": 12, "lengths": [6, 12, 24], "samples": 16}
     lw.explain(model, task, out=tmp_path / "whole", **settings).save(tmp_path / "whole")
@@ -352,6 +352,13 @@ def test_an_interrupted_explanation_goes_on_with_the_same_bits(tmp_path: Path) -
     # Other weights, and other position ids, are not taken for the same model.
     lines: list[str] = []
     lw.explain(model, task, out=tmp_path / "parts", note=lines.append, **{**settings, "samples": 17})
+    assert not any("read from" in line for line in lines)
+    # Nor are parts of another number of threads taken for its own.
+    lw.explain(model, task, out=tmp_path / "whole", note=lines.append, **settings)
+    assert any("read from" in line for line in lines)
+    lines.clear()
+    monkeypatch.setattr("torch.get_num_threads", lambda: 97)
+    lw.explain(model, task, out=tmp_path / "whole", note=lines.append, **settings)
     assert not any("read from" in line for line in lines)
 
 

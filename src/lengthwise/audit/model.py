@@ -185,7 +185,12 @@ class LocalModel(Asker):
 
     @cached_property
     def _digests(self) -> dict[str, Any]:
-        """Digests of what was loaded, so that other weights in the same folder are another model."""
+        """Digests of what was loaded, so that other weights in the same folder are another model.
+
+        Threads and device are among them: the last bits of the logits depend on them.
+        """
+        import torch
+
         weights = hashlib.sha256()
         for name, tensor in sorted(self.model.state_dict().items()):
             weights.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
@@ -200,6 +205,8 @@ class LocalModel(Asker):
             "config": hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode()).hexdigest(),
             "tokenizer": hashlib.sha256((words + special).encode()).hexdigest(),
             "transformers": version("transformers"),
+            "threads": torch.get_num_threads(),
+            "device": str(self.model.device),
             **({} if self._rule is None else {"rule": self._rule.description}),
         }
 

@@ -259,6 +259,8 @@ def explain_subject(
     note: Callable[[str], None],
 ) -> Explanation:
     """Explain a model; see `lengthwise.explain`."""
+    import torch
+
     chosen = subject.lengths(lengths)
     require(
         bool(chosen),
@@ -276,6 +278,8 @@ def explain_subject(
         "ids": [digest(subject.ids_of(length).tolist()) for length in (subject.inside[-1], chosen[-1])],
         "tokens": subject.token_ids.tolist(), "outputs": subject.output_ids.tolist(),
         "lengths": chosen, "samples": samples, "seconds": seconds, "seed": seed,
+        # The last bits of the logits depend on them.
+        "threads": torch.get_num_threads(),
     }  # fmt: skip
     stages = _Stages(out, None if model is None else settings, note)
     strings = RandomStrings(subject, samples, seed)
