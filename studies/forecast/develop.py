@@ -204,8 +204,10 @@ def with_probes(data: Data, folder: Path) -> Data | None:
             derived = values["derived"]
             known = values["status"] != "out of time" or len(values["rungs"]) >= lw.forecast.features.PROBE_RUNGS
             if known:
-                found[key] = Found(values["status"], values["rung"], derived["accuracy"], derived["slope"])
-    found |= {key: Found(**vars(probe)) for key, probe in third_study.probes()}
+                found[key] = third_study.ProbeFound(
+                    values["status"], values["rung"], derived["accuracy"], derived["slope"]
+                )
+    found |= dict(third_study.probes())
     rows = []
     for row, values in enumerate(data.values):
         cell = data.cells[data.cell[row]]
@@ -230,16 +232,6 @@ def probe_counts(folder: Path) -> dict[str, int]:
         "all": every, "done": done, "two rungs": two, "missing": every - done - two,
         "rungs": lw.forecast.features.PROBE_RUNGS,
     }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a probe found, as `features.of_probe` takes it."""
-
-    status: str
-    rung: int | None
-    accuracy: float | None
-    slope: float | None
 
 
 def fitted(x: np.ndarray, y: np.ndarray, names: Sequence[str], penalty: float, weight: np.ndarray) -> np.ndarray:

@@ -505,7 +505,9 @@ def scores_of(rows: Sequence[dict[str, Any]], content: dict[str, Any]) -> dict[s
                 }  # fmt: skip
                 tested.append(each[f"{ours} minus it"])
             for which in ("p", "p, Brier"):
-                holm(tested, which)
+                corrected = lw.core.statistics.holm([each[which] for each in tested])
+                for each, value in zip(tested, corrected, strict=True):
+                    each[f"{which}, Holm"] = round(value, 4)
         found[f"{cut} {lengths}"] = here
     return found
 
@@ -513,14 +515,6 @@ def scores_of(rows: Sequence[dict[str, Any]], content: dict[str, Any]) -> dict[s
 def rank(values: np.ndarray) -> np.ndarray:
     """Scores between 0 and 1 in the same order."""
     return np.searchsorted(np.sort(np.unique(values)), values) / max(1, len(np.unique(values)) - 1)
-
-
-def holm(tested: list[dict[str, Any]], which: str) -> None:
-    """Add Holm's correction."""
-    highest = 0.0
-    for place, each in enumerate(sorted(tested, key=lambda each: each[which])):
-        highest = max(highest, min(1.0, each[which] * (len(tested) - place)))
-        each[f"{which}, Holm"] = round(highest, 4)
 
 
 def interval(y: np.ndarray, p: np.ndarray, q: np.ndarray, group: np.ndarray, rng: Any) -> list[float]:

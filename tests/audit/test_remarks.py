@@ -15,7 +15,7 @@ from lengthwise.audit.model import UNKNOWN, Asker, ModelFacts, Reply, RequestFai
 from lengthwise.audit.questions import MARK, AuditPlan, Question, natural_questions, sweep_questions
 from lengthwise.audit.run import QUESTIONS, run_audit
 from lengthwise.audit.scoring import RIGHT, WRONG, joined
-from lengthwise.audit.summary import AskedQuestion, by_distance, causes, cells_of, copies, holm
+from lengthwise.audit.summary import AskedQuestion, by_distance, causes, cells_of, copies
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.report.pages import audit_page
 
@@ -80,18 +80,6 @@ def test_distance_is_looked_at_in_the_problems_themselves():
     assert sum(row["answered"] for row in rows) == 40
     assert all(row["right"] == (row["answered"] if row["from"] < 16 else 0) for row in rows)
     assert by_distance(outcomes(AuditPlan("copy", (3, 6), 5, 0, ("lines",)), lambda each: True), "lines") == []
-
-
-@pytest.mark.parametrize("values", [[], [None, 0.2], [0.01, 0.04, 0.03], [0.5, 0.9], [0.001] * 4])
-def test_holm_is_the_closed_test_of_bonferroni(values: list[float | None]):
-    tests = {i: p for i, p in enumerate(values) if p is not None}
-    subsets = [[i for i in tests if bits >> i & 1] for bits in range(1, 1 << len(values))]
-    for i, found in enumerate(holm(values)):
-        if i not in tests:
-            assert found is None
-            continue
-        among = [min(1.0, len(s) * min(tests[j] for j in s)) for s in subsets if i in s]
-        assert found == pytest.approx(max(among))
 
 
 class Echo(Asker):

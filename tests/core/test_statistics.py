@@ -105,3 +105,11 @@ def test_holm_rejects_what_stepping_down_rejects(p: list[float]) -> None:
                 break
             rejected.add(index)
         assert {i for i, value in enumerate(corrected) if value <= level} == rejected
+
+
+@pytest.mark.parametrize("values", [[], [0.2], [0.01, 0.04, 0.03], [0.5, 0.9], [0.001] * 4])
+def test_holm_is_the_closed_test_of_bonferroni(values: list[float]) -> None:
+    subsets = [[i for i in range(len(values)) if bits >> i & 1] for bits in range(1, 1 << len(values))]
+    for i, found in enumerate(holm(values)):
+        among = [min(1.0, len(s) * min(values[j] for j in s)) for s in subsets if i in s]
+        assert found == pytest.approx(max(among))

@@ -378,6 +378,9 @@ def test_what_overlaps_is_not_told_apart_and_asks_for_seeds() -> None:
     said = how_sure(three.systems)
     assert said.startswith("a is not told apart from b: ")
     assert "a beats c at 16–40: there all 5" in said
+    few = how_sure(_of([*_seeds("a", [200, 199, 198]), *_seeds("c", [9, 8, 7], scheme="sequential")]).systems)
+    assert "a is above c, not significantly by Holm, at 16–40" in few
+    assert "beats" not in few
     frame = _of([*_seeds("c", [1, 2]), *_seeds("a", [200, 199])]).differences().to_frame()
     assert set(frame["apart"]) == {"yes"}
 

@@ -11,7 +11,7 @@ from typing import Any
 from lengthwise.audit.model import ANSWERED, APART
 from lengthwise.audit.questions import Question
 from lengthwise.audit.scoring import ONLY_THOUGHT, RIGHT, UNSTOPPED, WRONG, joined
-from lengthwise.core.statistics import Z95, wilson
+from lengthwise.core.statistics import Z95, holm, wilson
 
 NOTICEABLE = 0.1
 """A drop of the rate whose interval lies above this breaks the model; below twice this, the sweep is excluded."""
@@ -339,17 +339,8 @@ def paired(first: Sequence[AskedQuestion], second: Sequence[AskedQuestion]) -> l
         {**row, "amount": round(sum(row["amount"]) / row["asked"]), **difference(row["lost"], row["won"], row["pairs"])}
         for row in rows.values()
     ]
-    return [{**row, "holm": p} for row, p in zip(found, holm([row["p"] for row in found]), strict=True)]
-
-
-def holm(values: Sequence[float | None]) -> list[float | None]:
-    """P values corrected for all tests that were made (Holm 1979); None stays."""
-    order = sorted((i for i, p in enumerate(values) if p is not None), key=lambda i: values[i] or 0.0)
-    found: list[float | None] = [None] * len(values)
-    most = 0.0
-    for rank, i in enumerate(order):
-        found[i] = most = max(most, min(1.0, (len(order) - rank) * (values[i] or 0.0)))
-    return found
+    corrected = iter(holm([row["p"] for row in found if row["p"] is not None]))
+    return [{**row, "holm": None if row["p"] is None else next(corrected)} for row in found]
 
 
 def difference(lost: int, won: int, pairs: int) -> dict[str, float | None]:

@@ -898,12 +898,11 @@ def instead_of(
     if found.verdict != "yes":
         better_ones += [f for f in others if f.answer == NOT_KNOWN and f.verdict == "yes"]
     best = best or first_with_command(better_ones, train_it)
-    known = [
-        Instead(f.system, words(f.system), None if measured else f.probability, None if measured else f.interval,
-                measured, line)
-        for f, line in best
-        if (measured := f"possible in theory; {f.base_rate}" if f.base_rate else f.measured * (f.answer == RIGHT)) or 1
-    ]  # fmt: skip
+    known = []
+    for f, line in best:
+        seen = f"possible in theory; {f.base_rate}" if f.base_rate else f.measured if f.answer == RIGHT else ""
+        number = (None, None) if seen else (f.probability, f.interval)
+        known.append(Instead(f.system, words(f.system), *number, seen, line))
     return tuple(known + ([pad] if pad is not None and not good else []))
 
 

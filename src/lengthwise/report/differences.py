@@ -122,8 +122,10 @@ def _measured(first: SystemSummary, second: SystemSummary, tests: Sequence[Diffe
     whole = len(apart) == len(tests)
     some = "" if whole else f", {len(apart)} of {len(tests)} tests, and elsewhere they overlap"
     p, corrected = (_p([getattr(test, name) for test in apart]) for name in ("p", "holm"))
+    sure = max(test.holm for test in apart) <= 1 - LEVEL
+    above = f"{'beats' if sure else 'is above'} {second.label}{'' if sure else ', not significantly by Holm,'}"
     return (
-        f"{first.label} beats {second.label} at {where}{some}: there all {len(apart[0].rates)} fitted seeds are above "
+        f"{first.label} {above} at {where}{some}: there all {len(apart[0].rates)} fitted seeds are above "
         f"all {len(apart[0].other_rates)} (exact rank test p {p}, Holm p {corrected} over "
         f"{made} test{'s' if made > 1 else ''})"
     )
