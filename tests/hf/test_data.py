@@ -63,6 +63,19 @@ def test_rows_of_every_task(name: str):
                 assert task.solve(text[:prompt]) == text[prompt:]
 
 
+@pytest.mark.parametrize("texts", [False, True])
+def test_code_that_is_gone_breaks_no_data(texts: bool, monkeypatch: pytest.MonkeyPatch):
+    """`datasets` pickles what yields rows: other people's classes in our registries must not be reached from there."""
+
+    class Gone:
+        def __reduce__(self) -> Any:
+            raise AssertionError("pickled")
+
+    monkeypatch.setitem(TASKS._classes, "gone", Gone())
+    rows = text_dataset("addition", [2], tokenizer(), size=2) if texts else dataset("addition", [2], size=2)
+    assert len(list(rows)) == 2
+
+
 def test_data_without_a_size_never_ends():
     rows = iter(dataset("addition", [2, 5]))
     assert {len(next(rows)["input_ids"]) for _ in range(400)} == {3 * 2 + 5, 3 * 5 + 5}

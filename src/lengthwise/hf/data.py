@@ -7,11 +7,13 @@ drop the loss wherever such an id is 0, leave it alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from datasets import IterableDataset
+from numpy.typing import NDArray
 from torch import Tensor
 
 from lengthwise.audit.questions import PromptForm, check_digits, form_named, instruction, text_of
@@ -50,23 +52,7 @@ def dataset(
     table = np.array([numbers.get(name, NOT_SCORED) for name in built.vocab.tokens])
     ids = None if scheme is None else SCHEMES.build(scheme)
     lengths = _check(built, lengths, size, rows, seed)
-
-    def generate() -> Iterator[dict[str, Any]]:
-        for number, batch in enumerate(_batches(built, lengths, size, rows, seed)):
-            assigned = None
-            if ids is not None:
-                assigned = ids.assign(batch.places, built.levels, stream(seed, "hf", "ids", number))
-            for row in range(batch.size):
-                labels = np.where(batch.labels[row] == NOT_SCORED, NOT_SCORED, table[np.maximum(batch.labels[row], 0)])
-                found = {"input_ids": table[batch.input_ids[row]].tolist(), "labels": labels.tolist()}
-                if assigned is not None:
-                    found["place_ids"] = assigned[row].tolist()
-                if batch.allowed is not None:
-                    require(token_ids is None, "tasks with several right next tokens take no token_ids; leave them out")
-                    found["allowed"] = batch.allowed[row].tolist()
-                yield found
-
-    return IterableDataset.from_generator(generate)
+    return IterableDataset.from_generator(_Rows(built, token_ids, table, ids, lengths, size, rows, seed))
 
 
 def text_dataset(
@@ -107,27 +93,75 @@ def text_dataset(
     lengths = _check(built, lengths, size, rows, seed)
     check_digits(built, digits)
     arguments.whole("filler", filler, 0)
+    return IterableDataset.from_generator(_TextRows(built, lengths, tokenizer, shape, digits, filler, size, rows, seed))
 
-    def generate() -> Iterator[dict[str, Any]]:
-        what = instruction(built, digits)
-        for number, batch in enumerate(_batches(built, lengths, size, rows, seed)):
-            rng = stream(seed, "hf", "filler", number)
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of `dataset`. No closure: `datasets` pickles what yields rows, and all code that a closure reaches."""
+
+    task: Task
+    token_ids: Mapping[str, int] | None
+    table: NDArray[np.int64]
+    scheme: PositionScheme | None
+    lengths: Sequence[int]
+    size: int | None
+    rows: int
+    seed: int
+
+    def __call__(self) -> Iterator[dict[str, Any]]:
+        for number, batch in enumerate(_batches(self.task, self.lengths, self.size, self.rows, self.seed)):
+            assigned = None
+            if self.scheme is not None:
+                rng = stream(self.seed, "hf", "ids", number)
+                assigned = self.scheme.assign(batch.places, self.task.levels, rng)
             for row in range(batch.size):
-                problem, answer = text_of(built, batch, row, digits)
-                words = int(rng.integers(filler + 1))
+                labels = batch.labels[row]
+                labels = np.where(labels == NOT_SCORED, NOT_SCORED, self.table[np.maximum(labels, 0)])
+                found = {"input_ids": self.table[batch.input_ids[row]].tolist(), "labels": labels.tolist()}
+                if assigned is not None:
+                    found["place_ids"] = assigned[row].tolist()
+                if batch.allowed is not None:
+                    require(
+                        self.token_ids is None, "tasks with several right next tokens take no token_ids; leave them out"
+                    )
+                    found["allowed"] = batch.allowed[row].tolist()
+                yield found
+
+
+@dataclass(frozen=True)
+class _TextRows:
+    """The rows of `text_dataset`."""
+
+    task: Task
+    lengths: Sequence[int]
+    tokenizer: Any
+    form: PromptForm
+    digits: str
+    filler: int
+    size: int | None
+    rows: int
+    seed: int
+
+    def __call__(self) -> Iterator[dict[str, Any]]:
+        what, end = instruction(self.task, self.digits), self.tokenizer.eos_token_id
+        for number, batch in enumerate(_batches(self.task, self.lengths, self.size, self.rows, self.seed)):
+            rng = stream(self.seed, "hf", "filler", number)
+            for row in range(batch.size):
+                problem, answer = text_of(self.task, batch, row, self.digits)
+                words = int(rng.integers(self.filler + 1))
                 behind = int(rng.integers(words + 1))
-                prompt = shape.prompt(what, (), problem, filler_of(words - behind, rng), filler_of(behind, rng))
-                tokens, border = split_tokens(tokenizer, prompt, shape.completion(answer))
-                if tokenizer.eos_token_id not in (None, tokens[-1]):
-                    tokens = [*tokens, tokenizer.eos_token_id]
+                before, after = filler_of(words - behind, rng), filler_of(behind, rng)
+                prompt = self.form.prompt(what, (), problem, before, after)
+                tokens, border = split_tokens(self.tokenizer, prompt, self.form.completion(answer))
+                if end not in (None, tokens[-1]):
+                    tokens = [*tokens, end]
                 yield {
                     "input_ids": tokens,
                     "labels": [NOT_SCORED] * border + tokens[border:],
                     "prompt": prompt,
-                    "answer": shape.written(answer),
+                    "answer": self.form.written(answer),
                 }
-
-    return IterableDataset.from_generator(generate)
 
 
 def split_tokens(tokenizer: Any, prompt: str, answer: str) -> tuple[list[int], int]:
