@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from shape_checks import check_modules
@@ -42,3 +44,22 @@ def pytest_configure() -> None:
     import torch
 
     torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_code_of_earlier_modules() -> Iterator[None]:
+    """What a module registers from files of its own is gone after it: the next one may be any, in any order."""
+    from lengthwise.core.user_code import FILES
+    from lengthwise.models.mixers import MIXERS
+    from lengthwise.positions.encodings import ENCODINGS
+    from lengthwise.positions.schemes import SCHEMES
+    from lengthwise.tasks import TASKS
+
+    given = os.environ.get(FILES)
+    yield
+    for registry in (TASKS, SCHEMES, ENCODINGS, MIXERS):
+        for name in [name for name in registry._classes if not registry.is_built_in(name)]:
+            del registry._classes[name]
+    os.environ.pop(FILES, None)
+    if given is not None:
+        os.environ[FILES] = given
