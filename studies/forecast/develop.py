@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import evidence
 import matplotlib
 import numpy as np
 import page
@@ -34,12 +35,6 @@ HERE = Path(__file__).parent
 BINS = ((51, 100), (101, 150), (151, 300))
 DECIDING = (101, 150)
 """The bin by which the blind studies decide."""
-ENCODINGS = {"nope": "nope", "ape": "learned", "rope": "rope", "alibi": "alibi"}
-"""Systems under the frozen ladder that are forecast; its variants with a regularizer or without norms are not."""
-ABLATIONS = ("ppc-ablations", "golowich-ablations", "huang", "looped-parity", "addition-jumps")
-"""Studies that take parts away, search settings with results in view, or train other models."""
-FARTHEST = 8.0
-"""Tests of tasks beyond this multiple of N are left out: few studies have them."""
 TRAIN_FACTOR = 2.5
 """How far a training length may be from those that were measured; only M / N enters the models."""
 PENALTIES = (0.3, 1.0, 3.0)
@@ -148,10 +143,9 @@ def language_data() -> Data:
     """Languages under the frozen ladder, each bin at its middle."""
     rows = []
     for cell in lw.measured.cells():
-        dfa = (
-            lw.forecast.features.language_of(cell.task) if cell.rung is not None and cell.system in ENCODINGS else None
-        )
-        if dfa is not None:
+        if cell.forecaster == "language":
+            dfa = lw.forecast.features.language_of(cell.task)
+            assert dfa is not None
             for number, (low, high) in enumerate(BINS):
                 asked = lw.forecast.features.LanguageQuestion(
                     dfa, cell.format, cell.encoding, cell.train, (low + high) / 2
@@ -162,17 +156,10 @@ def language_data() -> Data:
 
 
 def task_data() -> Data:
-    """Tasks with answers, each test of one setting up to `FARTHEST`; a cell that did not fit counts once for each."""
+    """Tasks with answers, each test of one setting up to a limit; a cell that did not fit counts once for each."""
     rows, theory = [], {}
-    # Where the settings of a test differ by more than the length, M / N is not what decides.
-    other = {cell.target for cell in lw.measured.cells() if cell.fit and all(t.axes for t in cell.tests)}
     for cell in lw.measured.cells():
-        if (
-            cell.format != "answer"
-            or cell.study in ABLATIONS
-            or {cell.target} & other
-            or cell.target not in lw.tasks.TASKS
-        ):
+        if cell.forecaster != "task":
             continue
         key = json.dumps(cell.task, sort_keys=True)
         if key not in theory:
@@ -180,7 +167,7 @@ def task_data() -> Data:
         tests = sorted({(t.low, t.high) for t in cell.tests if not t.axes})
         places = [(low + high) / 2 for low, high in tests] if cell.fit else [2.0 * cell.train, 4.0 * cell.train]
         for number, length in enumerate(places):
-            if 1 < length / cell.train <= FARTHEST:
+            if 1 < length / cell.train <= evidence.FARTHEST:
                 scheme = "random-start" if cell.random_start else cell.scheme
                 asked = lw.forecast.features.TaskQuestion(
                     theory[key], lw.PositionSystem(scheme, cell.encoding), cell.train, length
@@ -397,7 +384,7 @@ def domain_of(data: Data) -> dict[str, Any]:
     found = {
         "systems": sorted({f"{cell.scheme}+{cell.encoding}" for cell in data.cells}),
         "formats": sorted({cell.format for cell in data.cells}),
-        "ratio": [1.0, round(min(FARTHEST, max(ratios)), 2)],
+        "ratio": [1.0, round(min(evidence.FARTHEST, max(ratios)), 2)],
         "trained": [min(trained), max(trained)],
         "train": [math.ceil(min(trained) / TRAIN_FACTOR), math.floor(max(trained) * TRAIN_FACTOR)],
     }
@@ -589,7 +576,7 @@ def main(probes: Path | None) -> None:
     ):
         rows = [row for row in deciding if chosen(languages.values[row])]
         report[name] = {"cells": len(rows), "right": int((languages.accuracy[rows] >= 0.95).sum())}
-    report |= {"repeats": REPEATS, "inner": INNER, "farthest": FARTHEST}
+    report |= {"repeats": REPEATS, "inner": INNER, "farthest": evidence.FARTHEST}
     report["models"] = {
         kind: {"fits": values["fits"]} | {f"right at M, {cut}": model for cut, model in values["holds"].items()}
         for kind, values in coefficients.items()

@@ -84,7 +84,8 @@ def page(report: Mapping[str, Any]) -> str:
     language, task = report["language"], report["task"]
     parts = [
         "# The forecast: trained to N, right at M?",
-        "Written by `python studies/forecast/develop.py` from the evidence table (`lw.evidence()`).",
+        "Written by `python studies/forecast/develop.py` from the evidence table (`lw.evidence()`: the column "
+        "`forecaster` says on which cells).",
         """**Question.** A system is trained to length N. How likely is its accuracy at M at least 0.7, or 0.95? The
 forecast is a product: *it fits the training lengths* × *it is right at M, given that it fits*. A cell that did
 not fit counts as one that is not right.""",

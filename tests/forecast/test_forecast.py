@@ -52,7 +52,7 @@ TARGETS = (
     "((a|b)(a|b))*", "(abc)*", "a*ba*", "(a|bb)*", "(b|ab)*", "(ab|ba)*", "(a|b)*a(a|b)(a|b)", "(c|(a(a)*(b)*))+",
     "D-2", "D-4", "D-12", "Tomita 1", "Tomita-3", "Tomita-4", "Tomita-5", "Tomita-7", "{a,b}*d{b,c}*",
     "Dyck-1", "a^nb^n", "a^nb^nc^n", "addition", "parity", "parity-scratchpad", "copy", "reverse", "sort", "majority",
-    "flip-flop", "sparse-parity", "variable-assignment", "look-back", "induction",
+    "flip-flop", "sparse-parity", "variable-assignment", "modular-arithmetic", "induction",
 )  # fmt: skip
 """Forty targets of all kinds with names."""
 

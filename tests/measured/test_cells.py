@@ -24,7 +24,8 @@ TABLES = {
 }
 
 
-def builder():
+@pytest.fixture(scope="module")
+def study():
     spec = importlib.util.spec_from_file_location("evidence_study", ROOT / "studies" / "forecast" / "evidence.py")
     assert spec is not None
     assert spec.loader is not None
@@ -33,10 +34,21 @@ def builder():
     return module
 
 
-def test_the_file_is_what_the_results_give():
-    study = builder()
+def test_the_file_is_what_the_results_give(study):
     assert FILE.read_text(encoding="utf-8") == study.text(study.table(STUDIES))
     assert FILE.stat().st_size < 1_000_000
+
+
+def test_no_result_file_is_forgotten(study):
+    """Each data file of a study is read, or named with a reason; no pattern is superfluous, and none is both."""
+    ladder = ("*/results/**/preregistration.json", "*/results/**/cells/*-rung?.json", "*/results/**/published/*.json")
+    patterns = (*ladder, "forecast/results/forecast/third/probes/*", *study.OTHERS, *study.LEFT_OUT)
+    found = {pattern: {path for path in STUDIES.glob(pattern) if path.is_file()} for pattern in patterns}
+    assert [pattern for pattern, paths in found.items() if not paths] == []
+    assert [(a, b) for a in study.LEFT_OUT for b in study.OTHERS if found[a] & found[b]] == []
+    runs = {path for path in STUDIES.glob("*/results/*/*/result.json") if b'"experiment"' in path.read_bytes()}
+    data = {path for path in STUDIES.rglob("*") if path.suffix in (".json", ".jsonl", ".tsv", ".csv")}
+    assert data - runs - set().union(*found.values()) == set()
 
 
 def test_every_training_run_is_in_one_cell():
@@ -70,12 +82,51 @@ def test_cells_of_the_ladder_are_those_of_the_tables(study):
     )
 
 
-def test_the_table_has_a_row_a_cell_or_a_test():
-    table = lw.evidence()
-    assert len(table) == len(cells())
-    by_test = lw.evidence(by_test=True)
-    assert len(by_test) == sum(len(cell.tests) for cell in cells())
+@pytest.fixture(scope="module")
+def table():
+    return lw.evidence()
+
+
+def test_the_table_has_each_cell_once(table):
+    names = ["study", "task", "system", "settings", "train"]
+    assert not table[names].map(lambda value: json.dumps(value, sort_keys=True)).duplicated().any()
+    ours = table[: len(cells())]
+    assert [tuple(row) for row in ours[["study", "train"]].to_numpy()] == [(c.study, c.train) for c in cells()]
+    assert set(ours.study) & set(table[len(cells()) :].study) == set()
+
+
+@pytest.mark.parametrize("kind", ["language", "task"])
+def test_the_forecaster_was_fitted_on_the_cells_that_say_so(table, kind):
+    assert (table.forecaster == kind).sum() == lw.forecast.model.forecaster(kind).cells
+
+
+@pytest.fixture(scope="module")
+def by_test():
+    return lw.evidence(by_test=True)
+
+
+def test_a_row_a_test(table, by_test):
+    assert len(by_test) == sum(map(len, table.tests))
     row = by_test[(by_test.study == "blind-published") & (by_test.target == "D-3") & (by_test.low == 101)]
     assert set(row.words) == {"uniform", "adversarial"}
     (seeds,) = row[(row.system == "ape") & (row.words == "adversarial")].by_seed
     assert seeds[0] == 0.072
+
+
+PAGES = {
+    "target == 'addition' and system == 'Llama, coupled ids' and seeds == 3": (0.99, 1.0, 0.97),
+    "study == 'huggingface-addition' and target == 'reverse' and scheme == 'coupled'": (0.89, 1.0, 0.01),
+    "study == 'self-improvement' and train == 16": (0.77, 0.97, 0.96, 0.92, 0.93, 0.96, 0.72, 0.96, 0.82),
+    "study == 'audit' and system == 'Llama, self-extend'": (0.45, 0.53),
+    "study == 'probe-matrix' and target == 'bucket-sort' and encoding == 'nope'": (0.96, 0.59, 0.94),
+    "study == 'third-probes' and target == '((b)+((((ac))+(a|c)))*)' and system == 'alibi'": (0.09, 0.3, 0.02),
+    "study == 'architectures' and target == 'parity' and system == 'lstm'": (0.555, 0.51, 0.47),
+}
+"""Cells of studies with files of their own, and their accuracies at the longest lengths, as pages or files say."""
+
+
+@pytest.mark.parametrize("chosen", PAGES)
+def test_studies_with_files_of_their_own(by_test, chosen):
+    rows = by_test.query(chosen)
+    (seeds,) = rows[rows.high == rows.high.max()].by_seed
+    assert seeds == pytest.approx(PAGES[chosen], abs=0.006)

@@ -927,8 +927,9 @@ def scratchpad_instead(task: Task | None, train: int, test: int, cut: float) -> 
         more = f" --set {shlex.quote('task.language=' + json.dumps(task.language))}"
         more += f" --set task.alphabet={task.alphabet}" if task.alphabet else ""
     elif task is not None and "name" in vars(type(task)) and task.machine() and not isinstance(task, Language):
-        pad = Traced(task)
-        more = f" --set {shlex.quote('task.task=' + json.dumps(TASKS.show(task)))}"
+        pad, shown = Traced(task), TASKS.show(task)
+        own = {key: value for key, value in shown.items() if key == "name" or value != getattr(type(task), key, None)}
+        more = f" --set {shlex.quote('task.task=' + json.dumps(own))}"
     else:
         return None
     command = run_command(pad, pad.name, "predictive-coupling", "learned", train, test, more)

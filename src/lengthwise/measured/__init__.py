@@ -1,4 +1,4 @@
-"""Everything that was measured, as one packaged table: `cells` in plain Python, `evidence` as a DataFrame."""
+"""What was measured, as one packaged table: `cells` of what is forecast, `evidence` of all as a DataFrame."""
 
 from lengthwise.measured.cells import FILE, MeasuredCell, Test, cells, evidence
 

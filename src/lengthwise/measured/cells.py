@@ -1,9 +1,10 @@
 """The evidence table: one row for each system that was trained on a target and measured, from committed results.
 
-It has the runs of all recipes and the cells of the preregistered studies. Studies with files of their own (training
-length, traces, architectures, context extension, Hugging Face) are not in it.
+`cells` are the runs of all recipes and the cells of the preregistered studies, from which forecasts are made. Studies
+with files of their own (architectures, traces, training length, probes, Hugging Face, …) are in `evidence` alone.
 
-``cells.json`` is written by ``python studies/forecast/evidence.py``; a test compares it with the result files.
+``cells.json`` is written by ``python studies/forecast/evidence.py``, which names what it leaves out (losses of language
+models, for which no string is right or wrong; learners of theory); a test compares it with the result files.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -40,7 +41,7 @@ class Test:
     low: int
     high: int
     accuracy: tuple[float | None, ...]
-    axes: Mapping[str, int]
+    axes: Mapping[str, int] = field(default_factory=dict)
     words: str = "uniform"
 
     def median(self, fitted: tuple[bool, ...]) -> float | None:
@@ -83,6 +84,8 @@ class MeasuredCell:
     """The rung of the frozen ladder at which the cell was measured; None outside these studies."""
     early: tuple[float, ...] = ()
     """Accuracy at training lengths after half of the first rung's steps, one a seed; empty where not recorded."""
+    forecaster: str = ""
+    """The forecaster that was fitted on it, ``language`` or ``task``; empty for none."""
 
     @property
     def encoding_name(self) -> str:
@@ -109,31 +112,39 @@ class MeasuredCell:
 
 @lru_cache(maxsize=1)
 def cells() -> tuple[MeasuredCell, ...]:
-    """All measured cells, ordered by study, target and system."""
+    """The cells of recipes and of the preregistered studies, ordered by study, target and system.
+
+    What is forecast and shown as measured comes from these; `evidence` has all other studies, too.
+    """
+    return _read("cells")
+
+
+def _read(part: str) -> tuple[MeasuredCell, ...]:
     content = json.loads(FILE.read_text(encoding="utf-8"))
-    return tuple(_cell(row, content["settings"]) for row in content["cells"])
+    return tuple(_cell(row, content) for row in content[part])
 
 
-def _cell(row: Mapping[str, Any], settings: list[Mapping[str, Any]]) -> MeasuredCell:
-    tests = tuple(
-        Test(t["low"], t["high"], tuple(t["accuracy"]), t.get("axes", {}), t.get("words", "uniform"))
-        for t in row["tests"]
-    )
+def _cell(row: Mapping[str, Any], content: Mapping[str, Any]) -> MeasuredCell:
+    tests = tuple(Test(low, high, tuple(accuracy), *rest) for low, high, accuracy, *rest in row["tests"])
     lists = {name: tuple(row[name]) for name in ("seeds", "fitted", "early") if name in row}
-    return MeasuredCell(**{**row, **lists, "tests": tests, "settings": settings[row["settings"]]})
+    once = {name: content[name][row[name]] for name in ("settings", "task")}
+    return MeasuredCell(**{**row, **lists, **once, "tests": tests})
 
 
 def evidence(by_test: bool = False) -> pandas.DataFrame:
-    """All measured cells as a table; needs pandas (the extra ``pandas``).
+    """All measured cells of all studies as a table, each once; needs pandas (the extra ``pandas``).
 
     Arguments:
         by_test: One row for each cell and test instead of one for each cell.
 
     Returns:
-        Columns ``study``, ``target``, ``format``, ``system``, ``scheme``, ``random_start``, ``encoding``, ``train``
-        (longest training length), ``seeds``, ``fitted`` (their numbers), ``rung``, ``settings``, ``commit``, and
-        ``tests``: the tests of a cell with one accuracy a seed. With ``by_test``, ``low``, ``high`` (lengths),
-        ``axes``, ``words``, ``by_seed`` and ``accuracy`` (median over the fitted seeds) in its place.
+        Columns ``study``, ``target``, ``format``, ``system`` (its name in its study), ``scheme``, ``random_start``,
+        ``encoding``, ``train`` (longest training length), ``rung``, ``commit`` (empty where its file has none),
+        ``forecaster`` (the one that was fitted on the cell, ``language`` or ``task``; empty for none), ``task`` (the
+        target's configuration), ``settings`` (of the training, as far as the study's files have them; a recurrence is
+        the model's ``mixer``), ``seeds``, ``fitted`` (their numbers), and ``tests``: the tests of a cell with one
+        accuracy a seed. With ``by_test``, ``low``, ``high`` (lengths), ``axes``, ``words``, ``by_seed`` and
+        ``accuracy`` (median over the fitted seeds) in its place.
 
     Raises:
         LengthwiseError: If pandas is not installed.
@@ -144,9 +155,10 @@ def evidence(by_test: bool = False) -> pandas.DataFrame:
         raise LengthwiseError("evidence() needs pandas; install lengthwise[pandas]") from error
     same = ("study", "target", "format", "system", "scheme", "random_start", "encoding", "train", "rung", "commit")
     rows: list[dict[str, Any]] = []
-    for cell in cells():
-        counts = {"seeds": len(cell.seeds), "fitted": sum(cell.fitted), "settings": dict(cell.settings)}
-        shared = {name: getattr(cell, name) for name in same} | counts
+    for cell in (*cells(), *_read("others")):
+        own = {"forecaster": cell.forecaster, "task": dict(cell.task), "settings": dict(cell.settings)}
+        counts = {"seeds": len(cell.seeds), "fitted": sum(cell.fitted)}
+        shared = {name: getattr(cell, name) for name in same} | own | counts
         if by_test:
             for t in cell.tests:
                 measured = {"by_seed": t.accuracy, "accuracy": t.median(cell.fitted)}
