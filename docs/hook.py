@@ -69,7 +69,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 def for_the_site(markdown: str, page: str) -> str:
     """The text of the page ``page`` (its path on the site), whose links are for the repository, with those of the site.
 
-    A file that is not on the site, such as a result, is named instead.
+    A notebook is a page there. A file that is not on the site, such as a result, is named instead.
     """
     folder = posixpath.dirname(page)
     source = folder if page.startswith("studies/") else posixpath.join("docs", folder)
@@ -81,6 +81,7 @@ def for_the_site(markdown: str, page: str) -> str:
         inside = posixpath.normpath(posixpath.join(source, target))
         if not inside.startswith(("docs/", "studies/")):
             return f"{found[1]} (`{inside}`)"
-        return f"[{found[1]}]({posixpath.relpath(inside.removeprefix('docs/'), folder or '.')}{found[3] or ''})"
+        inside = re.sub(r"\.ipynb$", ".md", inside.removeprefix("docs/"))
+        return f"[{found[1]}]({posixpath.relpath(inside, folder or '.')}{found[3] or ''})"
 
     return LINK.sub(link, markdown)

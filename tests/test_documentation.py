@@ -103,6 +103,14 @@ def _shown_in_order(shown: list[str], printed: str) -> None:
         at, skipping = at + 1, False
 
 
+def test_an_extra_is_installed_by_name_and_in_a_clone() -> None:
+    """By name alone it needs a release, and somebody with a clone may have none."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for extras in re.findall(r"pip install 'lengthwise\[(.+?)\]'", text):
+            assert f"pip install -e '.[{extras}]'" in text, page
+
+
 @pytest.mark.parametrize("page", PAGES, ids=_name)
 def test_blocks_are_of_a_known_kind(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
@@ -244,6 +252,8 @@ def test_links_lead_to_the_same_on_the_site(page: Path) -> None:
         path = target.partition("#")[0]
         if path and ":" not in path:
             place = posixpath.normpath(posixpath.join(posixpath.dirname(on_site), path))
+            assert not place.endswith(".ipynb"), "a notebook is a page of the site"
+            place = re.sub(r"^(notebooks/.*)\.md$", r"\1.ipynb", place)
             assert (ROOT / place if place.startswith("studies/") else ROOT / "docs" / place).exists(), target
 
 
@@ -291,6 +301,13 @@ def test_every_package_is_named_in_the_reference() -> None:
     page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(?:lengthwise\.|lw\.)?(\w+)`", page))
     assert set(lengthwise._MODULES) <= named, set(lengthwise._MODULES) - named
+
+
+def test_every_term_has_one_place_on_the_page_of_concepts() -> None:
+    page = (ROOT / "docs" / "concepts.md").read_text(encoding="utf-8")
+    terms = [term for row in re.findall(r"^\| (.*?) \|", page, re.M) for term in re.findall(r"\*\*(.+?)\*\*", row)]
+    assert len(terms) == len(set(terms)), sorted(term for term in terms if terms.count(term) > 1)
+    assert {"decided", "held", "end mark", "communication bound", "verdict", "forecast", "probe"} <= set(terms)
 
 
 def test_the_old_table_is_called_what_it_is() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,32 @@ def test_the_release_says_one_version_everywhere():
     assert {"message", "title", "license", "date-released"} <= cited.keys()
     assert "Typing :: Typed" in package["classifiers"]
     assert (ROOT / "src" / "lengthwise" / "py.typed").is_file()
+
+
+def test_wheel_and_source_archive_are_small_and_have_the_package_alone(tmp_path: Path):
+    pytest.importorskip("hatchling", reason="needs the extra dev")
+    made = subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-d", str(tmp_path)], cwd=ROOT, capture_output=True, text=True
+    )
+    assert made.returncode == 0, made.stderr
+    (wheel,), (archive,) = tmp_path.glob("*.whl"), tmp_path.glob("*.tar.gz")
+    assert max(wheel.stat().st_size, archive.stat().st_size) < 5 * MOST_BYTES
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "lengthwise/py.typed" in names
+    assert {name.partition("/")[0] for name in names} == {"lengthwise", f"lengthwise-{lw.__version__}.dist-info"}
+
+
+def test_a_release_is_tested_tried_and_of_the_version_that_its_tag_names():
+    steps = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    order = ['tags: ["v*"]', "pyproject.toml", "run: .ci/run", "run: make dist", "gh-action-pypi-publish"]
+    assert [steps.index(step) for step in order] == sorted(steps.index(step) for step in order)
+
+
+def test_the_demonstration_installs_no_extras():
+    rules = dict(re.findall(r"^(\S+): ?(.*(?:\n\t.*)*)", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.M))
+    needed, *commands = rules["demo"].splitlines()
+    assert [line.split()[:2] for line in commands] == [["$(BIN)/lengthwise", "demo"]]
+    assert re.findall(r"-e (\S+)", rules[needed]) == ["."]
 
 
 def test_no_weights_are_tracked():

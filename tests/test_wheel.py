@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -22,6 +24,12 @@ from packaging.utils import canonicalize_name
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
+README = [
+    shlex.split(command)
+    for command in re.findall(r"`lengthwise ((?:predict|show) [^`]*)`", (ROOT / "README.md").read_text("utf-8"))
+    if "examples/" not in command
+]
+"""The README's commands that answer within seconds and need no clone."""
 PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input")
 TINY = [
     word
@@ -127,9 +135,10 @@ def test_nothing_of_an_extra_is_there_and_the_sources_are_not_either(bins: Path)
         (["list"], "variable-assignment"),
         (["show", "addition", "--length", "3"], "depends on"),
         (["predict", "addition", "--why"], "lengthwise compare addition"),
-        (["predict", "(ab)*"], "right at 200?   at best LIKELY"),
+        (["predict", "(ab)*"], "that (ab)*, trained to 40, is right at 200"),
         (["decide", "(ab)*"], "C-RASP"),
         (["explore", "copy", "(ab)*", "--static", "site"], "written: site/index.html"),
+        *((words, words[1]) for words in README),
     ],
 )
 def test_the_first_commands(bins: Path, words: list[str], says: str, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 from rich.console import Console
@@ -23,6 +24,7 @@ def test_theory_is_in_words_and_names_the_distance() -> None:
     assert "sequential ids: a token and what it depends on are up to 17 apart at 5 lines, 159 at 40" in lines
     assert "coupled ids: a token and what it depends on are at most 0 apart at every length" in lines
     assert any(line.startswith("coupled positions: yes") for line in lines)
+    assert all(line.count("(") == line.count(")") for line in lines)
 
 
 def test_the_difference_of_the_models_is_said_where_they_differ() -> None:
@@ -49,11 +51,16 @@ def test_it_prints_where_to_look_and_writes_a_page(
         return RECIPES.make("demo", "quick").edited(edits, 1)
 
     monkeypatch.setattr(workflow, "demo_recipe", tiny)
+    # What sets theory against measurement is tested with the page, which has the same lines.
+    contradicted = "lengthwise.report.page.against_theory"
+    monkeypatch.setattr(contradicted, lambda systems: [f"{system.name}: not as theory says" for system in systems])
     page = tmp_path / "page.html"
     assert main(["demo", "--out", str(tmp_path / "runs"), "-o", str(page), "--jobs", "1"]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("Can a transformer that has practised on problems of 4 lines")
     assert [line[:6] for line in printed.splitlines() if " of 3  " in line] == ["1 of 3", "2 of 3", "3 of 3"]
+    said = re.findall(r"^(.*): not as theory says$", printed, re.M)
+    assert said == ["coupled (PPC)", "coupled (PPC)", "plain positions"], "after each training"
     assert f"Where to look: {page} in a browser" in " ".join(printed.split())
     assert "plain positions" in page.read_text(encoding="utf-8")
 

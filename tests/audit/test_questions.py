@@ -73,6 +73,14 @@ def test_natural_sums_of_several_numbers():
         AuditPlan(TASKS.build("copy"), (2, 4), digits="natural")
 
 
+def test_an_answer_may_have_as_many_tokens_as_the_plan_says():
+    """A model that reasons needs thousands; without a number there is room for the right answer."""
+    for most in (3000, None):
+        plan = AuditPlan("addition", (3, 30), samples=2, shots=0, forms=("lines",), answer_tokens=most)
+        for question in (*natural_questions(plan), *sweep_questions(plan, "lines")):
+            assert question.budget == most if most else question.budget >= 6 * len(question.expected.split())
+
+
 @pytest.mark.parametrize("words", [0, 1, 2, 9, 10, 11, 57])
 @pytest.mark.parametrize("others", [0, 1, 8, 30])
 def test_filler_has_as_many_words_as_asked_for(words: int, others: int):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,22 @@ def test_the_program_of_a_yes_decides_the_language(terminal: Terminal, expressio
         for number in range(len(dfa.alphabet) ** size):
             word = [dfa.alphabet[number // len(dfa.alphabet) ** at % len(dfa.alphabet)] for at in range(size)]
             assert bool(run(program, encode(program, [word]))[0]) == dfa.accepts(word)
+
+
+@pytest.mark.parametrize("expression", ["(ab)*", "(aa)*", "(a|b)*abb(a|b)*", "Tomita-5"])
+def test_the_answer_is_the_first_sentence_and_80_columns_hold_all(
+    terminal: Terminal, expression: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    out = terminal("decide", expression).out
+    assert max(map(len, out.splitlines())) <= 80
+    first, _, rest = " ".join(out.split()).partition(" (last symbol visible)")
+    assert first.startswith(f"{expression}: ")
+    said = {name.lower(): part.split()[0] for part in first[len(expression) + 2 :].split("; ")
+            for name in part.partition(" with ")[2].split(", ")}  # fmt: skip
+    decided = lw.decide(expression)
+    assert said == {name: decided.answer(name, "visible") for name in ("nope", "alibi", "sinusoidal", "rope", "ape")}
+    assert rest.endswith(f"what to do next: lengthwise predict {shlex.quote(expression)}")
 
 
 def test_the_table_names_fragments_encodings_and_reasons(terminal: Terminal) -> None:

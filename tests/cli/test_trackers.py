@@ -82,3 +82,19 @@ def test_weights_and_biases_offline(terminal: Terminal, tmp_path: Path, monkeypa
     assert len(written["loss"]) == 2
     assert len(written["in distribution"]) == 1
     assert config["experiment"]["task"]["name"] == "addition"
+
+
+def test_without_a_key_it_is_one_line_before_anything_is_lost(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The report: 86 lines of traceback."""
+    for name in ("WANDB_MODE", "WANDB_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HOME", "NETRC", "WANDB_CONFIG_DIR", "WANDB_BASE_URL"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9" if name == "WANDB_BASE_URL" else str(tmp_path / name))
+    answer = terminal(*RUN, "--out", tmp_path, "--log-to", "wandb")
+    assert answer.code == 2
+    (line,) = [line for line in answer.err.splitlines() if line.startswith("error: ")]
+    assert line.startswith("error: --log-to wandb: ")
+    assert "set WANDB_MODE=offline" in line
+    assert "Traceback" not in answer.err

@@ -20,6 +20,18 @@ def test_the_finding_and_the_curve_stand_before_the_table() -> None:
     assert [html.index(text) for text in order] == sorted(html.index(text) for text in order)
 
 
+@pytest.mark.parametrize(("fitted", "missing"), [(3, 0), (0, 0), (0, 3), (3, 2)])
+def test_the_finding_is_of_all_systems_or_says_which_it_leaves_out(fitted: int, missing: int) -> None:
+    from lengthwise.report.pages import comparison_finding
+
+    values = comparison_values()
+    for row in values["systems"]:
+        row |= {"fitted": 3, "missing": 0}
+    values["systems"][-1] |= {"fitted": fitted, "missing": missing}
+    said, left = comparison_finding(values), f"Nothing is known of 1 of {len(values['systems'])} systems"
+    assert (left in str(said)) is (not fitted or missing > 0), said
+
+
 def test_the_line_says_in_what_the_models_differ() -> None:
     assert "all systems: 400 steps of the same strings, width 64, learning rate 0.003" in notes()
     assert "They differ in layers: 1 for coupled+learned, predictive-coupling+learned" in notes()

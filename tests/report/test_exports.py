@@ -8,6 +8,7 @@ import itertools
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import matplotlib
@@ -16,10 +17,12 @@ import pytest
 from made_up import experiment, result, score
 from made_up_pages import comparison_values
 from matplotlib.figure import Figure
+from rich.console import Console
 from text_boxes import problems
 
 import lengthwise as lw
 from lengthwise.api.compare import Comparison
+from lengthwise.cli.run import draw_summary
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.report.differences import how_sure
 from lengthwise.report.summary import BRACKETS, SeedResult
@@ -190,6 +193,11 @@ def test_what_did_not_fit_has_its_accuracy_in_distribution_and_the_way_out() -> 
         assert wide.columns == ("system", "settings", "layout", "fitted", "in distribution", *lengths)
         assert wide.rows[-1][3:5] == (0, within)
         assert f"{within:.3f}" in wide.to_latex()
+        for table in (wide, found.table()):
+            (said,) = [note for note in table.notes if "in brackets" in note]
+            assert said.endswith(
+                "of one seed Wilson's 95 % interval over its strings, which says nothing of other seeds"
+            )
         for table in (wide, found.table(), found.accuracy().table()):
             (said,) = [note for note in table.notes if note.startswith("not fitted")]
             assert "98 %" in said
@@ -391,6 +399,18 @@ def test_systems_are_found_by_name() -> None:
     assert found.systems[0] in found.accuracy().systems
     assert "fur" not in found.systems
     assert found.systems.names == found.accuracy().systems.names == ("far", "near")
+
+
+def test_a_terminal_cuts_no_number() -> None:
+    scores = [score(n, 200 - n // 10) for n in (4, 8, 20, 40, 80, 160)]
+    made = [SimpleNamespace(to_json=lambda v=v: v) for v in (result(scores=scores), result(seed=1, scores=scores[:-1]))]
+    jobs = [SimpleNamespace(name="scratchpad + given ids")]
+    console = Console(file=io.StringIO(), width=80)
+    draw_summary(console, SimpleNamespace(recipe=SimpleNamespace(name="mine", jobs=jobs), results=[made]))
+    printed = console.file.getvalue()
+    assert "…" not in printed
+    assert printed.count("–") == 1, "the length of one seed has an interval; at the others the seeds agree"
+    assert {"1.000", "0.990", "0.980", "0.960", "0.920", "0.874", "0.950"} <= set(printed.split())
 
 
 @pytest.mark.parametrize("size", [(3.3, 2.4), (5, 3)])

@@ -142,6 +142,12 @@ def test_theory_and_measurement_are_set_against_each_other_in_words() -> None:
     text = " ".join(found.text.split())
     assert re.search(r"coupled\+learned: theory has yes \(.*\), yet the models are right on 1\.5% of the strings", text)
     assert re.search(r"rope: theory has no guarantee \(.*\), yet the models are right on 99\.5% of the strings", text)
+    # Of several layouts of the longest length, the one with the fewest right strings counts.
+    layouts = [score(40, right, axes={"chains": chains}) for chains, right in ((4, 110), (1, 3), (2, 150))]
+    _, found = page(result("coupled+learned", config=experiment(), scores=[score(8, 200), *layouts]))
+    text = " ".join(found.text.split())
+    assert "yet the models are right on 1.5% of the strings of length 40 (chains 1)." in text
+    assert "coupled+learned is right on 2% of the strings of length 40 (chains 1)." in text
     _, found = page(result("coupled+learned", config=experiment(), scores=good))
     assert "theory against measurement" not in found.text
 

@@ -52,6 +52,9 @@ WAYS: dict[str, Callable[[str, Path], object]] = {
     "compare": lambda task, out: lw.compare(task, budget="20s", out=out),
     "couple": lambda task, out: lw.couple(task),
     "verify": lambda task, out: lw.verify(task, out=out),
+    "audit": lambda task, out: lw.audit_model("nowhere", lw.AuditPlan(task, lengths=(2, 4)), out=out),
+    "export": lambda task, out: lw.export_task("lm-eval", lw.AuditPlan(task, lengths=(2, 4)), out),
+    "explain": lambda task, out: lw.explain("nowhere", task, train=4, out=out),
 }
 
 

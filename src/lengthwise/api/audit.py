@@ -11,6 +11,7 @@ from lengthwise.core import config as arguments
 from lengthwise.core.errors import require
 from lengthwise.core.files import slug, write_text
 from lengthwise.core.table import Table, Tabular
+from lengthwise.testing.own_tasks import refuse_broken
 
 if TYPE_CHECKING:
     from lengthwise.audit.model import Asker
@@ -116,11 +117,13 @@ def audit_model(
 
     Returns: the result, with its page beside its file.
 
-    Raises: `LengthwiseError` for settings that don't fit, a model that can't be reached, and one without any answer.
+    Raises: `LengthwiseError` for settings that don't fit, a task of your own that breaks a law, a model that can't be
+        reached, and one without any answer.
     """
     from lengthwise.audit.run import RESULT, Spending, run_audit
     from lengthwise.report.pages import audit_page
 
+    refuse_broken(plan.task)
     spending = Spending(most_tokens, most_requests)
     asker = _asker(model)
     other = None if against is None else _asker(against)
@@ -222,9 +225,11 @@ def export_task(
 
     Returns: the files, and a command that runs the task.
 
-    Raises: `LengthwiseError` for an unknown harness, or a folder that holds other files.
+    Raises: `LengthwiseError` for an unknown harness, a task of your own that breaks a law, or a folder that holds
+        other files.
     """
     from lengthwise.audit.export import export
 
+    refuse_broken(plan.task)
     folder = Path(f"{slug(harness)}-{slug(plan.task.name)}") if out is None else arguments.path("out", out)
     return export(harness, plan, folder, sweeps=sweeps, tokenizer=tokenizer)

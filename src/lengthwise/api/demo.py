@@ -33,6 +33,7 @@ def theory() -> list[str]:
     for verdict in found.verdicts:
         if verdict.answer != "unknown":
             reason = verdict.why.removesuffix(" (Corollary C, docs/sparsity.md)").partition(";")[0]
+            reason += ")" * (reason.count("(") - reason.count(")"))
             lines.append(f"{SHOWN_SYSTEMS[verdict.system]}: {SHOWN[verdict.answer]}, {reason}")
     return [*lines, CAVEATS[0]]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from lengthwise.core import config as arguments
 from lengthwise.core.files import locked, make_folder, read_json
+from lengthwise.testing.own_tasks import refuse_broken
 
 if TYPE_CHECKING:
     from lengthwise.explanation.explain import Explanation
@@ -56,12 +57,15 @@ def explain(
     without positions), with ``table()``, ``plot()``, ``html()`` and ``to_json()``. Where the task asks for sets of
     next symbols, an output above 0 says that a symbol may come; elsewhere the largest output is the answer.
 
-    Raises: `LengthwiseError` for a model or tokens that do not fit, each in one line, and for a damaged part in `out`.
+    Raises: `LengthwiseError` for a model or tokens that do not fit, for a task of your own that breaks a law, each in
+        one line, and for a damaged part in `out`.
     """
     from lengthwise.explanation.given import check_folder, title_of
     from lengthwise.tasks import TASKS
 
     built = None if task is None else TASKS.build(task)
+    if built is not None:
+        refuse_broken(built)
     chosen = None if lengths is None else arguments.whole_numbers("lengths", lengths, 1)
     mapping = arguments.path("vocab", vocab) if isinstance(vocab, str) else vocab
     if isinstance(mapping, Path):

@@ -338,10 +338,14 @@ def _wandb(recipe: Recipe, folder: Path) -> Callable[[str, int], tuple[Callable[
     settings = {job.name: job.to_json() for job in recipe.jobs}
 
     def open_run(job: str, seed: int) -> tuple[Callable[[str, float, int], None], Any]:
-        run = wandb.init(
-            project="lengthwise", group=recipe.name, name=f"{job}, seed {seed}", config=settings[job],
-            dir=str(folder.parent), reinit="create_new",
-        )  # fmt: skip
+        try:
+            run = wandb.init(
+                project="lengthwise", group=recipe.name, name=f"{job}, seed {seed}", config=settings[job],
+                dir=str(folder.parent), reinit="create_new",
+            )  # fmt: skip
+        except wandb.Error as error:
+            why = " ".join(str(error).split()).rstrip(".")
+            raise LengthwiseError(f"`log_to` wandb: {why}; to log without an account, set WANDB_MODE=offline") from None
         return lambda what, number, step: run.log({what: number, f"{what} step": step}), run.finish
 
     return open_run

@@ -177,7 +177,7 @@ class Accuracy(Tabular):
                     elif row[length].high >= best.low:
                         alike.add((at, column))
         columns = ("system", "settings", "layout", *named, *map(str, lengths))
-        inside = f", in brackets: {brackets_text(systems, brackets)}" if brackets != "none" else ""
+        inside = f", in brackets: {brackets_text(systems, brackets, unfitted_too=True)}" if brackets != "none" else ""
         said = (f"{OVER}{inside}", *notes(systems), how_sure(systems, self.metric))
         return Table(
             columns,
@@ -355,7 +355,7 @@ class Result(Tabular):
         columns = (
             "system", "settings", "trained to", "seeds", "fitted", "in distribution", "longest test", "accuracy there"
         )  # fmt: skip
-        said = f"{OVER}, in brackets: {brackets_text(systems)}"
+        said = f"{OVER}, in brackets: {brackets_text(self.systems, unfitted_too=True)}"
         return Table(columns, tuple(rows), notes=(said, *notes(systems)))
 
     def save_report(self, path: str | Path = "report.html") -> Path:

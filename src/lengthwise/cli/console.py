@@ -43,5 +43,6 @@ def plain_table(*headings: str, right: Collection[str] = (), gap: int = 2, no_wr
 
     table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="dim")
     for heading in headings:
-        table.add_column(heading, justify="right" if heading in right else "left", no_wrap=no_wrap)
+        justify = "right" if heading in right else "left"
+        table.add_column(heading, justify=justify, no_wrap=no_wrap, overflow="fold")
     return table

@@ -166,7 +166,7 @@ def draw_decision(
 LEGEND = (
     "yes: a C-RASP program, which counts earlier symbols as a transformer can, does it at every length. "
     "[local]: it also sees the last k symbols. [periodic]: it also knows the position modulo m. "
-    "proved, ours, cited: proved here and checked, proved here, proved in the literature."
+    "proved: here, and a program checks it; ours: proved here; cited: proved in the literature."
 )
 
 

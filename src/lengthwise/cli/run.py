@@ -144,7 +144,8 @@ def draw_summary(console: Console, sweep: Sweep) -> None:
             table.add_row(Text("chance (answer)", style="dim"), "", "", *chance)
         console.print(table)
         console.print()
-    console.print(Text(f"exact match: median of the fitted seeds; below it: {brackets_text(summaries)}.", style="dim"))
+    below = f"; below it, where they differ: {brackets_text(summaries)}" if any(s.fitted for s in summaries) else ""
+    console.print(Text(f"exact match: median of the fitted seeds{below}.", style="dim"))
     if rule := fit_rule(summaries):
         console.print(Text(f"{rule}.", style="dim"))
     if any(summary.unfitted_cells for summary in summaries):
@@ -164,7 +165,8 @@ def _estimate(value: Estimate | None) -> Text:
     if value is None:
         return Text("–", style="dim")
     text = Text(f"{value.median:.3f}", style="bold")
-    text.append(f"\n{value.low:.3f}–{value.high:.3f}", style="dim")
+    if value.low < value.high:  # in words that a narrow column wraps
+        text.append(f"\n{value.low:.3f} – {value.high:.3f}", style="dim")
     return text
 
 
@@ -277,13 +279,17 @@ def demo(
         console.print(line, soft_wrap=True)
     from lengthwise.api import demo as stages
     from lengthwise.experiments import recipes as _recipes  # noqa: F401
+    from lengthwise.report.page import against_theory
 
     for line in stages.theory():
         console.print(f"  {line}", soft_wrap=True)
     console.print(f"\nThe models: {stages.differences()}.", soft_wrap=True)
     for number, (says, names) in enumerate(stages.STAGES, start=2):
         console.print(f"\n{number} of 3  {says}", soft_wrap=True)
-        draw_summary(console, stages.train_stage(names, folder, page, jobs=jobs).sweep)
+        done = stages.train_stage(names, folder, page, jobs=jobs)
+        draw_summary(console, done.sweep)
+        for line in against_theory(done.result.systems):
+            console.print(line, soft_wrap=True)
         console.print(f"The picture so far is in {page}; open it in a browser.", soft_wrap=True)
     for line in (
         "",

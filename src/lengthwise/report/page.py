@@ -31,6 +31,7 @@ from lengthwise.report.summary import (
     differing_settings,
     findings,
     fitted_text,
+    hardest,
     headline,
     kind_of,
     known_task,
@@ -113,15 +114,14 @@ def _example(system: SystemSummary) -> TokenSequence | None:
 def against_theory(systems: Iterable[SystemSummary]) -> list[str]:
     """Where theory and measurement point in different directions, both in words; tasks of unknown files are left out.
 
-    The lengths are the longest that were tested.
+    Of the longest tests, the layout with the fewest right strings counts.
     """
     found = []
     predicted: dict[tuple[str, PositionSystem], Verdict | None] = {}
     for system in systems:
-        last = max(system.cells, key=lambda cell: cell.length, default=None)
-        measured = None if last is None else last.estimate()
+        last = hardest(system)
         task = known_task(system.experiment)
-        if task is None or last is None or measured is None or last.length <= system.max_length:
+        if task is None or last is None or last[1] <= system.max_length:
             continue
         scheme, encoding = system.experiment["scheme"], system.experiment["encoding"]["name"]
         shifted = scheme["name"] == "sequential" and scheme.get("random_start", False)
@@ -134,7 +134,7 @@ def against_theory(systems: Iterable[SystemSummary]) -> list[str]:
                 predicted[asked] = None
         verdict = predicted[asked]
         if verdict is not None:
-            text = contradiction(system.label, verdict.answer, verdict.why, measured.median, last.length)
+            text = contradiction(system.label, verdict.answer, verdict.why, *last)
             found += [text] if text else []
     return found
 

@@ -330,9 +330,13 @@ def comparison_finding(values: Mapping[str, Any]) -> str | None:
     longest = values["tests"][-1]
     goes = f"to {best['reach']}" + (", the longest test" if best["reach"] == longest else f" of {longest}")
     theory = "" if best["verdict"] is None else f" Theory has for it: {best['verdict']}."
+    left = sum(not row["fitted"] or row["missing"] > 0 for row in values["systems"] if row is not best)
+    unknown = (
+        f" Nothing is known of {left} of {len(values['systems'])} systems, not fitted or finished." if left else ""
+    )
     return (
         f"Trained up to {values['trained_to']}, {best['system']} goes farthest, {goes} in the median of "
-        f"{len(best['seeds'])} seeds.{theory}"
+        f"{len(best['seeds'])} seeds.{theory}{unknown}"
     )
 
 

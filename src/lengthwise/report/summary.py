@@ -135,9 +135,15 @@ def over_seeds(
     return Estimate(found.median, *ends[brackets])
 
 
-def brackets_text(systems: Iterable[SystemSummary], brackets: Brackets = "interval") -> str:
-    """What `over_seeds` shows of these systems, by how many of their seeds fitted, and how often that is right."""
-    counts = sorted({len(system.fitted) for system in systems} - {0})
+def brackets_text(
+    systems: Iterable[SystemSummary], brackets: Brackets = "interval", *, unfitted_too: bool = False
+) -> str:
+    """What `over_seeds` shows of these systems, by how many of their seeds fitted, and how often that is right.
+
+    With ``unfitted_too`` all seeds stand for a system of which none fitted, as at training lengths.
+    """
+    seeds = (system.fitted or (system.results if unfitted_too else ()) for system in systems)
+    counts = sorted({len(results) for results in seeds} - {0})
     if brackets == "range":
         return "the lowest and the highest of the fitted seeds"
     return "; ".join(map(_interval_text, counts)) if brackets == "interval" and counts else "nothing"
@@ -145,7 +151,7 @@ def brackets_text(systems: Iterable[SystemSummary], brackets: Brackets = "interv
 
 def _interval_text(seeds: int) -> str:
     if seeds == 1:
-        return "where one seed fitted, Wilson's 95 % interval over its strings, which says nothing of other seeds"
+        return "of one seed Wilson's 95 % interval over its strings, which says nothing of other seeds"
     k, covers = median_rank(seeds)
     ends = f"range of {seeds} seeds" if k == 1 else f"seeds {k} to {seeds + 1 - k} of {seeds}, from the lowest,"
     return f"{ends} covers the median with {100 * covers:.0f} %"
@@ -487,32 +493,42 @@ def findings(systems: Sequence[SystemSummary]) -> list[dict[str, Any]]:
 
 def headline(systems: Sequence[SystemSummary]) -> str:
     """The finding in one sentence: the system that goes best at its longest test, and the one that goes worst."""
-    found = []
-    for system in systems:
-        last = max(system.cells, key=lambda cell: cell.length, default=None)
-        at_the_end = None if last is None else last.estimate()
-        if last is not None and at_the_end is not None:
-            found.append((at_the_end.median, last.length, system))
+    found = [(*last, system) for system in systems if (last := hardest(system)) is not None]
     if not found:
         return "No system fitted its training lengths and was tested at longer ones, so nothing is known about length."
     best, worst = max(found, key=lambda each: each[:2]), min(found, key=lambda each: each[:2])
+    (right, length, layout, system), (fewest, shorter, other, last) = best, worst
     text = (
-        f"Trained on lengths up to {best[2].max_length}, {best[2].label} is right on {best[0]:.0%} of the strings of "
-        f"length {best[1]}"
+        f"Trained on lengths up to {system.max_length}, {system.label} is right on {right:.0%} of the strings of "
+        f"length {length}{layout}"
     )
-    if len(found) == 1 or best[0] == worst[0]:
+    if len(found) == 1 or right == fewest:
         return f"{text}."
-    there = "there" if worst[1] == best[1] else f"at length {worst[1]}"
-    return f"{text}; {worst[2].label} on {worst[0]:.0%} {there}."
+    there = "there" if (shorter, other) == (length, layout) else f"at length {shorter}{other}"
+    return f"{text}; {last.label} on {fewest:.0%} {there}."
+
+
+def hardest(system: SystemSummary) -> tuple[float, int, str] | None:
+    """Of the longest tests of a system, the layout with the fewest right strings: their share, the length, the layout.
+
+    The layout is a text such as `` (chains 1)``, empty where there is one only. None without a test.
+    """
+    longest = max((cell.length for cell in system.cells), default=0)
+    tested = [(cell.estimate(), axes_text(cell.axes)) for cell in system.cells if cell.length == longest]
+    rated = [(found.median, layout) for found, layout in tested if found is not None]
+    if not rated:
+        return None
+    right, layout = min(rated)
+    return right, longest, f" ({layout})" if len(rated) > 1 else ""
 
 
 RIGHT, WRONG = 0.95, 0.5
 """Accuracy at the longest test from which, and below which, a measurement is set against theory."""
 
 
-def contradiction(system: str, answer: str, why: str, right: float, length: int) -> str | None:
-    """Where theory and the accuracy at the longest test point in different directions, both in words; else None."""
-    share = f"yet the models are right on {right:.1%} of the strings of length {length}"
+def contradiction(system: str, answer: str, why: str, right: float, length: int, layout: str = "") -> str | None:
+    """Where theory and what `hardest` found point in different directions, both in words; else None."""
+    share = f"yet the models are right on {right:.1%} of the strings of length {length}{layout}"
     reason = f" ({why})" if why else ""
     if answer == "yes" and right < WRONG:
         return (
