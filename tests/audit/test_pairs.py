@@ -84,10 +84,11 @@ def test_two_models_in_one_audit(tmp_path: Path):
     assert rows[LONG]["won"] == sum(not one and two for one, two in found[80:])
     assert rows[SHORT]["lost"] == sum(one and not two for one, two in found[:80])
     says = result["against"]["says"]
-    assert says.startswith("second against first: costs ")
-    assert "points at length 2" in says
-    assert "gains" in says.split(";")[1]
-    assert says in audit_page(result).replace("&#39;", "'")
+    assert says.startswith("second against first: -")
+    assert "points" in says.split(" at length 2, right on ")[0]
+    assert says.split(";")[1].startswith(" +")
+    page = audit_page(result).replace("&#39;", "'")
+    assert all(line in page for line in result["against"]["lines"])
     assert run_audit(Tiny(0, 0, plan), plan, tmp_path, against=Tiny(1, 0, plan)) == result, "nothing is asked again"
 
 
@@ -96,14 +97,14 @@ def test_nothing_is_said_without_pairs():
     questions = natural_questions(plan)
     rows = paired([AskedQuestion(q, RIGHT) for q in questions], [AskedQuestion(q, UNSTOPPED) for q in questions])
     assert all(row["pairs"] == 0 and row["difference"] is None for row in rows)
-    assert paired_says(rows, "lines", "B").count("nothing can be said") == 2
-    assert paired_says([], "lines", "B") == "No question was asked of both models."
+    assert paired_says(rows, "lines", "B")["says"].count("nothing can be said") == 2
+    assert paired_says([], "lines", "B")["says"] == "No question was asked of both models."
 
 
 def test_two_models_that_never_learned_differ_in_nothing():
     plan = AuditPlan(TASK, (SHORT, LONG), samples=3, shots=0, forms=("lines",))
     wrong = [AskedQuestion(question, WRONG) for question in natural_questions(plan)]
-    says = paired_says(paired(wrong, wrong), "lines", "B")
+    says = paired_says(paired(wrong, wrong), "lines", "B")["says"]
     assert says.count("neither is ever right at length") == 2
     assert "changes nothing" not in says
 
@@ -121,7 +122,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
         assert "the same model" in capsys.readouterr().err
         assert main([*words, "--against-endpoint", good.url]) == 0
         assert good.asked == bad.asked
-    assert "m against m: gains 100 points at length 2" in capsys.readouterr().out
+    assert "m against m: +100 points [" in capsys.readouterr().out
 
 
 def test_the_study_of_a_trained_pair_prints_its_page_and_has_the_right_signs():

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lengthwise.api.audit import audit_model
 from lengthwise.audit.model import UNKNOWN, Asker, ModelFacts, Reply, RequestFailed
 from lengthwise.audit.questions import MARK, AuditPlan, Question, natural_questions, sweep_questions
 from lengthwise.audit.run import QUESTIONS, run_audit
 from lengthwise.audit.scoring import RIGHT, WRONG, joined
-from lengthwise.audit.summary import AskedQuestion, by_distance, causes, cells_of, copies
+from lengthwise.audit.summary import NAMES, AskedQuestion, by_distance, causes, cells_of, copies, points
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.report.pages import audit_page
 
@@ -55,14 +58,71 @@ def test_a_drop_that_no_sweep_explains_is_said_with_what_remains():
     answers = outcomes(PLAN, lambda each: each.problem == 8 or each.index % 10 < 7)
     found = causes(cells_of(answers))
     assert found["unexplained"]
-    assert found["problem"]["drop"] == pytest.approx(0.3)
-    assert found["rest"]["drop"] == pytest.approx(0.3)
-    assert "drop of 30 points" in found["says"]
-    assert "explained by none of these sweeps" in found["says"]
+    assert found["problem"]["change"] == pytest.approx(-0.3)
+    assert found["rest"]["change"] == pytest.approx(-0.3)
+    assert "nothing that was varied alone explains it" in found["finding"][0]
     assert "samples (100)" in found["lines"][-1]
     calm = causes(cells_of(outcomes(PLAN, lambda each: True)))
     assert not calm["unexplained"]
-    assert "Not explained" not in calm["says"]
+    assert calm["finding"][0].startswith("Nothing that was varied breaks the model")
+
+
+def row(sweep: str, level: int, right: int, n: int = 20) -> dict[str, Any]:
+    return {"sweep": sweep, "level": level, "answered": n, "counts": {RIGHT: right, WRONG: n - right}, "guess": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("right", "begins", "complete", "says"),
+    [
+        ((20, 6, 5, 6), 1, 1, "it is complete already at the first step asked, 16 words (6 of 20), and smaller"),
+        (
+            (20, 12, 5, 6),
+            1,
+            2,
+            "it is sure already at the first step asked, 16 words (12 of 20), and is complete at 32",
+        ),
+        ((20, 19, 5, 6), 2, 2, "it is sure at 32 (5 of 20), not yet at 16 (19 of 20), and is complete at 32 (5 of 20)"),
+        ((20, 19, 12, 3), 2, None, "it is sure at 32 (12 of 20), not yet at 16 (19 of 20), and goes on to the last."),
+        ((20, 20, 19, 3), 3, None, "it is sure at 64 (3 of 20), not yet at 32 (19 of 20)."),
+        ((20, 3), 1, None, "levels between these were not asked."),
+        ((20, 3, 20, 3), 1, None, "sure already at the first step asked, 16 words (3 of 20), and goes on to the last."),
+    ],
+)
+def test_a_cause_says_where_its_drop_is_sure_and_complete(
+    right: tuple[int, ...], begins: int, complete: int | None, says: str
+):
+    found = causes([row("length", 8 << i, k) for i, k in enumerate(right)])
+    place = found["changes"]["length"]
+    assert (place["begins"], place["complete"]) == (begins, complete)
+    assert says in found["finding"][0]
+
+
+COUNTS = st.lists(st.integers(0, 20), min_size=2, max_size=5)
+
+
+@given(length=COUNTS, distractors=COUNTS, problem=COUNTS)
+def test_every_number_in_brackets_has_the_sign_of_the_data(
+    length: list[int], distractors: list[int], problem: list[int]
+):
+    counts = {"length": length, "distractors": distractors, "problem": problem}
+    found = causes([row(sweep, 8 << i, k) for sweep, rights in counts.items() for i, k in enumerate(rights)])
+    for sweep, change in {**found["changes"], "problem": found["problem"]}.items():
+        assert change["change"] == pytest.approx((counts[sweep][-1] - counts[sweep][0]) / 20)
+        assert change["low"] <= change["change"] <= change["high"]
+    known = {points(change) for change in (*found["changes"].values(), found["problem"])}
+    assert set(re.findall(r"[+-]\d+ points \[[+-]\d+ to [+-]\d+\]", found["says"])) <= known
+    assert "points" not in re.sub(r"[+-]\d+ points \[|a drop of 20 points", "", found["says"])
+    assert all(sweep in found["breaks"] or name not in " ".join(found["finding"]) for sweep, name in NAMES.items())
+
+
+def test_near_and_far_are_told_apart_in_the_problems_themselves():
+    answers = outcomes(PLAN, lambda each: each.distance < 32)
+    says = causes(cells_of(answers), by_distance(answers, "lines"))["says"]
+    longest = [each.question.distance < 32 for each in answers if each.question.cell == ("problem", "lines", 64)]
+    near = sum(longest)
+    assert re.search(
+        rf"problems of length 64: right on {near} of {near} where .* on 0 of {20 - near} at \d+ to \d+:", says
+    )
 
 
 def test_wrong_answers_are_traced_to_distractors():

@@ -38,9 +38,9 @@ class Audit(Tabular):
 
     @property
     def says(self) -> str:
-        """What breaks the model, and with a second one what that costs and gains."""
+        """What breaks the model, and first, with a second one, what that changes."""
         both = self.values["against"]
-        return self.values["causes"]["says"] if both is None else f"{self.values['causes']['says']} {both['says']}"
+        return " ".join(part["says"] for part in (both, self.values["causes"]) if part)
 
     def table(self) -> Table:
         """One row per cell: right answers of those that count, their interval, and what was counted apart."""
@@ -57,15 +57,14 @@ class Audit(Tabular):
         rows = tuple(
             (
                 row["sweep"], row["form"], row["level"], row["pairs"], row["lost"], row["won"],
-                f"{row['difference']:+.2f}", f"{row['low']:+.2f} to {row['high']:+.2f}", f"{row['p']:.3g}",
+                *(f"{round(100 * row[name]):+d}" for name in ("difference", "low", "high")), f"{row['p']:.3g}",
                 f"{row['holm']:.3g}",
             )
             for row in self.values["against"]["pairs"]
             if row["difference"] is not None
         )  # fmt: skip
-        columns = ("varied", "form", "level", "pairs", "lost", "won", "difference", "95 % interval", "McNemar p",
-                   "Holm p")  # fmt: skip
-        return Table(columns, rows, caption=self.values["against"]["says"])
+        columns = ("varied", "form", "level", "pairs", "lost", "won", "points", "low", "high", "McNemar p", "Holm p")
+        return Table(columns, rows, caption="\n".join(self.values["against"]["lines"]))
 
     def to_json(self) -> dict[str, Any]:
         """All values, and the file."""

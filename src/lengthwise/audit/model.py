@@ -77,6 +77,9 @@ class ModelFacts:
     rope_scaling: str | None = None
     encoding: str | None = None
     """The name of its position system in `lengthwise predict`."""
+    revision: str | None = None
+    """The commit on the hub that was loaded."""
+    dtype: str | None = None
 
     def warnings(self) -> list[str]:
         """What a reader of the numbers should know, in sentences."""
@@ -290,6 +293,8 @@ def facts_of(config: Any, source: str, context: int | None = None, encoding: str
         by_type = {**dict.fromkeys(LEARNED, "ape"), **dict.fromkeys(ALIBI, "alibi")}
         encoding = by_type.get(config.model_type, "rope" if kind else None)
     shown = kind if kind in (None, "default") else f"{kind} with factor {rope.get('factor')}"
+    dtype = getattr(config, "dtype", None)
     return ModelFacts(
-        source, str(source), declared, trained or (declared if kind == "default" else None), shown, encoding
-    )
+        source, str(source), declared, trained or (declared if kind == "default" else None), shown, encoding,
+        getattr(config, "_commit_hash", None), None if dtype is None else str(dtype).removeprefix("torch."),
+    )  # fmt: skip

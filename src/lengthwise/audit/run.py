@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -41,6 +42,8 @@ from lengthwise.audit.questions import (
 from lengthwise.audit.scoring import ONLY_THOUGHT, WRONG, Scoring, outcome, reading, strictly_right
 from lengthwise.audit.summary import (
     AMOUNTS,
+    NAMES,
+    UNITS,
     AskedQuestion,
     best_form,
     by_distance,
@@ -239,14 +242,21 @@ def run_audit(
             both = [_seen(model, [*first, *ask(model, more)]) for model, first in pairs]
         finally:
             store.close()
+
+        def command(asked: AuditPlan) -> str:
+            return command_of(asked, asker, against)
+
         result = {
-            **_plan_values(plan, form), **_result(asker, both[0], store, plan, form),
-            "theory": theory_of(plan, asker.facts), "against": None,
+            **_plan_values(plan, form), **_result(asker, both[0], store, plan, form, command),
+            "theory": theory_of(plan, asker.facts), "against": None, "command": command(plan),
         }  # fmt: skip
         if against is not None:
             rows = paired(both[0], both[1])
-            says = paired_says(rows, form, f"{against.facts.name} against {asker.facts.name}")
-            result["against"] = {**_result(against, both[1], store, plan, form), "pairs": rows, "says": says}
+            names = f"{against.facts.name} against {asker.facts.name}"
+            result["against"] = {
+                **_result(against, both[1], store, plan, form, command), "pairs": rows,
+                **paired_says(rows, form, names, plan, command),
+            }  # fmt: skip
         result["no_response"] = no_response
         write_text(
             folder / QUESTIONS,
@@ -385,26 +395,50 @@ def _plan_values(plan: AuditPlan, form: str) -> dict[str, Any]:
         "shots": plan.shots, "seed": plan.seed, "digits": plan.digits, "scoring": plan.scoring._asdict(),
         "answer_tokens": plan.answer_tokens, "forms": list(plan.forms), "tokens": list(plan.tokens),
         "depths": list(plan.depths), "text": plan.text and str(plan.text), "best_form": form,
-        "number_grows": number_grows(plan), "date": now()[:10],
+        "number_grows": number_grows(plan), "date": now()[:10], "names": NAMES, "units": UNITS,
         "distractor": f"another problem of length {plan.lengths[0]} without its answer, in lines that begin with "
         f"{MARK}, such as {plan.other(0, 0).text!r}. A prompt with distractors has several problems "
         "with all their marks, and only that without # is asked: it is a harder question than the problem alone.",
     }  # fmt: skip
 
 
+def command_of(plan: AuditPlan, asker: Asker, against: Asker | None = None) -> str:
+    """What asks the questions of a plan; settings of a task have no option, and are named beside it."""
+
+    def several(values: Sequence[Any]) -> str:
+        return ",".join(map(str, values))
+
+    options: dict[str, Any] = {"endpoint": asker.identity.get("url"), "api": asker.identity.get("api")}
+    if against is not None:
+        options |= {"against": against.facts.name, "against-endpoint": against.identity.get("url")}
+    options |= {
+        "task": TASKS.describe(plan.task)["name"], "lengths": several(plan.lengths), "samples": plan.samples,
+        "shots": plan.shots, "forms": several(plan.forms), "seed": plan.seed, "digits": plan.digits,
+        "answer-tokens": plan.answer_tokens, "extract": plan.scoring.extract, "pattern": plan.scoring.pattern,
+    }  # fmt: skip
+    if plan.tokens:
+        options |= {"tokens": several(plan.tokens), "depths": several(plan.depths), "text": plan.text}
+    if not asker.by_content:
+        options |= {"context": asker.facts.context, "encoding": asker.facts.encoding}
+    words = ["lengthwise", "audit", asker.facts.name]
+    words += [word for name, value in options.items() if value is not None for word in (f"--{name}", str(value))]
+    return shlex.join([*words, *([] if plan.scoring.strip_think else ["--keep-think"])])
+
+
 def _result(
-    asker: Asker, answers: Sequence[AskedQuestion], store: AnswerStore, plan: AuditPlan, form: str
-) -> dict[str, Any]:
+    asker: Asker, answers: Sequence[AskedQuestion], store: AnswerStore, plan: AuditPlan, form: str,
+    command: Callable[[AuditPlan], str],
+) -> dict[str, Any]:  # fmt: skip
     once = {_key(asker, each.question): each for each in answers}
     everything = list(once.values())
-    cells = cells_of(answers)
+    cells, near = cells_of(answers), by_distance(answers, form)
     return {
         "model": asdict(asker.facts),
         "identity": asker.identity,
         "warnings": [*asker.facts.warnings(), *_warnings(asker, once, store), *_other_lengths(cells, plan)],
         "cells": cells,
-        "causes": causes(cells),
-        "by_distance": by_distance(answers, form),
+        "causes": causes(cells, near, plan, command),
+        "by_distance": near,
         "examples": _examples(asker, answers, store),
         "requests": sum(each.outcome != NOT_ASKED for each in everything),
         "retries": sum(each.retries for each in everything),

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lengthwise.audit.model import ANSWERED, APART
-from lengthwise.audit.questions import Question
+from lengthwise.audit.questions import FORMS, AuditPlan, Question
 from lengthwise.audit.scoring import ONLY_THOUGHT, RIGHT, UNSTOPPED, WRONG, joined
 from lengthwise.core.statistics import Z95, holm, wilson
 
 NOTICEABLE = 0.1
-"""A drop of the rate whose interval lies above this breaks the model; below twice this, the sweep is excluded."""
+"""A change of the rate whose interval lies below minus this breaks the model; above minus twice this, the sweep is
+excluded. A drop is complete where the rate is within this of the last."""
 SOUND_BASE = 0.5
 """Rate at the start of a sweep below which nothing can be read from what follows; so if guesses reach it, too."""
 NEXT = (
@@ -23,16 +24,23 @@ NEXT = (
 )
 """What to do about a model that has not learned the task."""
 NAMES = {
+    "problem": "the problem itself",
     "length": "length of the text through filler",
     "distance": "distance through filler",
     "number": "number of words that matter",
     "distractors": "other problems in the filler (distractors)",
     "prose": "prose in the filler",
 }
-VARIED = {"length": "words", **{name: name for name in NAMES if name != "length"}}
-"""What grows along each sweep."""
+"""What varies in each sweep, in words."""
+VARIED = {"length": "words", **{name: name for name in NAMES if name not in ("problem", "length")}}
+"""What grows along each sweep but that of the problem."""
 AMOUNTS = {"problem": "problem", **VARIED}
 """The field of a question that says how far along its sweep it is; with the problem itself, its task length."""
+UNITS = {"problem": "length {}", "length": "{} words", "distance": "{} words away", "number": "{} words that matter",
+         "distractors": "{} words of distractors", "prose": "{} words of prose"}  # fmt: skip
+"""How far along a sweep a cell is."""
+SURE = 0.05
+"""Holm's p below which a difference of two models is sure."""
 MORE = 100
 """Problems per length that are advised where fewer can't tell."""
 
@@ -113,10 +121,11 @@ def by_distance(answers: Sequence[AskedQuestion], form: str) -> list[dict[str, A
     if len(groups) == len({level for level, _ in groups}):
         return []
     rows = []
-    for (level, start), members in sorted(groups.items()):
+    for (level, _), members in sorted(groups.items()):
         right = sum(each.outcome == RIGHT for each in members)
         low, high = wilson(right, len(members))
-        rows.append({"level": level, "from": start, "to": 2 * start - 1, "right": right, "answered": len(members),
+        away = [each.question.distance for each in members]
+        rows.append({"level": level, "from": min(away), "to": max(away), "right": right, "answered": len(members),
                      "low": low, "high": high})  # fmt: skip
     return rows
 
@@ -142,101 +151,263 @@ def best_form(cells: Sequence[Mapping[str, Any]], forms: Sequence[str]) -> str:
     return max(forms, key=lambda form: rates.get(form, -1))
 
 
-def causes(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The drop of the rate along each sweep with its 95 % interval, and what can be concluded of each.
+def causes(
+    cells: Sequence[Mapping[str, Any]], near: Sequence[Mapping[str, Any]] = (), plan: AuditPlan | None = None,
+    command: Callable[[AuditPlan], str] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """The change of the rate along each sweep with its 95 % interval, and what can be concluded of each.
 
-    A sweep ``breaks`` the model, is ``excluded``, or is ``open``: its interval is too wide, its ends have no answers
-    that count, or the model fails where it begins already. ``learned`` says whether there is a verdict: without one
-    the drops are counts and no diagnosis. ``problem`` is the drop of the problem itself, and ``rest`` that from the
-    shortest problem among as much filler to the longest one, where no sweep of the number is between them;
-    ``unexplained`` says whether the problem drops and no part of it does.
+    A change is the rate at the last level less that at the first, so a loss is negative. A sweep ``breaks`` the model,
+    is ``excluded``, or is open: its interval is too wide, its ends have no answers that count, or the model fails where
+    it begins already. ``learned`` says whether there is a verdict: without one the changes are counts and no diagnosis.
+    ``problem`` is the change of the problem itself, and ``rest`` that from the shortest problem among as much filler to
+    the longest one, where no sweep of the number is between them; ``unexplained`` says whether the problem drops and no
+    part of it does.
+
+    Arguments:
+        cells: of `cells_of`.
+        near: of `by_distance`.
+        plan: what was asked, from which follows what to ask next.
+        command: asks what a plan says of the same model.
     """
-    drops: dict[str, dict[str, float]] = {}
+    changes: dict[str, dict[str, Any]] = {}
     breaks, excluded, wide, empty, failing = [], [], [], [], []
-    asked = [name for name in NAMES if any(cell["sweep"] == name for cell in cells)]
-    for sweep in asked:
-        rows = [cell for cell in cells if cell["sweep"] == sweep]
-        rows.sort(key=lambda cell: cell.get(VARIED[sweep], cell["level"]))
-        first, last = rows[0], rows[-1]
-        if len(rows) < 2 or not first["answered"] or not last["answered"]:
+    for sweep in VARIED:
+        if not (rows := _along(sweep, [cell for cell in cells if cell["sweep"] == sweep])):
+            continue
+        if len(rows) < 2 or not rows[0]["answered"] or not rows[-1]["answered"]:
             empty.append(sweep)
             continue
-        found = drop(first["counts"][RIGHT], first["answered"], last["counts"][RIGHT], last["answered"])
-        drops[sweep] = found
-        if not is_sound(first):
+        found = changes[sweep] = _with_place(sweep, rows)
+        if not is_sound(rows[0]):
             failing.append(sweep)
-        elif found["low"] > NOTICEABLE:
+        elif found["high"] < -NOTICEABLE:
             breaks.append(sweep)
-        elif found["high"] < 2 * NOTICEABLE:
+        elif found["low"] > -2 * NOTICEABLE:
             excluded.append(sweep)
         else:
             wide.append(sweep)
     base = min((cell for cell in cells if cell["sweep"] == "length"), key=lambda cell: cell["level"], default=None)
     learned = base is not None and bool(base["answered"]) and is_sound(base)
     own = [c for c in cells if base is not None and (c["sweep"], c.get("form")) == ("problem", base.get("form"))]
-    own.sort(key=lambda cell: cell["level"])
-    problem = None
-    if len(own) > 1 and own[0]["answered"] and own[-1]["answered"]:
-        first, last = own[0], own[-1]
-        problem = drop(first["counts"][RIGHT], first["answered"], last["counts"][RIGHT], last["answered"])
+    own = _along("problem", own)
+    ends = len(own) > 1 and bool(own[0]["answered"] and own[-1]["answered"])
+    problem = _with_place("problem", own) if ends else None
     rest = _rest(own, cells) if problem else None
-    unexplained = learned and problem is not None and problem["drop"] >= NOTICEABLE - 1e-9 and not (
+    unexplained = learned and problem is not None and problem["change"] <= 1e-9 - NOTICEABLE and not (
         {"length", "distance", "number"} & {*breaks}
     )  # fmt: skip
+    finding: list[str] = []
+    further: dict[str, Any] = {}
     if base is None or not base["answered"]:
-        lines = ["No answer at the shortest length counts, so nothing can be said about what breaks the model."]
-        breaks, excluded = [], []
+        finding = ["No answer at the shortest length counts, so nothing can be said about what breaks the model."]
+        breaks, excluded, lines = [], [], []
     elif not is_sound(base):
-        lines = [f"{_not_learned(base)}: nothing can be said about length.", NEXT]
-        breaks, excluded = [], []
+        finding = [f"{_not_learned(base)}: nothing can be said about length."]
+        breaks, excluded, lines, further = [], [], [NEXT], _easier(plan)
     else:
-        lines = _lengths_say(own)
+        found = {**changes, "problem": problem}
+        finding = [f"What breaks the model: {NAMES[sweep]}, {_finding(found[sweep])}" for sweep in breaks]
         if unexplained and problem is not None:
-            lines.append(_unexplained_says(own, problem, rest))
-        lines += [*_says(breaks, excluded, wide, empty, failing, drops), *_copied_say(cells)]
-        unsure = bool(wide) or (unexplained and problem is not None and problem["low"] <= NOTICEABLE)
-        lines += _next(max(cell["asked"] for cell in own), unsure, unexplained) if own else []
+            may = "may break" if problem["high"] >= -NOTICEABLE else "breaks"
+            left = f" In texts of one length, from short problems to long ones: {points(rest)}." if rest else ""
+            finding.append(
+                f"What {may} the model, and nothing that was varied alone explains it: longer problems, "
+                f"{_finding(problem)}{left}"
+            )
+        finding = finding or [_none_found(problem, wide or empty or failing)]
+        asked = max(cell.get("asked", cell["answered"]) for cell in own or [base])
+        lines = [
+            *([] if unexplained else _lengths_say(own)),
+            *_near_say(changes if "distance" not in (*breaks, *failing) else {}, near),
+            *_copied_say(cells),
+            f"How sure: brackets are 95 % intervals over {asked} problems per length; minus means fewer right.",
+            *_open_say(excluded, wide, empty, failing, changes),
+        ]
+        unsure = bool(wide) or (unexplained and problem is not None and problem["high"] >= -NOTICEABLE)
+        fell = [(sweep, found[sweep]) for sweep in [*breaks, *(["problem"] if unexplained else [])]]
+        further = _next(asked, unsure, fell, plan)
     return {
-        "drops": drops, "breaks": breaks, "excluded": excluded, "learned": learned, "problem": problem, "rest": rest,
-        "unexplained": unexplained, "lines": lines, "says": " ".join(lines),
+        "changes": changes, "breaks": breaks, "excluded": excluded, "learned": learned, "problem": problem,
+        "rest": rest, "unexplained": unexplained, "finding": finding, **_said([*finding, *lines], further, command),
     }  # fmt: skip
 
 
+def _said(
+    lines: list[str], further: Mapping[str, Any], command: Callable[[AuditPlan], str] | None
+) -> dict[str, Any]:  # fmt: skip
+    """Lines with what to do next, and the command for it as the last of them."""
+    run = command(further["plan"]) if command is not None and further.get("plan") is not None else None
+    lines = [*lines, *([f"What next: {further['says']}."] if further else []), *([run] if run else [])]
+    return {"lines": lines, "command": run, "says": " ".join(lines)}
+
+
+def _along(sweep: str, cells: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The cells of a sweep from its start to its end."""
+    return sorted(cells, key=lambda cell: cell.get(AMOUNTS[sweep], cell["level"]))
+
+
+def _with_place(sweep: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The change along a sweep, and the places among its steps where it begins and is complete; these may be None.
+
+    It begins at the first level with an interval below the start, and is complete at the first before the last whose
+    rate, with all later ones, is within `NOTICEABLE` of the last.
+    """
+    start, *later = [row for row in rows if row["answered"]]
+    steps = [
+        {"level": row["level"], "at": _at(sweep, row), "amount": _at(sweep, row, "{}"), "right": row["counts"][RIGHT],
+         "answered": row["answered"]}
+        for row in (start, *later)
+    ]  # fmt: skip
+    begins = next((i for i, row in enumerate(later, 1) if change(start, row)["high"] < 0), None)
+    rates = [step["right"] / step["answered"] for step in steps]
+    near = [rate - rates[-1] < NOTICEABLE for rate in rates]
+    complete = next((i for i in range(begins or len(steps), len(steps) - 1) if all(near[i:])), None)
+    return {**change(start, later[-1]), "steps": steps, "begins": begins, "complete": complete}
+
+
+def _at(sweep: str, cell: Mapping[str, Any], unit: str = "") -> str:
+    """How far along its sweep a cell is, in words; a text's length in tokens, too."""
+    shown = (unit or UNITS[sweep]).format(f"{cell.get(AMOUNTS[sweep], cell['level']):.10g}")
+    return f"{shown} ({cell['tokens']:,} tokens)" if sweep == "length" and cell.get("tokens") else shown
+
+
+def _right(step: Mapping[str, Any]) -> str:
+    return f"{step['right']} of {step['answered']}"
+
+
+def _finding(found: Mapping[str, Any]) -> str:
+    """How much is lost along a sweep, where that begins and where it is complete."""
+    steps, begins, complete = found["steps"], found["begins"], found["complete"]
+    first, last = steps[0], steps[-1]
+    text = f"{points(found)}: right on {_right(first)} at {first['at']}, on {_right(last)} at {last['amount']}"
+    if begins is None:
+        return f"{text}; no level alone is surely below the first."
+    shown = [f"{step['amount']} ({_right(step)})" for step in steps]
+    end = "goes on to the last" if complete is None else f"is complete at {shown[complete]}"
+    end = "" if begins == len(steps) - 1 else f", and {end}"
+    if begins > 1:
+        return f"{text}; it is sure at {shown[begins]}, not yet at {shown[begins - 1]}{end}."
+    if len(steps) == 2:
+        return f"{text}; levels between these were not asked."
+    smaller = f"the first step asked, {steps[1]['at']} ({_right(steps[1])})"
+    if complete == 1:
+        return f"{text}; it is complete already at {smaller}, and smaller ones were not asked."
+    return f"{text}; it is sure already at {smaller}{end}."
+
+
+def _none_found(problem: Mapping[str, Any] | None, is_open: object) -> str:
+    """That no cause was found, with how the problem itself does."""
+    text = "No cause was found" if is_open else "Nothing that was varied breaks the model"
+    if problem is None:
+        return f"{text}."
+    first, last = problem["steps"][0], problem["steps"][-1]
+    return (
+        f"{text}: right on {_right(first)} at {first['at']}, on {_right(last)} at {last['amount']}, {points(problem)}."
+    )
+
+
 def _rest(own: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str, Any]]) -> dict[str, float] | None:
-    """The drop from the shortest problems among filler to the longest, in texts of about one length."""
+    """The change from the shortest problems among filler to the longest, in texts of about one length."""
     if not own or any(cell["sweep"] == "number" for cell in cells):
         return None
     filled = [cell for cell in cells if cell["sweep"] in ("length", "distance") and cell["answered"]]
     alike = [cell for cell in filled if abs(cell.get("words", -9) - own[-1].get("words", 0)) <= 1]
-    if not alike or not own[-1]["answered"]:
-        return None
-    first, last = alike[-1], own[-1]
-    return drop(first["counts"][RIGHT], first["answered"], last["counts"][RIGHT], last["answered"])
+    return change(alike[-1], own[-1]) if alike and own[-1]["answered"] else None
 
 
-def _unexplained_says(
-    own: Sequence[Mapping[str, Any]], problem: Mapping[str, float], rest: Mapping[str, float] | None
-) -> str:
-    """That the problem drops and no sweep does, with what remains."""
-    text = (
-        f"Not explained: the drop of {points(problem)} in the problem itself, from length {own[0]['level']} to "
-        f"{own[-1]['level']}, is explained by none of these sweeps"
-    )
-    return (
-        f"{text}; of it {points(rest)} remain between short problems with filler and long ones." if rest else f"{text}."
-    )
+def _near_say(changes: Mapping[str, Mapping[str, Any]], near: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Right answers to what is near and what is far, through filler and in the longest problems themselves."""
+    lines = []
+    if "distance" in changes:
+        first, *_, last = changes["distance"]["steps"]
+        # By tokens, levels are depths: 100 is the end of the filler.
+        depths = [f" (depth {end['level']} %)" if first["level"] > last["level"] else "" for end in (first, last)]
+        lines.append(
+            f"Near or far, through filler: right on {_right(first)} where what matters is {first['at']} on average"
+            f"{depths[0]}, on {_right(last)} at {last['amount']}{depths[1]}: {points(changes['distance'])}."
+        )
+    longest = [row for row in near if row["level"] == near[-1]["level"]]
+    if len(longest) > 1:
+        half = sum(row["answered"] for row in longest) / 2
+        split = min(range(1, len(longest)), key=lambda i: abs(sum(row["answered"] for row in longest[:i]) - half))
+        sides = [
+            {"counts": {RIGHT: sum(row["right"] for row in rows)}, "answered": sum(row["answered"] for row in rows),
+             "from": rows[0]["from"], "to": rows[-1]["to"]}
+            for rows in (longest[:split], longest[split:])
+        ]  # fmt: skip
+        first, last = (f"{side['counts'][RIGHT]} of {side['answered']}" for side in sides)
+        found = change(*sides)
+        lines.append(
+            f"Near or far, in problems of length {longest[0]['level']}: right on {first} where what matters is "
+            f"{sides[0]['from']} to {sides[0]['to']} words away, on {last} at {sides[1]['from']} to {sides[1]['to']}: "
+            f"{points(found)}{', which may be chance' if found['change'] and found['low'] < 0 < found['high'] else ''}."
+        )
+    return lines
 
 
-def _next(asked: int, unsure: bool, unexplained: bool) -> list[str]:
-    """What to do where something is left open: more samples only where an interval is too wide."""
-    steps = []
+def _next(
+    asked: int, unsure: bool, fell: Sequence[tuple[str, Mapping[str, Any]]], plan: AuditPlan | None
+) -> dict[str, Any]:
+    """What to ask next, in words and as a plan, and nothing where nothing is open."""
+    steps, further = [], plan
     if unsure:
-        steps.append(f"ask more samples ({max(MORE, 2 * asked)}), since intervals are those of {asked} problems")
-    if unexplained:
-        steps.append("read wrong answers to the longest problems, and see right ones by distance, in the page")
-    if unexplained and not unsure:
-        steps.append("the drop itself is sure, so train on longer problems or with other positions")
-    return [f"What next: {'; '.join(steps)}."] if steps else []
+        more = max(MORE, 2 * asked)
+        steps.append(f"ask more samples ({more}), since intervals are those of {asked} problems")
+        further = plan and replace(plan, samples=more)
+    inner = []
+    for sweep, found in fell:
+        before, start = (found["steps"][i] for i in ((found["begins"] or 1) - 1, found["begins"] or 1))
+        step = start["right"] / start["answered"] - before["right"] / before["answered"]
+        finer = _between(further, sweep, before["level"], start["level"]) if further is not None else None
+        # Where a rate falls little by little, levels between two neighbours tell nothing.
+        if finer is not None and step < found["change"] / 2:
+            inner.append(f"between {before['at']} and {start['amount']}")
+            further = finer
+    if inner:
+        steps.append(f"ask {' and '.join(inner)}")
+    elif fell and not unsure and asked < MORE:
+        steps.append(f"ask more samples ({MORE}), to see where the drop begins")
+        further = plan and replace(plan, samples=MORE)
+    if not fell and not unsure and plan is not None and (longer := _longer(plan)) is not None:
+        steps, further = ["ask longer ones"], longer
+    if any(sweep == "problem" for sweep, _ in fell):
+        steps.append("read the wrong answers to the longest problems in questions.jsonl")
+    return {"says": "; ".join(steps), "plan": further if further != plan else None} if steps else {}
+
+
+def _easier(plan: AuditPlan | None) -> dict[str, Any]:
+    """The same in all forms; if these were asked, from a shorter length on."""
+    if plan is None:
+        return {}
+    if missing := [name for name in FORMS if name not in plan.forms]:
+        return {"says": "ask in other forms", "plan": replace(plan, forms=(*plan.forms, *missing))}
+    shorter = plan.lengths[0] // 2
+    if not plan.task.lengths(shorter, shorter):
+        return {}
+    return {"says": "ask shorter ones", "plan": replace(plan, lengths=(shorter, *plan.lengths))}
+
+
+def _between(plan: AuditPlan, sweep: str, low: int, high: int) -> AuditPlan | None:
+    """The plan with levels between two neighbours of a sweep, or None where there is none to ask."""
+    inner = sorted({low + (high - low) // 4, low + (high - low) // 2} - {low, high})
+    if not plan.tokens or sweep in ("problem", "number"):
+        found = [length for length in inner if plan.task.lengths(length, length)]
+        return replace(plan, lengths=tuple(sorted({*plan.lengths, *found}))) if found else None
+    if sweep == "length":
+        return replace(plan, tokens=tuple(sorted({*plan.tokens, *inner}))) if inner and low else None
+    if sweep == "distance":
+        return replace(plan, depths=tuple(sorted({*plan.depths, *inner}, reverse=True))) if inner else None
+    # Shares of the filler are fixed, so less of it is asked in shorter texts.
+    return replace(plan, tokens=plan.tokens[:-1]) if len(plan.tokens) > 2 else None
+
+
+def _longer(plan: AuditPlan) -> AuditPlan | None:
+    """The plan with a length twice the longest, or None for a task that has none."""
+    if plan.tokens:
+        return replace(plan, tokens=(*plan.tokens, 2 * plan.tokens[-1]))
+    length = 2 * plan.lengths[-1]
+    return replace(plan, lengths=(*plan.lengths, length)) if plan.task.lengths(length, length) else None
 
 
 def _copied_say(cells: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -250,10 +421,10 @@ def _copied_say(cells: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def points(found: Mapping[str, float]) -> str:
-    """A drop in points with its interval."""
-    low, high = (f"{100 * found[end]:+.0f}" for end in ("low", "high"))
-    return f"{100 * found['drop']:.0f} points [{low} to {high}]"
+def points(found: Mapping[str, Any]) -> str:
+    """A change in points with its interval; a loss is negative."""
+    middle, low, high = (round(100 * found[name]) for name in ("change", "low", "high"))
+    return f"{middle:+d} points [{low:+d} to {high:+d}]"
 
 
 def _not_learned(base: Mapping[str, Any]) -> str:
@@ -271,35 +442,32 @@ def _lengths_say(cells: Sequence[Mapping[str, Any]]) -> list[str]:
     return [f"Right at length {', '.join(shown)}."] if shown else []
 
 
-def drop(right: int, n: int, later_right: int, later_n: int) -> dict[str, float]:
-    """A difference of two rates with Newcombe's interval (1998, from the Wilson intervals of both)."""
-    first, second = right / n, later_right / later_n
-    (low1, high1), (low2, high2) = wilson(right, n), wilson(later_right, later_n)
-    difference = first - second
+def change(first: Mapping[str, Any], last: Mapping[str, Any]) -> dict[str, float]:
+    """The rate of a later cell less that of an earlier, with Newcombe's interval (1998)."""
+    (right, n), (later, m) = ((cell["counts"][RIGHT], cell["answered"]) for cell in (first, last))
+    (low1, high1), (low2, high2) = wilson(right, n), wilson(later, m)
+    before, after = right / n, later / m
     return {
-        "drop": difference,
-        "low": difference - math.hypot(first - low1, high2 - second),
-        "high": difference + math.hypot(high1 - first, second - low2),
+        "change": after - before,
+        "low": after - before - math.hypot(high1 - before, after - low2),
+        "high": after - before + math.hypot(before - low1, high2 - after),
     }
 
 
-def _says(
-    breaks: Sequence[str], excluded: Sequence[str], wide: Sequence[str], empty: Sequence[str], failing: Sequence[str],
-    drops: Mapping[str, Mapping[str, float]],
+def _open_say(
+    excluded: Sequence[str], wide: Sequence[str], empty: Sequence[str], failing: Sequence[str],
+    changes: Mapping[str, Mapping[str, Any]],
 ) -> list[str]:  # fmt: skip
-    """A sentence for each kind of conclusion that has members; drops have 95 % intervals."""
+    """A sentence for each kind of conclusion but the causes that has members."""
     kinds = {
-        "What breaks the model": breaks,
         f"Not what breaks it at these lengths (a drop of {round(200 * NOTICEABLE)} points is excluded)": excluded,
         "Intervals too wide to say, so ask more samples": wide,
-        "Nothing can be said, since the model fails where the sweep begins": failing,
+        "Nothing can be said, since the model fails where the sweep begins, so ask shorter texts": failing,
         "Nothing can be said, since too few answers count": empty,
     }
 
     def named(name: str) -> str:
-        if name in breaks:
-            return f"{NAMES[name]}, by {points(drops[name])}"
-        return f"{NAMES[name]} ({points(drops[name])})" if name in wide else NAMES[name]
+        return f"{NAMES[name]} ({points(changes[name])})" if name in wide else NAMES[name]
 
     return [f"{what}: {'; '.join(map(named, names))}." for what, names in kinds.items() if names]
 
@@ -360,21 +528,61 @@ def difference(lost: int, won: int, pairs: int) -> dict[str, float | None]:
     }
 
 
-def paired_says(rows: Sequence[Mapping[str, Any]], form: str, name: str) -> str:
-    """What a second model costs and gains at the shortest and at the longest length, in one sentence."""
+def paired_says(
+    rows: Sequence[Mapping[str, Any]], form: str, name: str, plan: AuditPlan | None = None,
+    command: Callable[[AuditPlan], str] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """What a second model changes at the shortest and the longest length, where that is sure, and what to ask next."""
     own = sorted((r for r in rows if r["sweep"] == "problem" and r["form"] == form), key=lambda row: row["level"])
-    parts = [_change(row) for row in ((own[0], own[-1]) if len(own) > 1 else own)]
-    return f"{name}: {'; '.join(parts)}." if parts else "No question was asked of both models."
+    if not own:
+        return _said(["No question was asked of both models."], {}, None)
+    lines = [f"{name}: {'; '.join(map(_change_says, own if len(own) < 2 else (own[0], own[-1])))}."]
+    tested = [row for row in rows if row["holm"] is not None]
+    sure = [row for row in tested if row["holm"] < SURE]
+    further: dict[str, Any] = {}
+    if tested:
+        by_sweep: dict[str, list[str]] = {}
+        for row in sure:
+            by_sweep.setdefault(row["sweep"], []).append(str(row["amount"]))
+        places = "; ".join(
+            f"{NAMES[sweep]} at {UNITS[sweep].format(', '.join(levels))}" for sweep, levels in by_sweep.items()
+        )
+        lines.append(
+            "How sure: both answered the same questions, brackets are 95 % intervals for pairs, and signs are of the "
+            f"second less the first. Of {len(tested)} differences, {len(sure)} hold after Holm's correction"
+            f"{f': {places}' if places else ''}.{_surest(tested) if not sure else ''}"
+        )
+        at = next((i for i, row in enumerate(own) if row in sure), None)
+        more = max(MORE, 2 * own[-1]["asked"])
+        if not sure and any(row["lost"] or row["won"] for row in tested):
+            says = f"ask more samples ({more}), since none of the differences is sure"
+            further = {"says": says, "plan": plan and replace(plan, samples=more)}
+        elif at and plan is not None:
+            low, high = own[at - 1]["level"], own[at]["level"]
+            if (finer := _between(plan, "problem", low, high)) is not None:
+                says = f"ask lengths between {low} and {high}, the first at which the difference is sure"
+                further = {"says": says, "plan": finer}
+    return _said(lines, further, command)
 
 
-def _change(row: Mapping[str, Any]) -> str:
+def _surest(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The difference with the lowest p, if there is any."""
+    row = min(rows, key=lambda row: row["p"])
+    where = f"{NAMES[row['sweep']]} at {UNITS[row['sweep']].format(row['amount'])}"
+    return f" The surest: {where}, {_points_of(row)}, p {row['holm']:.2g}." if row["difference"] else ""
+
+
+def _points_of(row: Mapping[str, Any]) -> str:
+    return points({**row, "change": row["difference"]})
+
+
+def _change_says(row: Mapping[str, Any]) -> str:
     where = f"at length {row['level']}"
     if row["difference"] is None:
         return f"nothing can be said {where}, where no question was answered by both"
-    if not (row["both"] or row["lost"] or row["won"]):
+    first, second = row["both"] + row["lost"], row["both"] + row["won"]
+    if not (first or second):
         return f"neither is ever right {where}, so nothing can be said there"
-    points = round(100 * row["difference"])
-    verb = f"gains {points} points" if points > 0 else f"costs {-points} points" if points < 0 else "changes nothing"
-    interval = f"[{100 * row['low']:+.0f}, {100 * row['high']:+.0f}] of {row['pairs']} pairs"
-    unsure = "" if row["low"] > 0 or row["high"] < 0 or not points else ", which may be chance"
-    return f"{verb} {where} {interval}{unsure}"
+    unsure = "" if row["low"] > 0 or row["high"] < 0 or not row["difference"] else ", which may be chance"
+    counts = f"both right on {first}" if first == second else f"right on {second} instead of {first}"
+    return f"{_points_of(row)} {where}, {counts} of {row['pairs']}{unsure}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -18,17 +17,6 @@ from lengthwise.report.figures import NARROW, Picture, draw_accuracy, draw_audit
 from lengthwise.report.html import render_page
 from lengthwise.report.summary import SystemSummary, contradiction
 
-SWEEPS = {
-    "problem": "the problem itself",
-    "length": "length of the text through filler alone",
-    "distance": "distance through filler alone",
-    "number": "number of words that matter alone",
-    "distractors": "other problems in the filler (distractors) alone",
-    "prose": "prose in the filler alone",
-}
-"""What varies in each sweep, in words."""
-
-
 ALONE = {
     "length": "filler before the problem makes the text longer",
     "distance": "the same filler moves behind the problem",
@@ -37,9 +25,6 @@ ALONE = {
     "prose": "prose takes the place of the filler before the problem",
 }
 """How each thing is varied alone."""
-UNITS = {"problem": "length {}", "length": "{} words", "distance": "{} words away", "number": "{} words that matter",
-         "distractors": "{} words of distractors", "prose": "{} words of prose"}  # fmt: skip
-"""How far along a sweep a cell is."""
 ABOUT = {
     "problem": "length of the problem itself",
     "tokens": "tokens of the prompt",
@@ -50,6 +35,14 @@ ABOUT = {
     "prose": "words of prose",
 }
 """The columns of a cell, in words."""
+
+
+READING = {
+    "exact": "once code fences, “The answer is”, end tokens and the like are taken off",
+    "last-number": "by the last number",
+    "regex": "by the last match of the pattern",
+}
+"""How an answer is found in what was written."""
 
 
 def audit_page(result: Mapping[str, Any]) -> str:
@@ -70,15 +63,42 @@ def audit_page(result: Mapping[str, Any]) -> str:
         "audit.html",
         title=f"Audit of {' and '.join(names)} on {result['task']['name']}",
         result=result,
-        sides=[{"name": name, **side, **_columns(side["cells"])} for name, side in zip(names, sides, strict=True)],
-        command=_audit_command(result),
-        points=lambda share: f"{round(100 * share) + 0:+d}",
-        sweeps=SWEEPS,
-        units=UNITS,
+        sides=[
+            {
+                "name": name,
+                **side,
+                **_columns(side["cells"]),
+                "falls": _falls(side["causes"], result["names"]),
+                "source": _source(side["model"], side["identity"]),
+            }
+            for name, side in zip(names, sides, strict=True)
+        ],
+        reading=READING[result["scoring"]["extract"]],
+        points=lambda share: f"{round(100 * share):+d}",
+        sweeps=result["names"],
+        units=result["units"],
         meaning=ABOUT,
         caption=_audit_caption(result),
         figure=Picture("audit", draw_audit(shown), draw_audit(shown, NARROW)),
     )
+
+
+def _source(model: Mapping[str, Any], identity: Mapping[str, Any]) -> str:
+    """Where a model is, and what tells it from others."""
+    if "url" in identity:
+        return (
+            f"the {identity['api']} interface of {identity['url']}, which tells nothing of {model['name']} but its name"
+        )
+    known = {"revision": model["revision"], "dtype": model["dtype"], "weights": identity.get("weights", "")[:12],
+             "transformers": identity.get("transformers"), "device": identity.get("device")}  # fmt: skip
+    return ", ".join([model["where"], *(f"{name} {value}" for name, value in known.items() if value)])
+
+
+def _falls(causes: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Each sweep with its change, that of the problem itself too, by its name in words."""
+    found = {names[name]: change for name, change in causes["changes"].items()}
+    problem = f"{names['problem']}{' (explained by no sweep)' if causes['unexplained'] else ''}"
+    return {**found, **({problem: causes["problem"]} if causes["problem"] else {})}
 
 
 def _columns(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -111,27 +131,6 @@ def _audit_caption(result: Mapping[str, Any]) -> str:
         parts.append(f"Prompts have {', '.join(map(str, result['tokens']))} tokens; all but the length are varied in "
                      "the longest.")  # fmt: skip
     return " ".join([*parts, "Point at a marker or tap it to read its counts."])
-
-
-def _audit_command(result: Mapping[str, Any]) -> str:
-    """What asks the same questions of the same model; settings of a task have no option, and are named beside it."""
-    against, scoring = result["against"], result["scoring"]
-
-    def several(name: str) -> str:
-        return ",".join(map(str, result[name]))
-
-    options = {
-        "endpoint": result["identity"].get("url"), "api": result["identity"].get("api"),
-        "against": against and against["model"]["name"], "against-endpoint": against and against["identity"].get("url"),
-        "task": result["task"]["name"], "lengths": several("lengths"), "samples": result["samples"],
-        "shots": result["shots"], "forms": several("forms"), "seed": result["seed"], "digits": result["digits"],
-        "answer-tokens": result["answer_tokens"], "extract": scoring["extract"], "pattern": scoring["pattern"],
-    }  # fmt: skip
-    if result["tokens"]:
-        options |= {"tokens": several("tokens"), "depths": several("depths"), "text": result["text"]}
-    words = ["lengthwise", "audit", result["model"]["name"]]
-    words += [word for name, value in options.items() if value is not None for word in (f"--{name}", str(value))]
-    return shlex.join([*words, *([] if scoring["strip_think"] else ["--keep-think"])])
 
 
 CUTS = (0.90, 0.95, 0.99)
