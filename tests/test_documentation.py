@@ -7,6 +7,7 @@ else is left out. Links lead to files, commands to make targets.
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
 import posixpath
@@ -49,6 +50,7 @@ ELSEWHERE = {
 OTHER_PROGRAMS = {"git", "pip", "python3", "lm_eval", "transformers", "curl", "kill"}
 CODE = re.compile(r"^\s*(\$ |lengthwise [a-z-]+ |pip |make |import \w|from [\w.]+ import |lw\.)", re.M)
 """What no block of plain text may hold: it would not be run."""
+STEPS = re.compile(r"^steps = [\d_]+$", re.M)
 BLOCK = re.compile(r"^```(\S*)\n(.*?)^```$", re.M | re.S)
 
 
@@ -195,14 +197,31 @@ def test_commands_in_the_text_exist(command: str) -> None:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")], ids=_name)
 def test_python_blocks(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The blocks of a page run one after the other, in one namespace and a folder with nothing but the studies."""
+    """The blocks of a page run one after the other, in one namespace and a folder with nothing but the studies.
+
+    A page trains as long as it takes, here for two steps; `test_the_page_learns_what_it_shows` takes them all.
+    """
     (tmp_path / "studies").symlink_to(ROOT / "studies")
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {"__name__": "page"}
     for kind, text in BLOCK.findall(page.read_text(encoding="utf-8")):
         if kind == "python":
-            code = compile(text, _name(page), "exec", dont_inherit=True)
+            code = compile(STEPS.sub("steps = 2", text), _name(page), "exec", dont_inherit=True)
             exec(code, namespace)
+
+
+@pytest.mark.slow
+def test_the_page_learns_what_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first blocks of the page on Hugging Face as they stand, with all of their steps."""
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "howto" / "hugging-face.md").read_text(encoding="utf-8").partition("## Give a model")[0]
+    blocks = [block for kind, block in BLOCK.findall(text) if kind == "python"]
+    assert STEPS.search(blocks[0])
+    exec("\n".join(blocks), {"__name__": "page"})
+    counts = [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
+    assert [count[32] >= 80 for count in counts] == [True, True]
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "```pycon" in page.read_text(encoding="utf-8")], ids=_name)

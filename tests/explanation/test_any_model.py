@@ -226,7 +226,7 @@ def test_lengths_fit_the_model_unless_they_are_chosen(gpt2) -> None:
     folder, _, _ = gpt2
     subject = subject_of(folder, TASKS.build("regex:(aa)*b*"), train=20, vocab=folder / "vocab.json")
     assert subject.lengths(None)[-2:] == [40, 47]
-    assert subject.left_out(None) == ["the model has room to length 47, so no longer strings were asked"]
+    assert subject.left_out(None) == ["asked to length 47: the model has room for no longer ones"]
     assert subject.left_out([10, 60]) == ["length 60 is left out: it takes 61 position ids, and the model has 48"]
 
 

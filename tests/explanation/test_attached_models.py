@@ -49,7 +49,12 @@ def test_memory_and_folder_give_the_same_explanation(attached, tmp_path: Path) -
     before = attached.config._attn_implementation
     here, there = lw.explain(attached, **settings), lw.explain(tmp_path, **settings)
     assert attached.config._attn_implementation == before
-    assert {**here.to_json(), "model": ""} == {**there.to_json(), "model": ""}
+    assert {**here.to_json(), "model": "", "next": ""} == {**there.to_json(), "model": "", "next": ""}
+    asked = "--train 4 --lengths 2,4,7 --samples 8"
+    assert there.next.endswith(f"lengthwise explain {tmp_path} {asked}")
+    assert here.next.endswith("lengthwise.explain(model, train=4, lengths=[2, 4, 7], samples=8)")
+    # Tokens and ids of such a rule are known, so it is the training.
+    assert here.next.startswith("train longer first")
     assert "its position ids are those of the rule CoupledPlaces" in here.lines
     assert here.heads is not None
     assert "were all seen in training" in here.heads.ids

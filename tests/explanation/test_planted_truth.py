@@ -129,7 +129,7 @@ def test_a_period_that_slips_contradicts_its_own_automaton_where_it_slips() -> N
     assert {moved.length + 1 + arm.shift: arm.right for arm in moved.beyond}[31] == 0
     assert moved.to_blame
     assert found.answer.startswith("right to length 29, breaks from 30: at 30 right on 0 of ")
-    assert found.why.startswith("it is the position ids above 17, which training never showed")
+    assert found.why.startswith("position ids, tested: it is the position ids above 17, which training never showed")
     assert found.lines[0] == found.answer
 
 

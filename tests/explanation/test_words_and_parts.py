@@ -126,12 +126,13 @@ def test_a_wrong_vocabulary_is_told_from_wrong_training_lengths_and_no_training_
     ]
     assert not ended.learned
     assert not swapped.learned
-    assert "`train`: it is right to length 4" in ended.answer
-    assert ended.next.startswith("give 4 as `train`")
-    assert "train" not in swapped.next.replace("training", "")
-    for text in (swapped.answer, swapped.next):
-        assert "vocabulary" in text
-        assert "vocabulary" not in ended.answer + ended.next
+    assert "right to length 4" in ended.answer
+    assert "lengthwise.explain(model, task=task, train=4, lengths=[2, 6, 12, 24], samples=8, seconds=4)" in ended.next
+    assert "train" not in swapped.next.replace("training", "").replace("train=", "")
+    assert "vocabulary" in swapped.next
+    assert "vocabulary" not in ended.answer + ended.next
+    # What decides it is a string whose right answer the training script can be asked for.
+    assert " ".join(swapped.failures.smallest[0].tokens) in swapped.next
 
 
 def test_json_has_the_sentences() -> None:

@@ -293,6 +293,44 @@ def test_start_tokens_that_are_separators_or_ends_may_be_repeated():
     model(row)
 
 
+def test_an_ordinary_token_with_the_number_of_the_default_start_is_no_second_start():
+    """Nobody chose 1 and 2 in a vocabulary of one's own; between documents there is an end token all the same."""
+    shape = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    ordinary, several = torch.tensor([[1, 5, 1, 7]]), torch.tensor([[1, 5, 2, 1, 7]])
+    for own, refused in (({}, [several]), ({"bos_token_id": 1, "eos_token_id": 3}, [ordinary, several])):
+        model = attach(
+            transformers.LlamaForCausalLM(transformers.LlamaConfig(vocab_size=20, **shape, **own)), Restart(4)
+        )
+        for row in (ordinary, several):
+            for call in (lambda: model(row), lambda: model.generate(row, max_new_tokens=2)):  # noqa: B023
+                if any(row is each for each in refused):
+                    with pytest.raises(LengthwiseError, match="turn packing off"):
+                        call()
+                else:
+                    call()
+
+
+def test_a_preview_shows_the_ids_that_the_model_gets_and_a_rule_says_what_it_is():
+    mine = {"<bos>": 1, "<eos>": 2} | {token: 3 + index for index, token in enumerate("0123456789+=")}
+    rule = CoupledPlaces("addition", {"name": "coupled", "draw": "pose", "max_position": 64}, token_ids=mine)
+    row = [mine[token] for token in ("<bos>", *"12+34=", "4")]
+    before = torch.random.get_rng_state()
+    names, ids = zip(*((name, test) for _, name, test, _ in rule.preview(row).rows), strict=True)
+    assert torch.equal(torch.random.get_rng_state(), before)
+    assert names == ("<bos>", *"12+34=", "4")
+    assert list(ids) == rule.ids(torch.tensor([row]), torch.tensor([len(row)]), training=False)[0].tolist()
+    assert ids[1] == ids[4] != ids[2] == ids[5]
+    with pytest.raises(LengthwiseError, match="turn packing off"):
+        rule.preview([*row, mine["<eos>"], *row])
+    assert [row[2] for row in Restart(3).preview([5, 6, 3, 7]).rows] == [0, 1, 0, 1]
+    same = eval(repr(CoupledPlaces("addition", rule.scheme)), {"CoupledPlaces": CoupledPlaces})
+    assert (same.task, same.scheme) == (rule.task, rule.scheme)
+    again = eval(repr(SchemeIds("randomized", max_position=99, tokens=9)), {"SchemeIds": SchemeIds})
+    assert (again.scheme, again.tokens) == (SCHEMES.build("randomized", max_position=99), 9)
+    assert "'max_position': 64" in repr(rule)
+    assert "14 tokens" in repr(rule)
+
+
 @pytest.mark.parametrize("name", sorted(TASKS))
 def test_no_row_of_a_task_is_taken_for_several(name: str):
     task = TASKS.build(name)

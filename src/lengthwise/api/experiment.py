@@ -442,11 +442,14 @@ def plan(
 
 
 def read_recipe(path: Path) -> Recipe:
-    """The recipe in a file; what is missing of an experiment has its default.
+    """The recipe in a file, also of one run, its config.json; what is missing of an experiment has its default.
 
     Raises `LengthwiseError` that names the file and the mistake.
     """
     values = _parsed(path)
+    if isinstance(values, dict) and "systems" not in values and {"experiment", "seed"} <= values.keys():
+        own = {"name": "run", "experiment": values["experiment"], "seeds": [values["seed"]]}
+        values = {"recipe": path.resolve().parent.parent.name, "systems": [own]}
     if not isinstance(values, dict) or not isinstance(values.get("systems"), list) or not values["systems"]:
         raise LengthwiseError(
             f"{path} lists no systems; write {SHAPE}, as `lengthwise run RECIPE` prints its configuration"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from lengthwise.core import config as arguments
+from lengthwise.core.errors import require
 from lengthwise.core.files import locked, make_folder, read_json
 from lengthwise.testing.own_tasks import refuse_broken
 
@@ -33,9 +34,10 @@ def explain(
     """Explain a trained model: to which length it is right, the automaton and the program that it computes, its heads.
 
     Arguments:
-        model: a run directory, a folder of a causal Hugging Face model (safetensors; nothing in it is executed), such a
-            model in memory (it is put into evaluation mode), a compiled program (object or file), what `load` returns,
-            or a function ``logits(input_ids, position_ids)`` of two integer tensors ``[B, T]`` that returns logits
+        model: a run directory, or a folder with several, of which the best that fitted is taken; a folder of a causal
+            Hugging Face model (safetensors; nothing in it is executed), or such a model in memory (it is put into
+            evaluation mode); a compiled program (object or file); what `load` returns; or a function
+            ``logits(input_ids, position_ids)`` of two integer tensors ``[B, T]`` that returns logits
             ``[B, T, tokens]``. A rule of `lengthwise.hf.attach` gives the position ids of a model that has one, and
             of a folder that was saved with one.
         task: what the model was trained on, as of `lengthwise.task`; a run knows it, and a rule of coupled places.
@@ -43,7 +45,9 @@ def explain(
         vocab: a JSON file with the model's id of every token of the task, such as ``{"a": 5, "<bos>": 0, "<eos>": 2}``
             (in Python also that mapping itself). By default the ids of the task.
         offset: the position id of the first token, or ``"random"``, drawn for each string. A run has its own ids.
-        lengths: lengths at which everything is measured; by default up to three times ``train``.
+        lengths: lengths at which everything is measured; by default up to three times ``train``, and, where training
+            showed position ids for longer strings (coupled ids, random starts), as far as these suffice, up to eight
+            times ``train``.
         samples: strings of each length.
         seconds: of processor time; half of it at most is spent on the search of automaton and program.
         out: a folder for the parts that are finished; the same call goes on from there, with the same bits unless
@@ -52,10 +56,11 @@ def explain(
         note: called with a line at every step.
 
     Returns: ``answer`` (one sentence: right to which length, and where it breaks), ``computes``, ``fails_where``,
-    ``why`` and ``next`` (a sentence each, or empty), ``accuracy``, ``automaton``, ``program``, ``heads``, ``failures``
-    and ``forecast`` (how likely it is right at each length beyond training, from what it does within; only for models
-    without positions), with ``table()``, ``plot()``, ``html()`` and ``to_json()``. Where the task asks for sets of
-    next symbols, an output above 0 says that a symbol may come; elsewhere the largest output is the answer.
+    ``why`` (the causes that were looked for, and what came out) and ``next`` (what to do now, with the command), each a
+    sentence or empty; ``accuracy``, ``automaton``, ``program``, ``heads``, ``failures`` and ``forecast`` (how likely it
+    is right at each length beyond training, from what it does within; only for models without positions); with
+    ``table()``, ``plot()``, ``html()`` and ``to_json()``. Where the task asks for sets of next symbols, an output above
+    0 says that a symbol may come; elsewhere the largest output is the answer.
 
     Raises: `LengthwiseError` for a model or tokens that do not fit, for a task of your own that breaks a law, each in
         one line, and for a damaged part in `out`.
@@ -70,13 +75,29 @@ def explain(
     mapping = arguments.path("vocab", vocab) if isinstance(vocab, str) else vocab
     if isinstance(mapping, Path):
         read_json(mapping, what="vocabulary file")
+    if isinstance(model, str | Path) and Path(model).is_dir() and not (Path(model) / "config.json").exists():
+        from lengthwise.api.model import run_folder
+        from lengthwise.api.result import Result
+
+        runs = Result.of([model])
+        kinds = {(run.recipe, run.system): folder for folder, run in runs.files}
+        one = next(iter(kinds.values()))
+        require(
+            len(kinds) == 1, f"{model} holds runs of {len(kinds)} systems; name a run of one of them, such as {one}"
+        )
+        model = run_folder(runs)
     if isinstance(model, str | Path):
         typed = task if isinstance(task, str) else title_of(built) if built else ""
         check_folder(Path(model), built, typed, train, mapping)
+    from lengthwise.explanation.advice import Call
     from lengthwise.explanation.explain import explain_subject
     from lengthwise.explanation.model import subject_of
 
     subject = subject_of(model, built, train=train, vocab=mapping, offset=offset)
+    asked = {name: value for name, value, usual in (
+        ("task", task, None), ("train", train, None), ("vocab", vocab, None), ("offset", offset, 0),
+        ("lengths", chosen, None), ("samples", samples, 128), ("seconds", seconds, 240), ("seed", seed, 0),
+    ) if value != usual}  # fmt: skip
     folder = None if out is None else arguments.path("out", out)
     if folder is not None:
         make_folder(folder)
@@ -90,4 +111,5 @@ def explain(
             out=folder,
             seed=arguments.whole("seed", seed, 0),
             note=note or (lambda _: None),
+            call=Call(model, asked),
         )

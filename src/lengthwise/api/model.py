@@ -72,11 +72,14 @@ def load(source: Result | str | Path, seed: int | None = None, *, system: str | 
     Raises: `LengthwiseError` if there is no such run, the runs are of several systems and none is named, or the folder
         holds no checkpoint.
     """
+    return TrainedTransformer.of(*load_trained(run_folder(source, seed, system)))
+
+
+def run_folder(source: Result | str | Path, seed: int | None = None, system: str | None = None) -> Path:
+    """The run directory that `load` reads; arguments and errors as there."""
     if not isinstance(source, Result):
         folder = arguments.path("source", source)
-        if not (folder / "config.json").exists():
-            return load(Result.of([folder]), seed, system=system)
-        return TrainedTransformer.of(*load_trained(folder))
+        return folder if (folder / "config.json").exists() else run_folder(Result.of([folder]), seed, system)
     seed = None if seed is None else arguments.whole("seed", seed)
     names = list(dict.fromkeys(run.system for run in source.runs))
     if system is not None and system not in names:
@@ -88,8 +91,7 @@ def load(source: Result | str | Path, seed: int | None = None, *, system: str | 
     if not candidates:
         seeds = ", ".join(str(run.seed) for _, run in mine)
         raise LengthwiseError(f"seed {seed} was not run; the seeds are {seeds}")
-    folder, _ = max(candidates, key=lambda candidate: _goodness(candidate[1]))
-    return TrainedTransformer.of(*load_trained(folder))
+    return max(candidates, key=lambda candidate: _goodness(candidate[1]))[0]
 
 
 def _goodness(run: SeedResult) -> tuple[bool, float, float]:

@@ -50,7 +50,8 @@ def run(
         typer.Argument(help="A recipe (`lengthwise list recipes`), a task, an expression, or FILE.py:Class."),
     ] = None,
     config: Annotated[
-        Path | None, typer.Option("--config", metavar="FILE", help="Systems in JSON or TOML, as --print-config writes.")
+        Path | None,
+        typer.Option("--config", metavar="FILE", help="Systems, as --print-config writes; or config.json of a run."),
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="This seed alone.")] = None,
     seeds: Seeds = None,

@@ -90,6 +90,9 @@ class Automaton:
         """The first length beyond training at which the model contradicts its own automaton."""
         return next((row for row in self.beyond if row.wrong), None)
 
+    def __repr__(self) -> str:
+        return f"Automaton({self.line})"
+
     @property
     def line(self) -> str:
         """The automaton in one sentence."""

@@ -14,12 +14,13 @@ from lengthwise.core.files import make_folder, remove_unfinished, write_json, wr
 from lengthwise.core.result_file import read_sealed, write_sealed
 from lengthwise.core.table import Table, Tabular
 from lengthwise.core.user_code import code_of
+from lengthwise.explanation.advice import Call, advice
 from lengthwise.explanation.automaton import Automaton, learn_automaton
 from lengthwise.explanation.failures import Failures, find_failures
 from lengthwise.explanation.forecast import ModelForecast, forecast_model
 from lengthwise.explanation.given import title_of
 from lengthwise.explanation.heads import Heads, explain_heads
-from lengthwise.explanation.model import Accuracy, HuggingFaceNetwork, RandomStrings, Subject, WordOracle, accuracy
+from lengthwise.explanation.model import Accuracy, RandomStrings, Subject, WordOracle, accuracy
 from lengthwise.explanation.program import ModelProgram, learn_program
 from lengthwise.explanation.verdict import CUT, Verdict
 from lengthwise.positions.schemes import SCHEMES
@@ -29,12 +30,15 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 6
-COLUMNS = (
-    "right: of the random strings; of hard: share of hard strings that is right; as automaton, as program, as "
-    "constant: share of words, of the task and near to it, that the model and its automaton, its program, or the best "
-    "constant answer both accept or both refuse; forecast P: that at least 0.95 are right"
-)
+VERSION = 7
+COLUMNS = {
+    "right": "right: of the random strings",
+    "of hard": "of hard: share of hard strings that is right",
+    "as constant": "as automaton, as program, as constant: share of words, of the task and near to it, that the model "
+    "and its automaton, its program, or the best constant answer both accept or both refuse",
+    "forecast P": "forecast P: that at least 0.95 are right",
+}
+"""What columns of the table mean, by the last one that a text is about."""
 T = TypeVar("T")
 
 
@@ -76,12 +80,10 @@ class Explanation(Tabular):
             return f"no strings of trained lengths were asked; give lengths up to {train}, too"
         if self.learned:
             return self.verdict.line
-        fault = "is in the vocabulary, the offset or the rule of position ids of its training (lengthwise.hf.attach)"
-        if held := self.verdict.held:
-            fault = f"may be in `train`: it is right to length {held}, so its training may have ended before {train}"
+        held = f", right to length {self.verdict.held}" if self.verdict.held else ""
         return (
-            f"not learned: right on {rate:.3f} of the strings up to length {train}, the trained ones, so there is no "
-            f"length from which it breaks; if its training says otherwise, the fault {fault}"
+            f"not learned: right on {rate:.3f} of the strings up to length {train}, the trained ones{held}; so there "
+            "is no length from which it breaks"
         )
 
     @property
@@ -92,18 +94,22 @@ class Explanation(Tabular):
 
     @property
     def why(self) -> str:
-        """What is known of the reason: the position ids, with their control, and heads that leave their patterns."""
+        """The causes that were looked for, each with how and what came out; empty where nothing breaks."""
         if self.accuracy.not_finite:
             return f"{self.accuracy.not_finite}, which count as wrong: the model is broken there, not mistaken"
         if not self.learned or self.verdict.broken() is None:
             return ""
-        moved, heads = self.failures.moved, self.heads.heads if self.heads is not None else ()
-        found = [] if moved is None else [moved.line]
-        left = [f"{head.name} {head.fault}" for head in heads if head.fault]
-        left += [failure.why for failure in self.failures.smallest if failure.why]
-        if not left and heads and not (moved and (moved.to_blame or moved.absolute)):
-            left = ["no head was found that leaves a pattern there"]
-        return "; ".join([*found, *left[:1]])
+        failures, heads = self.failures, self.heads.heads if self.heads is not None else ()
+        left = [head.left for head in heads if head.fault]
+        left += [failure.why for failure in failures.smallest if failure.why]
+        named = sum(head.named for head in heads)
+        left += [f"none of the {named} that have a pattern leaves it"] if heads else []
+        parts = {
+            "position ids, ": f"tested: {failures.moved.line}" if failures.moved else failures.ids,
+            "content of the strings, ": "" if failures.feature else failures.content,
+            "heads, looked at: ": left[0] if left else "",
+        }
+        return "; ".join(name + text for name, text in parts.items() if text)
 
     @property
     def fails_where(self) -> str:
@@ -130,7 +136,8 @@ class Explanation(Tabular):
             if self.program is not None:
                 found.append(f"agrees with {self.program.line}")
         if self.heads is not None:
-            found += [self.heads.line, *(f"{head.name} {head.fault}" for head in self.heads.heads if head.fault)]
+            faults = [head.left for head in self.heads.heads if head.fault]
+            found += [self.heads.line, *(fault for fault in faults if fault not in self.why)]
         shares = {row.length: row.random.value for row in self.failures.rows}
         forecast = self.forecast.lines(shares) if self.forecast else []
         return [line for line in (*found, *self.failures.lines, *forecast, *self.notes) if line]
@@ -157,9 +164,11 @@ class Explanation(Tabular):
             "forecast P",
         )  # fmt: skip
         named = f"{self.model} on {self.task}: {self.answer}"
-        first = [named, self.computes, self.measured and f"asked: {self.measured}", f"columns: {COLUMNS}"]
-        rest = tuple(line for line in self.lines[1:] if line not in first)
-        return Table(columns, tuple(rows), caption="\n".join(filter(None, first)), notes=rest)
+        asked = self.lines.index(f"asked: {self.measured}") if self.measured else 1
+        first, rest = self.lines[1:asked], self.lines[asked:]
+        filled = [name for at, name in enumerate(columns) if any(row[at] is not None for row in rows)]
+        legend = "; ".join(text for name, text in COLUMNS.items() if name in filled)
+        return Table(columns, tuple(rows), caption="\n".join([named, *first]), notes=(f"columns: {legend}", *rest))
 
     def plot(self) -> Figure:
         """Accuracy against length, of random and of hard strings."""
@@ -176,13 +185,13 @@ class Explanation(Tabular):
         def picture(name: str, drawn: Drawing | None) -> Picture | None:
             return None if drawn is None else Picture(name, drawn)
 
-        heads = self.heads.heads if self.heads else ()
+        heads, table = self.heads.heads if self.heads else (), self.table()
         return render_page(
             "explanation.html",
             title=f"{self.model} on {self.task}",
             lines=self.lines,
             learned=self.learned,
-            table=self.table(),
+            table=table,
             curve=Picture("curve", curve(self.accuracy, self.failures)),
             automaton=self.automaton,
             drawn=self.automaton and picture("automaton", draw_automaton(self.automaton)),
@@ -195,7 +204,7 @@ class Explanation(Tabular):
             rows=self.failures.rows,
             measured={row.length: row.random.value for row in self.failures.rows},
             reasons=[text for text in (self.fails_where and f"fails where {self.fails_where}", self.why) if text],
-            columns=COLUMNS,
+            columns=table.notes[0].partition(": ")[2],
             moved=self.failures.moved,
             forecast=self.forecast,
         )
@@ -257,6 +266,7 @@ def explain_subject(
     out: Path | None,
     seed: int,
     note: Callable[[str], None],
+    call: Call,
 ) -> Explanation:
     """Explain a model; see `lengthwise.explain`."""
     import torch
@@ -327,7 +337,7 @@ def explain_subject(
         name, title_of(subject.task), scores, automaton, program, heads, failures, forecast, tuple(notes),
         measured=_measured(subject, samples),
     )  # fmt: skip
-    return replace(found, next=_advice(found, subject))
+    return replace(found, next=advice(subject, call, scores, failures))
 
 
 def _measured(subject: Subject, samples: int) -> str:
@@ -346,43 +356,4 @@ def _measured(subject: Subject, samples: int) -> str:
     return (
         f"random strings are {drawn}, which training may have drawn otherwise; hard ones are right ones {hard}; "
         f"a string is right if {right}"
-    )
-
-
-def _advice(found: Explanation, subject: Subject) -> str:
-    """What to do about the first length that breaks."""
-    network, moved = subject.network, found.failures.moved
-    broken, longest = found.verdict.broken(), found.failures.rows[-1].length
-    if not found.learned or (broken is not None and broken <= subject.train):
-        held = found.verdict.held
-        if not found.learned and held is None:
-            return (
-                "check the vocabulary, the offset and the rule of position ids first, on strings that the training "
-                "script counts as right; more training helps only where these are the model's own"
-            )
-        other = f"give {held} as `train` if its training had no longer strings; else " if held else ""
-        return f"{other}train longer first, until the trained lengths are right: nothing beyond them says much before"
-    if broken is None and found.verdict.held != longest:
-        return "ask more strings, since it is too close to say"
-    if broken is None:
-        room = subject.farthest(2 * longest)
-        if room < 1.25 * longest:
-            return f"the model has no room beyond length {room}; train one with more position ids to ask further"
-        return f"ask longer strings, as of length {room}"
-    if moved is None or not (moved.to_blame or moved.absolute):
-        return "train on longer strings, too, or see which position system suits the task: lengthwise.predict(task)"
-    most = (network.positions or 4 * moved.known) - 1
-    if subject.scheme is not None:
-        scheme = {"name": "sequential", "random_start": True, "max_position": most}
-        start = f"by lengthwise.Experiment(task, {scheme}, …) in place of its scheme"
-    elif isinstance(network, HuggingFaceNetwork):
-        start = (
-            "in the training script, right after the model is made: import lengthwise.hf as hf; model = hf.attach("
-            f"model, hf.SchemeIds('sequential', random_start=True, max_position={most}))"
-        )
-    else:
-        start = "in your own training"
-    return (
-        f"train again with ids that start at random, so that training shows the larger ones, too, {start}; expect "
-        "about ten times the steps, and no certain success: it helped 1 of 3 seeds on (aa)*b*"
     )

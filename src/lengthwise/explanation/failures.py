@@ -16,7 +16,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import EOS, SPECIALS
 from lengthwise.explanation.automaton import product
-from lengthwise.explanation.features import Feature, telling_feature
+from lengthwise.explanation.features import LEAST, Feature, telling_feature
 from lengthwise.explanation.heads import Heads, head_name, looks, pattern_mask
 from lengthwise.explanation.model import RandomStrings, Subject, edited
 from lengthwise.explanation.verdict import CUT, LengthShares, Share, Verdict, counted
@@ -136,10 +136,17 @@ class Failures:
     smallest: tuple[Failure, ...]
     """A few of trained lengths, and those beyond."""
     moved: Moved | None
-    """None where no length beyond training breaks, where all ids were seen, and where the model makes its ids."""
+    """None where no length beyond training breaks, and where `ids` says why not."""
     feature: Feature | None
     """What tells failing strings from right ones, if one thing does."""
     train: int
+    ids: str = ""
+    """What is known of the position ids where no strings were moved to others."""
+    content: str = ""
+    """What was tried in vain as a feature."""
+
+    def __repr__(self) -> str:
+        return f"Failures({'; '.join(self.lines)})"
 
     @property
     def lines(self) -> list[str]:
@@ -330,7 +337,12 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
                         break
     broken = Verdict(rows, subject.train).broken(subject.train)
     moved = None if broken is None else _moved(subject, broken, rows[-1].length, samples, seed)
-    return Failures(tuple(rows), tuple(smallest), moved, telling_feature(strings, seed), subject.train)
+    feature, wrong = telling_feature(strings, seed), sum(not right for right in strings.values())
+    content = "" if feature else "tested: no length, count, run, last position or period tells which fail"
+    if min(wrong, len(strings) - wrong) < 2 * LEAST:
+        content = f"not tested, since that needs {2 * LEAST} failing and {2 * LEAST} right strings"
+    known = ("", moved) if isinstance(moved, str) else (moved, "")
+    return Failures(tuple(rows), tuple(smallest), known[0] or None, feature, subject.train, known[1], content)
 
 
 def _between(subject: Subject, low: int, high: int) -> list[int]:
@@ -355,15 +367,17 @@ def _distinct(found: Iterator[tuple[str, Batch]]) -> Iterator[tuple[str, Batch]]
             yield kind, select(batch, rows)
 
 
-def _moved(subject: Subject, broken: int, longest: int, samples: int, seed: int) -> Moved | None:
-    """Trained strings, short ones if these are right, under other ids, large ones and those of training."""
-    if subject.network.rule is not None or (subject.scheme is not None and subject.scheme.predicted):
-        return None
+def _moved(subject: Subject, broken: int, longest: int, samples: int, seed: int) -> Moved | str:
+    """Trained strings, short ones if these are right, under other ids, large ones and those of training; or why not."""
+    if subject.scheme is not None and subject.scheme.predicted:
+        return "not tested, since the model makes them itself"
     inside = subject.inside
     known = int(subject.ids_of(inside[-1], 256, training=True).max())
     ends = dict.fromkeys(int(subject.ids_of(length).max()) for length in (broken, longest))
     if next(iter(ends)) <= known:
-        return None
+        return f"not new: training showed all that strings of length {broken} have (up to {known})"
+    if subject.network.rule is not None:
+        return f"not tested, since a rule gives them; those above {known} were not seen in training"
     for length in dict.fromkeys((inside[len(inside) // 2], inside[-1])):
         rng = stream(seed, "explain", "moved", length)
         strings = list(subject.task.test_strings(length, length, samples, rng).batches)
@@ -379,7 +393,7 @@ def _moved(subject: Subject, broken: int, longest: int, samples: int, seed: int)
             larger = sorted({end - most - back for end in ends for back in (1, 0) if end - back > known})
             arms = (tuple(Arm(shift, right(shift)) for shift in some) for some in (shifts, larger))
             return Moved(length, n, own, known, *arms)
-    return None
+    return "not tested, since the strings of trained lengths are not right under their own ids"
 
 
 def _replayed(subject: Subject, one: Batch, kind: str, usual: _Usual) -> Failure | None:

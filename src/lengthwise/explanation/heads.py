@@ -77,6 +77,13 @@ class Head:
         """See `head_name`."""
         return head_name(self.layer, self.head, self.given_name)
 
+    @property
+    def left(self) -> str:
+        """Its fault, with what the whole head is worth at training lengths, where that is known."""
+        loss = self.rows[0].loss
+        worth = "" if loss is None else f" (to remove it there costs {loss:.3f} nats a token)"
+        return f"{self.name} {self.fault}{worth}"
+
 
 def head_name(layer: int, head: int, given: str) -> str:
     """Layer and head, from 1, or the name that the weights come with."""
@@ -90,6 +97,9 @@ class Heads:
     heads: tuple[Head, ...]
     ids: str
     """Whether the position ids of longer strings were seen in training."""
+
+    def __repr__(self) -> str:
+        return f"Heads({self.line})"
 
     @property
     def line(self) -> str:

@@ -14,6 +14,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,6 +31,7 @@ from lengthwise.core.files import read_json
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import EOS, PAD, SPECIALS
 from lengthwise.evaluation.accuracy import CHUNK_PAIRS, CHUNK_TOKENS, judge
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.trained import load_exported, load_trained
 from lengthwise.explanation.given import given, same_size, title_of
 from lengthwise.languages.automaton import Dfa, Word
@@ -47,6 +49,8 @@ from lengthwise.tasks import Task
 from lengthwise.tasks.language import Language
 
 Offset = int | Literal["random"]
+MOST_ASKED = 512
+"""Lengths beyond this are asked only where they are at most three times the trained one, or are chosen."""
 
 
 class Network(ABC):
@@ -333,6 +337,8 @@ class Subject:
     offset: Offset = 0
     shift: int = 0
     """What is added to all ids."""
+    experiment: RunConfig | None = None
+    """What trained it, where it is a run."""
 
     def position_ids(self, batch: Batch, rng: Rng, *, training: bool = False) -> Num[ndarray, "B T L"]:
         """The ids of a batch, as at test or as in training; raises `LengthwiseError` where the model has too few."""
@@ -452,28 +458,47 @@ class Subject:
                 lines.append(f"length {length} is left out: {why.partition(';')[0]}")
             elif wanted is not None and near != length:
                 lines.append(f"length {near} stands for {length}, which the task has not")
-        if wanted is None and (room := self._room) is not None:
-            lines.append(f"the model has room to length {room}, so no longer strings were asked")
+        if wanted is None and self.most != 3 * self.train:
+            lines.append(f"asked to length {self.most}: {self._why_most}")
         return lines
 
     def farthest(self, most: int) -> int:
         """The longest length up to ``most`` that the task has and the model takes; 0 without one."""
+        return self._longest(most, lambda length: bool(self.misfit(length)))
+
+    def _longest(self, most: int, too_long: Callable[[int], bool]) -> int:
         known = self.task.lengths(1, most)
-        at = bisect_left(known, True, key=lambda length: bool(self.misfit(length)))
+        at = bisect_left(known, True, key=too_long)
         return known[at - 1] if at else 0
 
+    @cached_property
+    def most(self) -> int:
+        """To which length strings are asked by default.
+
+        That is three times the trained one. Where training showed ids for longer strings, as coupled ids or random
+        starts do, it is the length for which these suffice, up to eight times the trained one; and never more than the
+        model has room for.
+        """
+        usual, far = 3 * self.train, max(3 * self.train, min(8 * self.train, MOST_ASKED))
+        shown = int(self.ids_of(self.inside[-1], 256, training=True).max()) + 1
+
+        def too_long(length: int) -> bool:
+            return bool(self.misfit(length)) or max(len(np.unique(row)) for row in self.ids_of(length, 1)) > shown
+
+        most = max(self._longest(far, too_long), self.farthest(usual))
+        return usual if [most] == self.task.lengths(1, usual)[-1:] else most
+
     @property
-    def _room(self) -> int | None:
-        """The longest length that the model takes; None where that is three times the trained one or more."""
-        most = self.farthest(3 * self.train)
-        return None if [most] == self.task.lengths(1, 3 * self.train)[-1:] else most
+    def _why_most(self) -> str:
+        if self.misfit(min(self.task.lengths(self.most + 1, self.most + 10), default=self.most)):
+            return "the model has room for no longer ones"
+        return "training showed position ids for so long ones and longer; `lengths` asks further"
 
     def _near(self, wanted: Sequence[int] | None) -> dict[int, int | None]:
         """The length of the task that is measured for each wanted one, each once."""
         if wanted is None:
-            shares = (0.25, 0.5, 0.75, 1, 1.1, 1.25, 1.5, 2, 3)
-            room = self._room
-            wanted = [min(round(self.train * share), 3 * self.train if room is None else room) for share in shares]
+            shares = (0.25, 0.5, 0.75, 1, 1.1, 1.25, 1.5, 2, 3, 5, 8)
+            wanted = [min(round(self.train * share), self.most) for share in shares]
         found: dict[int, int | None] = {}
         for length in wanted:
             near = next(iter(self.task.lengths(max(1, length), length + 10)), None)
@@ -567,7 +592,7 @@ def subject_of(
         offset = whole("offset", offset, 0)
     require(scheme is None or offset == 0, f"a run has its own position ids; leave `offset` at 0, got {offset}")
     ids, outputs = _mapping(task, vocab, model)
-    made = Subject(model, task, train, ids, outputs, scheme, offset)
+    made = Subject(model, task, train, ids, outputs, scheme, offset, experiment=experiment)
     require(bool(made.inside), f"task {task.name!r} has no instances of lengths 1 to {train}; raise `train`")
     made.check_outputs()
     return made
@@ -590,6 +615,9 @@ class Accuracy:
 
     rows: tuple[LengthAccuracy, ...]
     train: int
+
+    def __repr__(self) -> str:
+        return f"Accuracy({', '.join(f'{row.length}: {row.right} of {row.n}' for row in self.rows)})"
 
     def rate(self, *, inside: bool) -> float | None:
         """The share of right strings at training lengths, or beyond them; None without strings."""

@@ -83,6 +83,9 @@ class ModelProgram:
         total = self.total(inside=inside)
         return None if total is None else total.agree / total.n
 
+    def __repr__(self) -> str:
+        return f"ModelProgram({self.line})"
+
     @property
     def line(self) -> str:
         """The program in one sentence."""

@@ -11,6 +11,8 @@ from lengthwise.core.statistics import wilson
 
 CUT = 0.95
 """The share of strings from which on a length counts as right."""
+FEW = 4
+"""So many lengths are named one by one."""
 
 
 @config
@@ -62,6 +64,11 @@ class LengthShares:
     random: Share
     hard: Share
 
+    @property
+    def holds(self) -> bool:
+        """Whether both do."""
+        return self.random.holds and self.hard.holds
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -83,7 +90,7 @@ class Verdict:
         """The length to which both hold at every length that was asked."""
         held = None
         for row in self.rows:
-            if not (row.random.holds and row.hard.holds):
+            if not row.holds:
                 break
             held = row.length
         return held
@@ -98,15 +105,18 @@ class Verdict:
     def line(self) -> str:
         """To which length the model is right, and where it breaks, with the rule and the shares at that length."""
         broken, held = self.broken(), self.held
-        near = [r.length for r in self.rows if r.length > (held or 0) and (broken is None or r.length < broken)]
+        later = [r for r in self.rows if r.length > (held or 0) and (broken is None or r.length < broken)]
+        near = [row.length for row in later if not row.holds]
         said = [] if held is None else [f"right to length {held}"]
         if held == self.rows[-1].length:
             said[0] += ", the longest that was asked"
         if near:
-            to = f"from {near[0]} to {near[-1]}" if len(near) > 1 else f"at {near[0]}"
-            said.append(f"too close to say {to}")
+            some = f"{len(near)} of the {len(later)} {'longer ' if held else ''}lengths that were asked"
+            said.append(f"too close to say at {', '.join(map(str, near)) if len(near) <= FEW else some}")
         if broken is not None:
             said.append(self._breaks(broken))
+        if broken is None and near:
+            said.insert(0, f"no break found to length {self.rows[-1].length}, the longest that was asked")
         shown = broken or (near[0] if near else held)
         row = next(row for row in self.rows if row.length == shown)
         shares = [share.words(kind) for kind, share in (("random", row.random), ("hard", row.hard)) if share.n]

@@ -127,6 +127,7 @@ def refuse_generation(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any],
 
 
 HFModel = TypeVar("HFModel", bound=nn.Module)
+DEFAULT_ENDS = ("bos_token_id", "eos_token_id")
 REFUSED = ("generate_batch", "init_continuous_batching", "continuous_batching_context_manager")
 
 
@@ -208,7 +209,12 @@ class Attachment:
         start, end = getattr(config, "bos_token_id", None), getattr(config, "eos_token_id", None)
         may_repeat = {*(end if isinstance(end, list) else [end])}
         may_repeat |= {*self.rule.separators} if isinstance(self.rule, Restart) else set()
-        return Ends(start if isinstance(start, int) and start not in may_repeat else None)
+        # Another vocabulary than that of the architecture, and its default tokens: nobody may have chosen these.
+        default = all(getattr(config, name, None) == getattr(type(config), name, None) for name in DEFAULT_ENDS)
+        doubtful = default and config.vocab_size != getattr(type(config), "vocab_size", config.vocab_size)
+        if not isinstance(start, int) or start in may_repeat or (doubtful and not isinstance(end, int)):
+            return Ends(None)
+        return Ends(start, before=end if doubtful and isinstance(end, int) else None)
 
     def ids(self, tokens: Int[Tensor, "B T"], *, training: bool = False) -> Num[Tensor, "B T"]:
         """The ids of rows without padding; raises `LengthwiseError` where the model has too few."""

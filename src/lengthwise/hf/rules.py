@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,9 +16,11 @@ from numpy import ndarray
 from torch import Tensor
 
 from lengthwise.core import config as arguments
-from lengthwise.core.config import canonical_json
+from lengthwise.core.config import canonical_json, changed_fields
 from lengthwise.core.errors import LengthwiseError, require, shortened, spelled
+from lengthwise.core.registry import Registry
 from lengthwise.core.rng import Rng, stream
+from lengthwise.core.table import Table
 from lengthwise.core.user_code import no_new_code
 from lengthwise.core.vocab import BOS, EOS, PAD, SPECIALS
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
@@ -35,6 +37,8 @@ class Ends(NamedTuple):
     start: int | None
     end: int | None = None
     padding: int | None = None
+    before: int | None = None
+    """If given, what stands in front of a second start; elsewhere the same number is an ordinary token."""
 
 
 class IdRule(ABC):
@@ -54,6 +58,27 @@ class IdRule(ABC):
     def arguments(self) -> dict[str, Any] | None:
         """What makes the same rule again, as JSON; None for a rule that no file can keep."""
         return None
+
+    def preview(self, tokens: Sequence[int]) -> Table:
+        """The ids of one row, to be looked at before any training.
+
+        Arguments:
+            tokens: the model's ids of the tokens of the row, without padding.
+
+        Returns: a table with a row for each token: its id and, where the rule knows a task, what it stands for; its
+        position id at test; and one that training may draw.
+
+        Raises: `LengthwiseError` for tokens that the rule can't number.
+        """
+        row, lengths = torch.tensor([list(tokens)]), torch.tensor([len(tokens)])
+        if self.ends is not None:
+            refuse_packed(row, lengths, self.ends)
+        with torch.random.fork_rng(devices=()):
+            test, training = (self.ids(row, lengths, drawn)[0].tolist() for drawn in (False, True))
+        names = {number: name for name, number in getattr(self, "token_ids", {}).items()}
+        columns = ("token", "stands for", "position id", "in training, for example")
+        words = (names.get(int(token), "") for token in tokens)
+        return Table(columns, tuple(zip(map(int, tokens), words, test, training, strict=True)), caption=repr(self))
 
 
 @dataclass(frozen=True)
@@ -91,6 +116,8 @@ def refuse_packed(tokens: Int[Tensor, "B T"], lengths: Int[Tensor, " B"], ends: 
     behind, token = torch.zeros_like(inside), ends.start
     if ends.start is not None and tokens.shape[1]:
         behind = inside & (tokens == ends.start) & (tokens[:, :1] == ends.start) & (index > 0)
+        if ends.before is not None:
+            behind[:, 1:] &= tokens[:, :-1] == ends.before
     if ends.end is not None and not behind.any():
         found, token = "a row goes on behind its end token {} with place {}", ends.end
         filler = torch.tensor([ends.end, *({ends.padding} - {None})], device=tokens.device)
@@ -124,6 +151,12 @@ def check_prefix(rule: IdRule, tokens: Int[Tensor, "B T"], lengths: Int[Tensor, 
         len(tokens) == 1 or torch.equal(rule.ids(tokens[-1:], lengths[-1:], training=False)[:, own], ids[-1:, own]),
         "the rule changes the ids of a row with the rows beside it; let them depend on the row's own tokens only",
     )
+
+
+def _typed(registry: Registry[Any], component: Any) -> str:
+    """A component as it can be given: its name, or its name with the fields that are no defaults."""
+    name, fields = registry.show(component)["name"], changed_fields(component)
+    return repr({"name": name, **fields} if fields else name)
 
 
 def as_rule(rule: IdRule | IdFunction) -> IdRule:
@@ -312,6 +345,10 @@ class CoupledPlaces(IdRule):
             "seed": self.seed,
         }  # fmt: skip
 
+    def __repr__(self) -> str:
+        own = "" if self.token_ids == self.task.vocab.ids else f", token_ids={{… {len(self.token_ids)} tokens}}"
+        return f"CoupledPlaces({_typed(TASKS, self.task)}, {_typed(SCHEMES, self.scheme)}{own})"
+
     def reach(self) -> int:
         """The longest problems of the task for which ``max_position`` has ids; 0 if it has none for the shortest.
 
@@ -479,6 +516,9 @@ class SchemeIds(IdRule):
 
     def arguments(self) -> dict[str, Any]:
         return {"scheme": SCHEMES.describe(self.scheme), "tokens": self.tokens, "seed": self.seed}
+
+    def __repr__(self) -> str:
+        return f"SchemeIds({_typed(SCHEMES, self.scheme)}{'' if self.tokens is None else f', tokens={self.tokens}'})"
 
     def in_all(self, length: int) -> int:
         """How many tokens a row of ``length`` tokens has at its end, on which ids at test may depend."""

@@ -1,0 +1,142 @@
+"""What to do about an explained model: the next command, which tests or trains something, whole as it is typed."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lengthwise.explanation.failures import Failures
+from lengthwise.explanation.model import Accuracy, HuggingFaceNetwork, Subject
+from lengthwise.explanation.verdict import CUT, Verdict
+from lengthwise.forecast.predict import typed_name
+from lengthwise.positions.schemes import Coupled, Sequential
+
+LONGER = 4
+"""How many times as many steps are advised where the trained lengths are not right."""
+MORE = 4
+"""How many times as many strings are advised where it is too close to say."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """How an explanation was asked for, by `lengthwise.explain` or its command."""
+
+    model: Any = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Those that are not their defaults, by the names of `lengthwise.explain`."""
+
+    @property
+    def typed(self) -> bool:
+        """Whether a shell can say the same: the model is a path, task and vocabulary are named."""
+        task = self.settings.get("task", "")
+        named = isinstance(task, str | dict) and not isinstance(self.settings.get("vocab"), Mapping)
+        return isinstance(self.model, str | Path) and named
+
+    def again(self, **changes: Any) -> str:
+        """The same with other settings: a command, or what does the same in Python for a model in memory."""
+        settings = {**self.settings, **changes}
+        if not self.typed:
+            words = [
+                f"{name}={repr(value) if name not in ('task', 'vocab') or isinstance(value, str) else name}"
+                for name, value in settings.items()
+            ]
+            return f"lengthwise.explain({', '.join(['model', *words])})"
+        words = ["lengthwise", "explain", str(self.model)]
+        for name, value in settings.items():
+            if isinstance(value, list | tuple):
+                value = ",".join(map(str, value))
+            words += [f"--{name}", json.dumps(value) if isinstance(value, dict) else str(value)]
+        return shlex.join(words)
+
+
+def advice(subject: Subject, call: Call, accuracy: Accuracy, failures: Failures) -> str:
+    """What to do about the first length that breaks, or to find one."""
+    verdict, rate = Verdict(failures.rows, subject.train), accuracy.rate(inside=True) or 0
+    moved, held, broken, longest = failures.moved, verdict.held, verdict.broken(), failures.rows[-1].length
+    open_run = broken is not None and subject.experiment is not None and rate < 1
+    if rate < CUT or open_run or (broken is not None and broken <= subject.train):
+        return _train_longer(subject, call, held, failures)
+    if broken is None and held != longest:
+        samples = MORE * call.settings.get("samples", 128)
+        return f"ask more strings, since it is too close to say: {call.again(samples=samples)}"
+    if broken is None:
+        room = subject.farthest(2 * longest)
+        if room >= 1.25 * longest:
+            return f"ask longer strings, as of length {room}: {call.again(lengths=[subject.inside[-1], longest, room])}"
+        return (
+            f"the model has no room beyond length {room}; train one with more position ids: {_more_ids(subject, call)}"
+        )
+    if moved is not None and (moved.to_blame or moved.absolute) and (start := _other_ids(subject, moved.known, call)):
+        return start
+    task = typed_name(subject.task)
+    systems = f"lengthwise compare {shlex.quote(task)} --max-length {subject.train} --budget 10m"
+    if not task:
+        systems = f"lengthwise.compare(task, max_length={subject.train}, budget='10m')"
+    return f"train small models under other position systems, to see which one carries this task farther: {systems}"
+
+
+def _train_longer(subject: Subject, call: Call, held: int | None, failures: Failures) -> str:
+    """The trained lengths are not right, so nothing beyond them says much."""
+    run = subject.experiment
+    if run is not None:
+        steps = run.training.steps
+        return (
+            f"train longer first, until all strings of the trained lengths are right; here {LONGER} times the {steps} "
+            f"steps: {retrain(subject, call, f'training.steps={LONGER * steps}')}"
+        )
+    if held is not None:
+        return (
+            f"if its training had no longer strings than {held}, ask so: {call.again(train=held)}; else train longer "
+            "first, in its training script, until the trained lengths are right"
+        )
+    if getattr(subject.network.rule, "token_ids", None) is not None:  # Tokens and ids are known, so training is open.
+        return f"train longer first, in its training script, until the trained lengths are right; then: {call.again()}"
+    wrong = next((f" ({' '.join(failure.tokens)})" for failure in failures.smallest), "")
+    return (
+        "check the vocabulary, the offset and the rule of position ids first: does its training script count the "
+        f"shortest failing string{wrong} as right? If so, one of the three is not the training's; correct it in: "
+        f"{call.again()}. If it is wrong there, too, more training is needed"
+    )
+
+
+def retrain(subject: Subject, call: Call, *changes: str) -> str:
+    """What trains the same run again with other settings."""
+    if call.typed:
+        words = ["lengthwise", "run", "--config", str(Path(call.model) / "config.json")]
+        return shlex.join([*words, *(word for change in changes for word in ("--set", change))])
+    return f"lengthwise.Experiment.of(model.experiment.edited({list(changes)})).run()"
+
+
+def _more_ids(subject: Subject, call: Call) -> str:
+    """How to train the same with twice as many ids."""
+    if subject.scheme is not None:
+        return retrain(subject, call, f"scheme.max_position={2 * subject.scheme.max_position}")
+    if subject.network.rule is not None:
+        return "in its training script, by twice the max_position of its rule"
+    return "in its training script, by a larger max_position_embeddings"
+
+
+def _other_ids(subject: Subject, known: int, call: Call) -> str:
+    """How to train the same under ids of which training shows larger ones, too; empty where that is not known."""
+    most, run = (subject.network.positions or 4 * known) - 1, subject.experiment
+    expect = "expect about ten times the steps, and no certain success: it helped 1 of 3 seeds on (aa)*b*"
+    if run is None:
+        start = "in your own training"
+        if isinstance(subject.network, HuggingFaceNetwork):
+            start = (
+                "in the training script, right after the model is made: import lengthwise.hf as hf; model = hf.attach("
+                f"model, hf.SchemeIds('sequential', random_start=True, max_position={most}))"
+            )
+    elif isinstance(run.scheme, Sequential):
+        edits = ("scheme.random_start=true", f"scheme.max_position={most}", f"training.steps={10 * run.training.steps}")
+        start = f"by {retrain(subject, call, *edits)}"
+    elif isinstance(run.scheme, Coupled):
+        edits = ("scheme.draw=pose", f"training.steps={10 * run.training.steps}")
+        start = f"by {retrain(subject, call, *edits)}"
+    else:
+        return ""
+    return f"train again with ids that start at random, so that training shows the larger ones, too, {start}; {expect}"

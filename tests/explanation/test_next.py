@@ -1,0 +1,148 @@
+"""What an explanation says to do: a command that is understood as it stands, on the shell or in Python, and runs."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import json
+import re
+import shlex
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import typer
+
+import lengthwise as lw
+from lengthwise.cli.main import app, main
+from lengthwise.explanation.advice import Call
+from lengthwise.explanation.model import FunctionNetwork, Subject, subject_of
+
+COMMAND = re.compile(r"lengthwise (?:explain|run|compare) .*|lengthwise\.\w+[(.].*\)")
+
+
+def command_in(text: str) -> str:
+    """The command in an advice; raises if the shell's parser or Python's does not take it."""
+    found = COMMAND.search(text.partition("; expect")[0])
+    assert found, text
+    command = found[0].partition("; else ")[0].partition(". If it is wrong")[0]
+    if command.startswith("lengthwise."):
+        ast.parse(command)
+    else:
+        _, name, *words = shlex.split(command)
+        verb: Any = typer.main.get_command(app)
+        verb.commands[name].make_context(name, words)
+    return command
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of ours that has not learned."""
+    experiment = lw.Experiment(
+        "regex:(ab)*", "sequential", "rope", max_length=6, test_lengths=[8], steps=2,
+        model={"layers": 1, "width": 8, "heads": 2}, training={"batch_size": 4},
+        evaluation={"samples": 4, "fit_samples": 8, "probe_samples": 4},
+    )  # fmt: skip
+    return experiment.run(1, out=tmp_path_factory.mktemp("runs"), progress=False).folders[0]
+
+
+ASKED = {"lengths": [4, 6, 8], "samples": 8, "seconds": 4}
+
+
+def test_a_run_that_never_fitted_is_trained_longer_by_a_command_that_runs(run: Path, tmp_path: Path) -> None:
+    found = lw.explain(run, **ASKED)
+    assert found.lines[1 + bool(found.computes)] == f"next: {found.next}"
+    assert found.next.startswith("train longer first")
+    command = command_in(found.next)
+    assert command == f"lengthwise run --config {run / 'config.json'} --set training.steps=8"
+    assert main([*shlex.split(command)[1:], "--out", str(tmp_path)]) == 0
+    (again,) = lw.results(tmp_path).runs
+    before = json.loads((run / "config.json").read_text())["experiment"]
+    assert again.experiment == {**before, "training": {**before["training"], "steps": 8}}
+    # In memory it is the same in Python.
+    model = lw.load(run)
+    in_python = command_in(lw.explain(model, **ASKED).next)
+    assert in_python == "lengthwise.Experiment.of(model.experiment.edited(['training.steps=8'])).run()"
+    edited = eval(in_python.removesuffix(".run()"), {"lengthwise": lw, "model": model})
+    assert edited.configuration.to_json() == again.experiment
+
+
+def test_command_line_and_python_say_the_same_of_a_run_and_of_its_folder(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = json.loads(json.dumps(lw.explain(str(run.parent), **ASKED).to_json()))
+    capsys.readouterr()
+    asked = ["--lengths", "4,6,8", "--samples", "8", "--seconds", "4", "--json", "--out", str(tmp_path / "out")]
+    assert main(["explain", str(run.parent), *asked]) == 0
+    assert json.loads(capsys.readouterr().out) == here
+
+
+def test_a_folder_with_runs_of_several_systems_names_one(run: Path, tmp_path: Path) -> None:
+    shutil.copytree(run, tmp_path / "rope" / run.name)
+    configuration = lw.load(run).experiment.edited(["encoding=nope", "training.steps=1"])
+    lw.Experiment.of(configuration).run(1, out=tmp_path, progress=False)
+    with pytest.raises(
+        lw.LengthwiseError, match="holds runs of 2 systems; name a run of one of them, such as"
+    ) as error:
+        lw.explain(tmp_path)
+    assert (Path(str(error.value).partition("such as ")[2]) / "config.json").exists()
+
+
+def up_to(last: int, task: lw.Task) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
+    """A model of {a,b}* that is right up to ``last`` symbols."""
+
+    def model(ids: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+        late = torch.arange(ids.shape[1]) > last
+        return torch.where(late[:, None], -1.0, torch.ones(len(task.vocab))).expand(len(ids), -1, -1)
+
+    return model
+
+
+@pytest.mark.parametrize(("last", "says"), [(99, "lengths=[6, 12, 24]"), (8, "compare 'regex:{a,b}*' --max-length 6")])
+def test_what_holds_is_asked_further_and_what_breaks_is_compared(last: int, says: str) -> None:
+    task = lw.task("regex:{a,b}*")
+    told = lw.explain(up_to(last, task), task, train=6, lengths=[3, 6, 12], samples=16, seconds=4)
+    assert says in command_in(told.next)
+    if told.why:
+        # Each cause is there with what came out.
+        for cause in ("position ids, tested: it is not the position ids", "content of the strings, ", "heads"):
+            assert cause in told.why or (cause == "heads" and told.heads is None) or told.fails_where
+    for part in (told.accuracy, told.failures, told.automaton):
+        assert len(repr(part)) < 600
+
+
+def test_a_call_is_typed_again_with_what_was_given() -> None:
+    call = Call("my run", {"task": {"name": "copy", "symbols": "repeats"}, "train": 4, "offset": "random"})
+    words = shlex.split(call.again(samples=512, lengths=[4, 8]))
+    assert words[:3] == ["lengthwise", "explain", "my run"]
+    assert json.loads(words[words.index("--task") + 1]) == call.settings["task"]
+    assert words[-4:] == ["--samples", "512", "--lengths", "4,8"]
+    command_in(call.again(samples=512))
+    for settings in ({"vocab": {"a": 1}, "train": 4}, {"task": lw.task("copy")}):
+        ast.parse(Call("run", settings).again(samples=512))
+
+
+def reach(ids: dict[str, Any]) -> Subject:
+    task = lw.task("addition")
+    network = FunctionNetwork(lambda tokens, positions: torch.zeros(*tokens.shape, len(task.vocab)))
+    made = subject_of(network, task, train=4)
+    return dataclasses.replace(made, scheme=lw.scheme(ids) if ids else None)
+
+
+@pytest.mark.parametrize(
+    ("ids", "most", "why"),
+    [
+        ({}, 12, ""),
+        ({"name": "sequential", "max_position": 40}, 12, ""),
+        ({"name": "coupled", "draw": "pose", "max_position": 24}, 21, "the model has room for no longer ones"),
+        ({"name": "coupled", "draw": "pose", "max_position": 200}, 32, "ids for so long ones and longer"),
+        ({"name": "coupled", "draw": "pose", "max_position": 10}, 7, "the model has room for no longer ones"),
+    ],
+)
+def test_strings_are_asked_as_far_as_training_showed_ids(ids: dict[str, Any], most: int, why: str) -> None:
+    subject = reach(ids)
+    assert subject.most == subject.lengths(None)[-1] == most
+    assert [line for line in subject.left_out(None) if why and why in line] == subject.left_out(None)
