@@ -274,7 +274,8 @@ def features_of(run: Path, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any
 def of_issue_o(run: Path, task: lw.Task, row: dict[str, Any]) -> dict[str, float | None]:
     """The forecast without the model; where it refuses, also what its formula says."""
     system = {"nope": "nope", "alibi": "alibi", "ape": "ape"}[row["cell"].rpartition("-")[2]]
-    found = lw.predict(task, train=row["N"], test=row["M"], encoding=system)[system].probability
+    known = lw.predict(task, train=row["N"], test=row["M"], encoding=system)[system].forecast
+    found = None if known is None else known.probability
     dfa = task.automaton() if isinstance(task, lw.tasks.language.Language) else None
     if found is not None or dfa is None:
         return {"forecast O": found, "forecast O, unrefused": found}

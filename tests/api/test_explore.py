@@ -94,8 +94,7 @@ def test_an_answer_agrees_with_the_functions_that_it_names(target: str) -> None:
     assert [system["system"] for system in found["systems"]] == [system.system for system in forecast]
     for system in found["systems"]:
         one = forecast[system["system"]]
-        p = None if one.base_rate or one.accuracy is not None else one.probability
-        assert (system["word"], system["chance"], system["p"]) == (one.answer, one.chance, p)
+        assert (system["word"], system["chance"], system["p"]) == (one.answer, one.chance, one.probability)
         assert [reason["line"] for reason in system["reasons"]] == list(one.reasons)
         assert [each["command"] for each in system["instead"]] == [each.command for each in one.instead]
     assert found["best"] == found["systems"][0]

@@ -34,6 +34,18 @@ class Small:
         (lambda: lw.Experiment("addition", steps=0), "steps must be at least 1, got 0"),
         (lambda: lw.Experiment("addition", max_length=0), "max_length must be at least 1, got 0"),
         (lambda: lw.Experiment("addition", model={"widht": 8}), "Did you mean 'width'?"),
+        (
+            lambda: lw.Experiment(lw.task("copy", letters=16), max_length=4, test_lengths=[4, 24]),
+            "task 'copy' has no instances of length 24; use 16 or less",
+        ),
+        (
+            lambda: lw.Experiment("copy", evaluation={"lengths": [900]}),
+            "task 'copy' has no instances of length 900; use ",
+        ),
+        (
+            lambda: lw.run("(aa)*", encodings=["nope"], max_length=4, test_lengths=[9], out="never"),
+            "has no instances of length 9; use 8 or 10",
+        ),
         (lambda: lw.Experiment("addition").run(seeds="3"), "seeds must be a list of whole numbers"),
         (lambda: lw.Experiment("addition").run(seeds=0), "seeds must be at least 1, got 0"),
         (

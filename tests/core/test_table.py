@@ -54,7 +54,8 @@ def test_caption_and_notes_are_latex_and_sentences_comments() -> None:
     lines = table.to_latex(label="tab:all").splitlines()
     above = [r"\begin{table}", r"\centering", r"\caption{All of 50 \%}", r"\label{tab:all}", r"\begin{tabular}{l}"]
     assert lines[:5] == above
-    assert lines[-5:] == [r"\end{tabular}", r"\par\smallskip\footnotesize one. two.", r"\end{table}", *sentences]
+    small = [r"\par\smallskip", r"\begin{minipage}{\linewidth}\footnotesize", "One.", "Two.", r"\end{minipage}"]
+    assert lines[lines.index(r"\end{tabular}") + 1 :] == [*small, r"\end{table}", *sentences]
     assert r"\caption{$x^2$}" in table.to_latex(caption="$x^2$")
     bare = table.to_latex(caption="").splitlines()
     assert bare[0] == r"\begin{tabular}{l}"
@@ -62,3 +63,28 @@ def test_caption_and_notes_are_latex_and_sentences_comments() -> None:
     assert "because" in repr(table)
     assert "because" in table._repr_html_()
     assert "because" in table.to_csv()
+
+
+def test_a_note_in_latex_is_a_sentence_of_letters_that_it_knows_and_advice_is_a_comment() -> None:
+    notes = ("nope is worse: p ≤ 0.1, 0.9–1.0 ≥ 0.5", "bold is best")
+    table = Table(
+        ("system", "x"), (("nope", None), ("rope", 0.5)), caption="a → b", notes=notes, advice=("seeds=6 ≥ 3",)
+    )
+    text = table.to_latex()
+    printed = "\n".join(line for line in text.splitlines() if not line.startswith("%"))
+    assert printed.isascii()
+    assert "nope is worse: p $\\leq$ 0.1, 0.9--1.0 $\\geq$ 0.5.\nBold is best." in printed
+    assert "seeds" not in printed
+    assert "% seeds=6" in text
+    assert "seeds=6" in repr(table)
+    assert "seeds=6" in table._repr_html_()
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans()), min_size=1, max_size=4))
+def test_marks_do_not_move_the_columns_of_plain_text(marks: list[tuple[bool, bool, bool]]) -> None:
+    """Every number, and every bracket, begins in the same place of its column as in a table without marks."""
+    rows = tuple((f"s{i}", *(Spread(0.5, 0.25, 0.75) for _ in row)) for i, row in enumerate(marks))
+    bold = frozenset((i, j + 1) for i, row in enumerate(marks) for j, is_bold in enumerate(row) if is_bold)
+    lines = Table(("system", "8", "16", "32"), rows, bold=bold).text().splitlines()[2:]
+    for at in ("0.500", "("):
+        assert len({tuple(found.start() for found in re.finditer(re.escape(at), line)) for line in lines}) == 1

@@ -21,7 +21,7 @@ from lengthwise.experiments.defaults import chosen_systems
 from lengthwise.forecast import features
 from lengthwise.forecast import predict as module
 from lengthwise.forecast import probe as probing
-from lengthwise.forecast.model import Forecaster, Logistic, forecaster, kinds
+from lengthwise.forecast.model import Forecast, Forecaster, Logistic, forecaster, kinds
 from lengthwise.forecast.predict import (
     BANDS,
     BY_THEORY,
@@ -97,13 +97,13 @@ def agree(found: Forecasts) -> None:
     # Of one thing, one count.
     assert len(set(re.findall(r"(\d+ of the \d+ measured languages that need (?:no count|a count))", text))) <= 1
     for system in found:
-        p = system.probability
-        if p is None:
+        # A probability is an answer: none is beside a measurement, or beside counts of other tasks.
+        assert (system.probability is None) == (system.answer not in (LIKELY, OPEN, UNLIKELY))
+        if system.forecast is None:
             assert (system.answer == NOT_MEASURED) == (system.accuracy is None)
-            starts = ("nothing like this was measured: ", "too few languages were trained", "no forecast: ")
+            starts = ("too few languages were trained", "no forecast: ")
             assert system.refusal.startswith(starts)
             continue
-        assert system.interval is not None
         assert bool(system.base_rate) == (system.answer == NOT_KNOWN)
         if system.base_rate:
             assert not system.measured
@@ -111,8 +111,9 @@ def agree(found: Forecasts) -> None:
         if system.accuracy is not None:
             assert system.answer == (RIGHT if system.accuracy >= found.cut else WRONG)
             assert "forecast without it" in system.measured
-        assert 0 < system.interval[0] <= p <= system.interval[1] < 1
-        assert p == pytest.approx((system.fits or 0) * (system.holds or 0))
+        p, (low, high) = system.forecast.probability, system.forecast.interval
+        assert 0 < low <= p <= high < 1
+        assert p == pytest.approx(system.forecast.fits * system.forecast.holds)
         good = p >= 0.5 if system.accuracy is None else system.answer == RIGHT
         assert not system.theory.startswith("possible:") or good
         assert not system.theory.startswith("possible in principle:") or not good
@@ -156,7 +157,7 @@ def test_a_yes_that_did_not_hold_is_no_promise():
     found = predict("(aa)*", train=40, test=200, encoding="rope")["rope"]
     assert found.answer == UNLIKELY
     assert found.theory == "possible in principle: a program uses counts and the position modulo 2 (cited)"
-    assert "0 of 3 languages" in found.measured
+    assert "0 of 3 other languages" in found.measured
     assert found.interval is not None
     assert found.interval[1] == pytest.approx(1.645**2 / (3 + 1.645**2))
 
@@ -171,14 +172,14 @@ def test_farther_is_never_likelier():
     for target in ("(ab)*", "D-2", "(aa)*", "addition"):
         near, far = (predict(target, 40, test) for test in (60, 200))
         for one in near:
-            if one.probability is not None:
-                assert (far[one.system].probability or 0) <= one.probability + 1e-12
+            other = far[one.system].forecast
+            assert one.forecast is None or other is None or other.probability <= one.forecast.probability + 1e-12
 
 
 def test_outside_of_what_was_measured_there_is_no_number():
     assert "6 times" in predict("(ab)*", 40, 2000, encoding="nope")["nope"].refusal
     assert "trained to 50" in predict("(ab)*", 2, 5, encoding="nope")["nope"].refusal
-    assert "without counting was trained with RoPE" in predict("(ab)*", encoding="rope")["rope"].refusal
+    assert "that need no counting was trained with RoPE" in predict("(ab)*", encoding="rope")["rope"].refusal
     assert "fire" in predict("(ab)*", encoding="fire")["fire"].refusal
     many = "(" + "".join("(a|b)" for _ in range(31)) + ")*"
     assert language(many).size > 30
@@ -299,14 +300,14 @@ def test_with_a_probe_no_line_contradicts_the_first(target: str, found_by: Any, 
     # Three witnesses, and which were heard: theory and evidence, the probe, no test at M.
     assert one.probability is None or one.accuracy is not None or "No test at 200" in text
     has_model = with_probe or ("language with probe" in kinds() and target not in ("addition", "copy"))
-    decided = has_model and found_by.status != "out of time" and before.probability is not None
+    decided = has_model and found_by.status != "out of time" and before.forecast is not None
     assert one.by_probe == decided
     assert ("and the probe. No test" in text) == (decided and one.accuracy is None)
     if decided and with_probe and one.accuracy is None:
         assert (one.answer == LIKELY) == (found_by.accuracy == 1.0)
         assert "77 measured settings" in text
     elif not decided and not has_model:
-        assert one.probability == before.probability
+        assert one.forecast == before.forecast
     assert found_by.accuracy != 1.0 or not any("not measured" in each.line for each in one.instead)
     # What was probed is settled by training and a test at M; what was not probed to its end, by more of the probe.
     goes_on = found_by.status == "out of time" and one.accuracy is None
@@ -377,12 +378,71 @@ def test_results_are_short_typed_and_tables():
     assert [v.system for v in predict("copy", encoding=["nope", "rope"]).theory.verdicts] == ["nope", "rope"]
 
 
+def test_a_system_that_did_not_fit_was_not_wrong_at_long_lengths():
+    found = predict("(aa)*", encoding="nope")
+    assert found.text().startswith("MEASURED WRONG (not fitted): (aa)* with no positions, trained to 50, near")
+    assert "not fitted (0 of 5 seeds fit)" in found["nope"].measured
+    assert "0.00" not in found.text()
+
+
+def test_after_a_measured_failure_what_works_is_next():
+    """Named alone, with others, and without a command that does better."""
+    for encodings in ("ape", ["ape", "nope"]):
+        found = predict("(aa)*", encoding=encodings)
+        assert found.systems[0].answer == WRONG
+        assert found.settle == found.systems[0].instead[0].command
+        assert "--scheme modulo" in found.settle
+        assert "train ids modulo 2 (the command above); to train" in " ".join(found.text().split())
+    # A share of strings is no probability: 0.81 measured is wrong, and 76 % is better.
+    (better,) = predict("majority", encoding="nope")["nope"].instead
+    assert better.probability is not None
+    assert better.probability < (predict("majority", encoding="nope")["nope"].accuracy or 0)
+    alone = dataclasses.replace(predict("(aa)*", encoding="ape").systems[0], instead=())
+    assert "to confirm" in dataclasses.replace(predict("(aa)*", encoding="ape"), systems=(alone,)).text()
+
+
+def test_what_was_measured_at_other_lengths_stands_in_the_first_lines(monkeypatch: pytest.MonkeyPatch):
+    """Of a system that no forecast knows: MEASURED near these lengths, and what was seen elsewhere at others."""
+    cell = next(c for c in cells() if c.target == "addition" and c.scheme == "coupled")
+    tests = (dataclasses.replace(cell.tests[0], low=32, high=32, accuracy=(0.99, 0.97)),)
+    llama = dataclasses.replace(cell, study="llama", encoding="rope", train=8, seeds=(0, 1), fitted=(True, True),
+                                enough=2, tests=tests, settings={})  # fmt: skip
+    monkeypatch.setattr(module, "cells", lambda: (*cells(), llama))
+    assert predict("addition", 8, 32, "rope", "coupled").text().startswith("MEASURED RIGHT 0.98: addition with ")
+    far = predict("addition", 40, 200, "rope", "coupled")
+    text = " ".join(far.text().split())
+    assert text.startswith("NOT MEASURED conclusively whether addition with coupled+rope")
+    assert "measured: trained to 8: 0.98 at 32 (2 of 2 seeds fit); theory does not say. Measure it with" in text
+    agree(far)
+
+
+def test_a_system_that_only_studies_with_files_of_their_own_have_is_said_too():
+    """The Llama under coupled ids: measured, in settings that came out on both sides, and no forecast."""
+    found = predict("addition", 8, 32, "rope", "coupled")["coupled+rope"]
+    assert "huggingface-addition" in found.measured
+    assert found.forecast is None
+    assert "huggingface" not in "".join(f.measured for f in predict("addition", 8, 32) if f.forecast)
+
+
+@pytest.mark.parametrize("encoding", [None, "nope"])
+def test_what_no_command_settles_says_what_to_do(tmp_path: Path, encoding: str | None):
+    program = Path(__file__).parents[2] / "examples" / "two_deep.crasp"
+    for target, says in ((str(program), "write it as an expression or a task"),
+                         (TASKS.build("copy", letters=16), "lw.compare(task")):  # fmt: skip
+        found = predict(target, 4, 16, encoding)
+        assert found.settle == ""
+        assert says in " ".join(found.text().split())
+    assert predict("copy", 4, 16, encoding).by_hand == ""
+
+
 def test_where_this_target_was_measured_the_measurement_answers():
     """A language that RoPE carried in all seeds, against theory and forecast; and one that it did not."""
     text = "(((c(((ac))*)?))*((((a)*|b))+)*)"
     found = predict(text, train=50, test=125, encoding="rope")
     assert found["rope"].answer == RIGHT
-    assert found.text().startswith("MEASURED RIGHT 1.00: ")
+    assert " ".join(found.text().split()).startswith(
+        f"MEASURED RIGHT 1.00: {text} with RoPE, trained to 50, tested at 101–150, near the 50 and 125 in question"
+    )
     assert found["rope"].measured.startswith("this language, trained to 50: 1.00 at 101–150")
     assert "forecast without it" in found["rope"].measured
     assert predict("(aa)*")["ape"].answer == WRONG
@@ -400,7 +460,7 @@ def test_where_this_target_was_measured_the_measurement_answers():
      (0.0002, 0.0001, 0.2, UNLIKELY)],
 )  # fmt: skip
 def test_one_rule_of_the_words_on_the_percents_that_are_shown(p: float, low: float, high: float, word: str):
-    made = module.SystemForecast("rope", "sequential", "rope", p, (low, high), p, 1.0, "", "")
+    made = module.SystemForecast("rope", "sequential", "rope", Forecast(p, (low, high), p, 1.0, 0.95), "", "")
     assert made.answer == word
     assert (p >= 0.01) or made.chance.startswith("<1 % [<1, ")
 
@@ -481,7 +541,7 @@ def test_a_task_of_many_symbols_is_told_that_no_program_was_searched(tmp_path: P
     text = " ".join(found.text().split())
     assert "no program was searched" in text
     assert "has 10 symbols; programs are searched over at most 6; ask for a version with fewer" in text
-    assert "none is excluded" not in text
+    assert "no proof that there is none" not in text
     whole = lw.predict(f"{tmp_path / 'last.py'}:Last")
     rows = dict(re.findall(r"^    (\S+) +\d+ of \d+ +(.*)$", whole.text(), re.MULTILINE))
     far = {name for name, row in rows.items() if row == "(does not apply: the span grows)"}
@@ -523,7 +583,7 @@ def test_names_of_systems():
     assert [f.system for f in predict("addition", scheme="coupled")] == ["coupled"]
     assert [f.system for f in predict("addition", encoding="learned")] == ["ape"]
     assert [f.system for f in predict("addition", encoding="local-bias", scheme="coupled")] == ["coupled+local-bias"]
-    assert predict("addition", 10, 40, encoding="local-bias", scheme="coupled").systems[0].probability is not None
+    assert predict("addition", 10, 40, encoding="local-bias", scheme="coupled").systems[0].forecast is not None
 
 
 @pytest.mark.parametrize(

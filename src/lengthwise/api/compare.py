@@ -141,7 +141,7 @@ def compare(
 
 def gathered(task: Task, plan: Plan, folder: Path, budget_seconds: float, jobs: int) -> Comparison:
     """The comparison from the files of a folder, with the verdict and the structure of every system."""
-    from lengthwise.experiments.compare import REACH, differ_in_every_seed, ranked
+    from lengthwise.experiments.compare import MOST_STEPS, REACH, differ_in_every_seed, ranked
     from lengthwise.experiments.provenance import provenance
     from lengthwise.report.figures import draw_accuracy
     from lengthwise.report.pages import comparison_page
@@ -159,6 +159,7 @@ def gathered(task: Task, plan: Plan, folder: Path, budget_seconds: float, jobs: 
         "tests": list(plan.tests),
         "reach_at": REACH,
         "steps": plan.steps,
+        "most_steps": MOST_STEPS,
         "seeds": plan.seeds,
         "budget_seconds": budget_seconds,
         "jobs": jobs,

@@ -101,6 +101,7 @@ class Experiment(Tabular):
                 if value is not None:
                     changed[field] = value
             self.configuration = dataclasses.replace(made, **changed)
+            made.task.check_lengths(self.configuration.evaluation.lengths)
         self.name = name or _name(self.configuration)
 
     @classmethod
@@ -349,6 +350,7 @@ def run(
     )  # fmt: skip
     for job in chosen.jobs if chosen.trains else ():
         refuse_broken(job.experiment.task)
+        job.experiment.task.check_lengths(job.experiment.evaluation.lengths)
     folder, jobs = arguments.path("out", out), arguments.whole("jobs", jobs, 1)
     if shard:
         alone = int(os.environ.get("WORLD_SIZE", "1")) == 1

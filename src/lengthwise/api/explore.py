@@ -116,7 +116,7 @@ def page(targets: Sequence[str], answers: dict[str, Any], *, live: bool) -> str:
 def answer(target: str, train: int = TRAIN, test: int = TEST) -> dict[str, Any]:
     """All that the page shows of a target; raises `LengthwiseError` as `lengthwise.predict` does."""
     from lengthwise.api.theory import predict
-    from lengthwise.forecast.predict import ASKED, GOOD_FROM, language_in
+    from lengthwise.forecast.predict import ASKED, language_in
     from lengthwise.prediction.target import Expression, parse_target, task_of
     from lengthwise.tasks.base import EXPRESSION
 
@@ -156,7 +156,7 @@ def answer(target: str, train: int = TRAIN, test: int = TEST) -> dict[str, Any]:
         "summary": "" if task is None else task.summary,
         "best": _system(best),
         "others": _others(found),
-        "instead": _instead(best) if (best.probability or 0.0) < GOOD_FROM else [],
+        "instead": _instead(best),
         "systems": [_system(system) for system in found],
         "basis": basis,
         **structure,
@@ -169,14 +169,13 @@ def answer(target: str, train: int = TRAIN, test: int = TEST) -> dict[str, Any]:
 def _system(found: SystemForecast) -> dict[str, Any]:
     from lengthwise.forecast.predict import words
 
-    by_counts = bool(found.base_rate) or found.accuracy is not None
     return {
         "name": words(found.system),
         "system": found.system,
         "word": found.answer,
         "chance": found.chance,
-        "p": None if by_counts else found.probability,
-        "interval": None if by_counts else found.interval,
+        "p": found.probability,
+        "interval": found.interval,
         "reasons": [
             {"kind": kind, "line": line}
             for kind, line in (("why", found.refusal), ("theory", found.theory), ("measured", found.measured))

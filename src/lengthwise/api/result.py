@@ -19,6 +19,7 @@ from lengthwise.report.summary import (
     SeedResult,
     Systems,
     SystemSummary,
+    advice,
     axes_text,
     basis,
     brackets_text,
@@ -65,6 +66,7 @@ class Accuracy(Tabular):
             tuple(rows),
             caption=f"{self._what} by length",
             notes=(*notes(self.systems), f"low to high: {brackets_text(self.systems)}"),
+            advice=advice(self.systems),
         )
 
     def _rows(self, system: SystemSummary) -> list[tuple[Any, ...]]:
@@ -128,14 +130,14 @@ class Accuracy(Tabular):
 
         Arguments:
             lengths: the columns; by default all tested lengths.
-            labels: names to show instead of those of systems.
+            labels: names to show instead of those of systems; of a name with several settings, these stay behind it.
             brackets: what stands in brackets, as what `plot` draws as its band: ``"interval"`` of the median, exact by
                 order statistics (the range, up to five seeds), ``"range"`` from the lowest to the highest seed, or
                 ``"none"``. The notes say which, and how often it covers the median.
 
         Raises: `LengthwiseError` for a length that was not tested, and for a label of an unknown system.
         """
-        from lengthwise.report.differences import how_sure
+        from lengthwise.report.differences import how_sure_and_next
 
         if brackets not in BRACKETS:
             raise UnknownNameError("kind of brackets", brackets, BRACKETS)
@@ -178,12 +180,14 @@ class Accuracy(Tabular):
                         alike.add((at, column))
         columns = ("system", "settings", "layout", *named, *map(str, lengths))
         inside = f", in brackets: {brackets_text(systems, brackets, unfitted_too=True)}" if brackets != "none" else ""
-        said = (f"{OVER}{inside}", *notes(systems), how_sure(systems, self.metric))
+        sure, then = how_sure_and_next(systems, self.metric)
+        said = (f"{OVER}{inside}", *notes(systems), sure)
         return Table(
             columns,
             rows,
             caption=f"{task_title(self.systems)}: median {self.metric.replace('_', ' ')} by length",
             notes=tuple(note for note in said if note),
+            advice=(*advice(systems), *[f"next: {then}"] * bool(then)),
             bold=frozenset(bold),
             alike=frozenset(alike),
             legend=("the best of a length", "not told apart from it, since their intervals overlap"),
@@ -191,13 +195,18 @@ class Accuracy(Tabular):
 
     def _labelled(self, labels: Mapping[str, str] | None) -> Systems:
         """The systems under these names; raises `UnknownNameError` for a label of an unknown one."""
-        for name in labels or {}:
-            if name not in self.systems.names:
+        given = labels or {}
+        for name in given:
+            if name not in self.systems:
                 raise UnknownNameError("system of these results", name, self.systems.names)
-        return Systems(
-            replace(system, name=labels[system.label], settings="") if labels and system.label in labels else system
-            for system in self.systems
-        )
+
+        def named(system: SystemSummary) -> SystemSummary:
+            asked = next((name for name in system.known_as if name in given), None)
+            if asked is None:
+                return system
+            return replace(system, name=given[asked], settings="" if asked == system.label else system.settings)
+
+        return Systems(map(named, self.systems))
 
     def plot(
         self,
@@ -270,7 +279,10 @@ class Result(Tabular):
 
     def __init__(self, files: Sequence[tuple[Path, SeedResult]]) -> None:
         self.files = tuple(files)
-        self.systems = Systems(summarize(result for _, result in self.files))
+        found = summarize(result for _, result in self.files)
+        # Named with their recipe or task where there are several.
+        several = len({system.recipe for system in found}) > 1
+        self.systems = Systems(replace(s, name=f"{s.recipe}: {s.name}") if several else s for s in found)
 
     @classmethod
     def of(cls, folders: Iterable[str | Path]) -> Result:
@@ -282,14 +294,17 @@ class Result(Tabular):
         return len(self.files)
 
     def only(self, task: str | None = None, systems: Sequence[str] = ()) -> Result:
-        """The runs of one task or recipe, and of these systems, by name; by default all.
+        """The runs of one task or recipe, and of these systems; by default all.
+
+        A system goes by a name in ``systems.names``, or by its name without settings, which takes all of these.
 
         Raises: `LengthwiseError` for a name that none of the runs has.
         """
         files = self.files
+        named = {id(run): one.known_as for one in self.systems for run in one.results}
         for what, wanted, of in (
             ("task", [] if task is None else [task], lambda run: (run.experiment["task"]["name"], run.recipe)),
-            ("system", arguments.names("systems", systems), lambda run: (run.system,)),
+            ("system", arguments.names("systems", systems), lambda run: named[id(run)]),
         ):
             known = sorted({name for _, run in files for name in of(run)})
             for name in wanted:
@@ -324,20 +339,14 @@ class Result(Tabular):
         """Accuracy against length by ``exact_match``, ``exact_match_ids``, ``oracle_ids`` or ``answer``."""
         if metric not in METRICS:
             raise UnknownNameError("metric", metric, METRICS)
-        return Accuracy(self._told_apart(), metric)
-
-    def _told_apart(self) -> tuple[SystemSummary, ...]:
-        """The systems, named with their recipe or task where there are several."""
-        if len({system.recipe for system in self.systems}) < 2:
-            return self.systems
-        return tuple(replace(system, name=f"{system.recipe}: {system.name}") for system in self.systems)
+        return Accuracy(self.systems, metric)
 
     def table(self) -> Table:
         """One row per system: all seeds, how many fitted, accuracy in distribution and at the longest length.
 
         Numbers are over the seeds that fitted; accuracy in distribution is over all where none did.
         """
-        rows, systems = [], self._told_apart()
+        rows, systems = [], self.systems
         for system in systems:
             last = max(system.cells, key=lambda cell: cell.length, default=None)
             rows.append(
@@ -355,8 +364,8 @@ class Result(Tabular):
         columns = (
             "system", "settings", "trained to", "seeds", "fitted", "in distribution", "longest test", "accuracy there"
         )  # fmt: skip
-        said = f"{OVER}, in brackets: {brackets_text(self.systems, unfitted_too=True)}"
-        return Table(columns, tuple(rows), notes=(said, *notes(systems)))
+        said = f"{OVER}, in brackets: {brackets_text(systems, unfitted_too=True)}"
+        return Table(columns, tuple(rows), notes=(said, *notes(systems)), advice=advice(systems))
 
     def save_report(self, path: str | Path = "report.html") -> Path:
         """Write the report page of these results; returns its path."""

@@ -74,7 +74,8 @@ def predict(
         progress: called with a line before each part of a search, and at least every ten seconds of a probe.
 
     Returns: the forecasts; ``["rope"]`` has ``probability``, ``interval``, ``answer``, ``reasons`` and ``instead``.
-        ``theory`` is what theory guarantees. There is no probability where nothing like the target was measured.
+        ``theory`` is what theory guarantees. There is no probability where nothing like the target was measured, and
+        where the target itself was: ``accuracy`` is the answer then, and ``forecast`` what the fitted model says.
 
     Raises: `LengthwiseError` for a target, a system or a scheme that is unknown, for lengths out of range, for a task
         whose laws are broken, and for a probe of several systems or of a target without strings to train on.

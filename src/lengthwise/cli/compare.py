@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -51,23 +52,21 @@ def compare(
     if as_json:
         emit_json(done.values)
     else:
-        draw(out(), done)
+        draw(out(), done, task, jobs)
 
 
-def draw(console: Console, comparison: Comparison) -> None:
+def draw(console: Console, comparison: Comparison, task: str, jobs: str = "1") -> None:
     """The answer, the table of `comparison_table` with its notes, what to do next, and where the picture is."""
     from rich.text import Text
 
     from lengthwise.report.differences import how_sure
-    from lengthwise.report.pages import command_of, comparison_finding, comparison_table, enough, notes_of
+    from lengthwise.report.pages import command_of, comparison_finding, comparison_table, next_rung
 
     values = comparison.values
     table = comparison_table(values)
     best = next((row for row in values["systems"] if row["fitted"]), None)
-    unfitted = "No system is right on its training lengths, so nothing is known of longer ones"
-    least = min((seconds for seconds in enough(values).values() if seconds is not None), default=None)
-    way_out = "take far more time, or a model with more layers" if least is None else f"give --budget {least / 60:.0f}m"
-    console.print(Text(comparison_finding(values) or f"{unfitted}; {way_out}, as far as can be told.", style="bold"))
+    unfitted = "No system is right on its training lengths, so nothing is known of longer ones."
+    console.print(Text(comparison_finding(values) or unfitted, style="bold"))
     if sure := how_sure(comparison.accuracy.systems):
         console.print(Text(f"How sure, and why: {sure}."))
     console.print()
@@ -79,8 +78,15 @@ def draw(console: Console, comparison: Comparison) -> None:
     numbers = [[float(cell) if isinstance(cell, float) else cell for cell in row] for row in table.rows]
     _rows(kept, [[row[i] for i in at] for row in numbers])
     console.print()
-    for note in (note for note in notes_of(values) if not note.startswith("k and span")):
+    for note in (note for note in (*table.notes, *table.advice) if not note.startswith("k and span")):
         console.print(Text(note, style="dim"))
+    if rung := next_rung(values):
+        again = {"systems": ",".join(row["system"] for row in values["systems"]), "seeds": values["seeds"],
+                 "max-length": values["trained_to"], "budget": f"{rung['budget'] / 60:.0f}m", "jobs": jobs,
+                 "out": f"{comparison.folder}-{rung['steps']}-steps"}  # fmt: skip
+        words = [word for name, value in again.items() for word in (f"--{name}", str(value))]
+        line = shlex.join(["lengthwise", "compare", task, *words, *["--models"] * bool(values.get("equal"))])
+        console.print(Text.assemble(("the next rung as a command: ", "bold"), line), soft_wrap=True)
     if best is not None:
         train = command_of(best["copy"])
         console.print(Text.assemble(("what to do next, to train it in Python: ", "bold"), train), soft_wrap=True)

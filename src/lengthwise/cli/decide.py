@@ -182,7 +182,8 @@ def answer_line(decision: LanguageDecision) -> str:
 def _facts(decision: LanguageDecision) -> list[str]:
     facts = [f"alphabet {' '.join(decision.dfa.alphabet)}", f"{decision.dfa.size} states"]
     size = decision.monoid_size
-    facts.append(f"monoid of {size}" if size is not None else f"monoid larger than {decision.analysis.max_elements}")
+    many = f"more than {decision.analysis.max_elements}" if size is None else size
+    facts.append(f"{many} effects of words on the states (monoid)")
     if decision.star_free is not None:
         facts.append("star-free" if decision.star_free else "not star-free")
     if decision.r_trivial:

@@ -71,7 +71,9 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool) -> Non
         console.print()
         _structure(console, prediction.structure)
     console.print()
-    console.print(Text("what theory guarantees: does a program exist? (not: does training find it; that is above)"))
+    member = " of membership (the answer above is of next symbols, which can be easier)"
+    of = member if prediction.kind == "language" else ""
+    console.print(Text(f"what theory guarantees{of}: does a program exist? (not: does training find it)"))
     table = plain_table()
     for heading, width in (("positions", 20), ("generalizes?", 12), ("basis", 8)):
         table.add_column(heading, width=width)
@@ -80,7 +82,8 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool) -> Non
     for group in _same_reason((*prediction.verdicts, *(prediction.models if certificates else ()))):
         first, names = group[0], ", ".join(verdict.system for verdict in group)
         style = STYLE["unknown"] if first.conflict else STYLE[first.answer]
-        table.add_row(names, Text(first.shown, style=style), first.basis or "–", Text(_reason(group)))
+        easier = f"; next symbols: {first.next_symbols}" * (first.next_symbols not in (None, first.answer))
+        table.add_row(names, Text(first.shown + easier, style=style), first.basis or "–", Text(_reason(group)))
     console.print(table)
     helps = dict.fromkeys(verdict.help for verdict in prediction.verdicts if verdict.help)
     for help_ in helps:
@@ -99,12 +102,7 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool) -> Non
             console.print(Text(f"  and {more} more {systems}: see --json and studies", style="dim"))
     if prediction.reliability:
         console.print()
-        console.print(
-            Text(
-                "another question: how often theory was right about membership, at 0.7 right and 101–150 symbols",
-                style="bold",
-            )
-        )
+        console.print(Text("theory's record elsewhere: other languages and another cut than above", style="bold"))
         for line in prediction.reliability:
             console.print(Text("  " + line))
     if certificates:
@@ -143,9 +141,10 @@ def _reason(group: list[Verdict]) -> str:
 
 def _same_reason(verdicts: tuple[Verdict, ...]) -> list[list[Verdict]]:
     """Verdicts with one answer, basis and reason share a line, at the place of the first of them."""
-    groups: dict[tuple[str, str | None, str], list[Verdict]] = {}
+    groups: dict[tuple[str | None, ...], list[Verdict]] = {}
     for verdict in verdicts:
-        groups.setdefault((verdict.shown, verdict.basis, verdict.in_theory), []).append(verdict)
+        same = (verdict.shown, verdict.basis, verdict.in_theory, verdict.next_symbols)
+        groups.setdefault(same, []).append(verdict)
     return list(groups.values())
 
 

@@ -50,20 +50,22 @@ class Table:
     """Rows and columns of cells that are bold in HTML, Markdown and LaTeX, such as the best of a column."""
     alike: frozenset[tuple[int, int]] = frozenset()
     """Rows and columns of numbers with a dagger."""
+    advice: tuple[str, ...] = ()
+    """What to do, a line each below the notes; not part of a printed table."""
     legend: tuple[str, str] = ("", "")
     """What bold and the dagger mean, below the table; plain text has a star in place of bold."""
     digits: int = 3
     """Digits after the point that are shown of a number."""
 
     def __repr__(self) -> str:
-        return "\n".join(line for line in (self.caption, self.text(), *self._below("*")) if line)
+        return "\n".join(line for line in (self.caption, self.text(), *self._below("*"), *self.advice) if line)
 
     def _repr_html_(self) -> str:
         """HTML for a notebook; all text is escaped."""
         from html import escape
 
         caption = f"<p><b>{escape(self.caption)}</b></p>" if self.caption else ""
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self._below("bold"))
+        notes = "".join(f"<p>{escape(note)}</p>" for note in (*self._below("bold"), *self.advice))
         return f"{caption}{self._formatted('html')}{notes}"
 
     def _below(self, bold: str) -> list[str]:
@@ -88,7 +90,7 @@ class Table:
         """The table in LaTeX, with the rules of the package booktabs, numbers to the right.
 
         A ``table`` with its caption above and its notes below; where there are none, a ``tabular``. The columns
-        ``sentences`` follow as comments, for the author to make use of.
+        ``sentences`` and the advice follow as comments, for the author to make use of.
 
         Arguments:
             path: a file that it is also written to.
@@ -110,16 +112,22 @@ class Table:
         ]
         notes = self._below("bold")
         bare = caption == "" or not (caption or label or self.caption or notes)
-        comments = [line for line in (*((self.caption, *notes) if bare else ()), *said) if line]
+        comments = [line for line in (*((self.caption, *notes) if bare else ()), *said, *self.advice) if line]
         if not bare:
             title = _latex(self.caption) if caption is None else caption
             above = [rf"\caption{{{title}}}"] * bool(title or label) + [rf"\label{{{label}}}"] * bool(label)
-            below = [rf"\par\smallskip\footnotesize {_latex('. '.join(notes))}."] * bool(notes)
+            below = [r"\par\smallskip", r"\begin{minipage}{\linewidth}\footnotesize"] * bool(notes)
+            below += [f"{_latex(self._sentence(note))}." for note in notes] + [r"\end{minipage}"] * bool(notes)
             text = "\n".join([r"\begin{table}", r"\centering", *above, text, *below, r"\end{table}"])
-        whole = "\n".join([text, *(f"% {' '.join(line.split())}" for line in comments)])
+        whole = "\n".join([text.translate(SYMBOLS), *(f"% {' '.join(line.split())}" for line in comments)])
         if path is not None:
             write_text(Path(path), whole + "\n")
         return whole
+
+    def _sentence(self, note: str) -> str:
+        """A note that begins with a capital, unless it begins with a name."""
+        names = {str(value).partition(" ")[0] for row in self.rows for value in row[:1]}
+        return note if note.partition(" ")[0] in names else note[:1].upper() + note[1:]
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """The table as CSV; also written to ``path``, if given. Raises `LengthwiseError` if it can't be written."""
@@ -171,9 +179,9 @@ class Table:
         # In a terminal, a number under its heading's first letter is easier to find.
         sides = ["left"] * len(kept) if style in ("simple", "github") else sides
         before, after, dagger = MARKS.get(style, ("", "", "†"))
-        # Marks that no style escapes stand for what makes a cell bold.
+        # Marks that no style escapes stand for what makes a cell bold, where the style would escape that.
         text = tabulate(
-            [[self._marked(at, index, row[index]) for index in kept] for at, row in enumerate(self.cells)],
+            [[self._marked(at, index, row[index], style) for index in kept] for at, row in enumerate(self.cells)],
             headers=[self.columns[index] for index in kept],
             tablefmt=style,
             disable_numparse=True,
@@ -181,9 +189,13 @@ class Table:
         )
         return text.replace("\ue000", before).replace("\ue001", after).replace("\ue002", dagger)
 
-    def _marked(self, row: int, column: int, text: str) -> str:
-        """A cell with marks for bold and dagger at its number, not at its brackets."""
+    def _marked(self, row: int, column: int, text: str, style: str) -> str:
+        """A cell with marks for bold and dagger at its number, not at its brackets; plain text leaves room for one."""
         number, bracket, ends = text.partition(" (")
+        if style == "simple":
+            marked = any(at == column for _, at in self.bold | self.alike)
+            one = "*" if (row, column) in self.bold else "†" if (row, column) in self.alike else " " * marked
+            return (number + one + bracket + ends).rstrip()
         number = f"\ue000{number}\ue001" if (row, column) in self.bold else number
         return number + "\ue002" * ((row, column) in self.alike) + bracket + ends
 
@@ -192,9 +204,13 @@ MARKS = {
     "html": ("<b>", "</b>", "<sup>†</sup>"),
     "github": ("**", "**", "†"),
     "latex_booktabs": ("\\textbf{", "}", "$^\\dagger$"),
-    "simple": ("", "*", "†"),
 }
-"""What stands before and after a bold number, and the dagger, by style."""
+"""What stands before and after a bold number, and the dagger, by style; plain text has marks of one letter."""
+SYMBOLS = str.maketrans(
+    {"≤": r"$\leq$", "≥": r"$\geq$", "≠": r"$\neq$", "≈": r"$\approx$", "∞": r"$\infty$", "→": r"$\to$",
+     "−": "$-$", "×": r"$\times$", "√": r"$\surd$", "†": r"$^\dagger$", "…": r"\ldots{}", "–": "--"}
+)  # fmt: skip
+"""Letters that LaTeX does not know without packages."""
 
 
 class Tabular(ABC):

@@ -24,14 +24,14 @@ from lengthwise.languages.automaton import Dfa, language, minimize
 from lengthwise.languages.counter import COUNTER_LANGUAGES
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.languages.sampling import lengths_with_words
-from lengthwise.measured.cells import Format, MeasuredCell, cells
+from lengthwise.measured.cells import Format, MeasuredCell, cells, others
 from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, position_systems
 from lengthwise.prediction.measured import same_task, task_identity, trained_with
 from lengthwise.prediction.predict import predict_target, predict_with_search, silent
 from lengthwise.prediction.recurrent import MODELS
 from lengthwise.prediction.search import NOT_SEARCHED
 from lengthwise.prediction.target import AutomatonFile, Expression, parse_target, task_of
-from lengthwise.prediction.verdict import SHOWN, Prediction
+from lengthwise.prediction.verdict import NO_ARGUMENT, SHOWN, Prediction
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.base import EXPRESSION
 from lengthwise.tasks.language import Language
@@ -71,6 +71,8 @@ VARIANTS_OF_LADDER = ("nope", "ape", "rope", "alibi")
 """Systems that a probe trains as the frozen ladder does."""
 SHORTEST_PROBE = 8
 """A probe trains to half of the lengths; below this N that is too little."""
+NOT_FITTED = "not fitted"
+"""What is measured of a system that is wrong on its training lengths, so that longer ones were not tested."""
 FEW = 10
 """Below this number of languages of a kind, an interval is at least that of their share: resampling three languages
 that all came out alike gives no spread."""
@@ -89,6 +91,13 @@ ASKED: dict[Format, str] = {
     "state": "the state after every prefix", "answer": "the whole answer",
 }  # fmt: skip
 """What a model is asked, in words."""
+OF_KIND: dict[features.Kind, str] = {
+    "no": "other languages without such a program",
+    "without counting": "other languages that need no counting",
+    "by counting": "other languages that need counting",
+    "by windows or periods": "other languages that need the last few symbols or the position modulo a number",
+}
+"""Languages of a kind, in words."""
 NAMES = {
     "nope": "no positions", "ape": "learned positions", "rope": "RoPE", "alibi": "ALiBi", "t5": "T5 bias",
     "modulo": "ids modulo m", "coupled": "coupled ids", "predictive-coupling": "coupled ids that are predicted",
@@ -99,7 +108,7 @@ NAMES = {
 def weak_spot(kind: features.Kind, format: Format, encoding: str) -> str:
     """What a language's forecast without a probe is of, where such ones were wrong most often; empty elsewhere."""
     window = encoding == "alibi" and kind == "by windows or periods"  # ALiBi's fragment has no periods.
-    return "states" if format == "state" else "windows under ALiBi" if window else ""
+    return "states" if format == "state" else "programs that need the last few symbols, under ALiBi" if window else ""
 
 
 def words(system: str) -> str:
@@ -176,14 +185,11 @@ class SystemForecast:
     system: str
     scheme: str
     encoding: str
-    probability: float | None
-    """P(accuracy of at least the cut at M); None where nothing like it was measured."""
-    interval: tuple[float, float] | None
-    """90 % of the draws of the coefficients, by a bootstrap over languages; wider where few were measured (`FEW`)."""
-    fits: float | None
-    """P(it fits the training lengths)."""
-    holds: float | None
-    """P(it is right at M, given that it fits)."""
+    forecast: Forecast | None
+    """What the fitted model says, also where more is known; None where nothing like it was measured.
+
+    Its interval has 90 % of the draws of the coefficients, by a bootstrap over languages; wider where few were measured
+    (`FEW`)."""
     theory: str
     """Whether it is possible, and by what."""
     measured: str
@@ -207,6 +213,21 @@ class SystemForecast:
     """What the forecast is of, where such ones were wrong most often; empty elsewhere."""
 
     @property
+    def counted(self) -> Forecast | None:
+        """The forecast where it is the answer: this target was not measured, and more than other tasks is known."""
+        return self.forecast if self.accuracy is None and self.others is None else None
+
+    @property
+    def probability(self) -> float | None:
+        """P(accuracy of at least the cut at M), as the answer says it; None where the answer is no forecast."""
+        return None if self.counted is None else self.counted.probability
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """That of `probability`."""
+        return None if self.counted is None else self.counted.interval
+
+    @property
     def says(self) -> bool:
         """Whether its theory is shown among others: where it is a *yes* or a *no*, and more is known of the system."""
         return self.answer != NOT_MEASURED and self.verdict != "unknown"
@@ -224,28 +245,28 @@ class SystemForecast:
         """
         if self.accuracy is not None:
             return RIGHT if self.accuracy >= self.cut else WRONG
-        if self.probability is None:
+        if self.forecast is None:
             return NOT_MEASURED
-        if self.base_rate:
+        if self.counted is None:
             return NOT_KNOWN
-        found = whole_percent(self.probability)
-        low, high = (whole_percent(end) for end in self.interval or (0.0, 1.0))
+        found = whole_percent(self.counted.probability)
+        low, high = (whole_percent(end) for end in self.counted.interval)
         if found >= LIKELY_FROM and low >= UNLIKELY_TO:
             return LIKELY
         return UNLIKELY if found <= UNLIKELY_TO and high <= LIKELY_FROM else OPEN
 
     @property
-    def probed_unlikely(self) -> bool:
-        """Whether a probe was heard and the answer is UNLIKELY, so that a training would only confirm it."""
-        return self.by_probe and self.answer == UNLIKELY
+    def against(self) -> bool:
+        """Whether a training would only confirm the answer: measured wrong, or a probe was heard and it is UNLIKELY."""
+        return self.answer == WRONG or (self.by_probe and self.answer == UNLIKELY)
 
     @property
     def rank(self) -> tuple[int, float, float]:
         """What systems are ordered by, the best last: the answer, then theory, then the number."""
         word = "possible in theory" if self.answer == NOT_KNOWN and self.verdict == "yes" else self.answer
         share = self.others[0] / self.others[1] if self.others and self.others[1] else 0.0
-        number = self.accuracy if self.accuracy is not None else share if self.others else self.probability
-        return ORDER.index(word), ("no", "unknown", "yes").index(self.verdict) * bool(self.others), number or 0.0
+        number = self.accuracy if self.accuracy is not None else share if self.others else self.probability or 0.0
+        return ORDER.index(word), ("no", "unknown", "yes").index(self.verdict) * bool(self.others), number
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -256,6 +277,7 @@ class SystemForecast:
     def chance(self) -> str:
         """What was measured, or the probability and its interval in percent, or the base rate; empty without one."""
         seen = "" if self.accuracy is None else f"{self.accuracy:.2f}"
+        seen = "(not fitted)" if seen == "0.00" and NOT_FITTED in self.measured else seen
         return seen or self.base_rate or chance_of(self.probability, self.interval)
 
     def __repr__(self) -> str:
@@ -289,6 +311,8 @@ class Forecasts(Tabular):
     """What coupled ids do not mend in this task; empty where they do, or where it has no places."""
     helps: str = ""
     """What would help in theory where no system has a *yes*; empty where one has."""
+    by_hand: str = ""
+    """What to do where no command settles it; empty where one does."""
 
     @cached_property
     def theory(self) -> Prediction:
@@ -324,8 +348,7 @@ class Forecasts(Tabular):
                 f.answer,
                 f.probability,
                 *(f.interval or (None, None)),
-                f.fits,
-                f.holds,
+                *((f.counted.fits, f.counted.holds) if f.counted else (None, None)),
                 "; ".join([*[f.base_rate] * bool(f.base_rate), *f.reasons]),
             )
             for f in self.systems
@@ -337,8 +360,12 @@ class Forecasts(Tabular):
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""
         shown = ("target", "train", "test", "cut", "named", "format", "cells", "settle", "meant", "couple")
-        own = {name: getattr(self, name) for name in (*shown, "span", "helps")}
-        systems = [{**fields_of(f), "answer": f.answer, "reasons": list(f.reasons)} for f in self.systems]
+        own = {name: getattr(self, name) for name in (*shown, "span", "helps", "by_hand")}
+        systems = [
+            {**fields_of(f), "answer": f.answer, "probability": f.probability, "interval": f.interval,
+             "reasons": list(f.reasons)}
+            for f in self.systems
+        ]  # fmt: skip
         return {**own, "systems": systems}
 
     def text(self) -> str:
@@ -366,12 +393,14 @@ class Forecasts(Tabular):
         if self.couple:
             lines += wrapped("coupling", "a search found ids that bring all that a token needs near; this shows them:")
             lines += typed("", self.couple)
-        if alone and best.probed_unlikely and self.settle in [each.command for each in best.instead if each.command]:
+        if best.against and (other := next((each for each in best.instead if each.command), None)):
             lines += wrapped(
-                "next", f"train what *instead* names; to train {words(best.system)} would only confirm this"
+                "next",
+                f"train {other.words} (the command above); to train {words(best.system)} would only confirm this",
             )
         elif best.answer not in BY_THEORY:
-            lines += typed("to confirm" if alone and best.probed_unlikely else "next", self.settle)
+            lines += typed("to confirm" if best.against else "next", self.settle)
+        lines += wrapped("next", self.by_hand)
         return "\n".join([*lines, *self._means([best] if alone else self.systems)])
 
     @property
@@ -392,7 +421,10 @@ class Forecasts(Tabular):
             known = [says[best.verdict] + f" with {', '.join(yes)}" * (bool(yes) and not alone)]
             known += [self.span] * bool(self.span and (not alone or best.scheme in features.SCHEMES_OF_PLACES))
             known += [best.base_rate] * bool(alone and best.base_rate)
-            text = f"{best.answer} whether {asked}: {'; '.join(known)}"
+            own = alone and (self.format == "answer" or best.measured.startswith(OWN_LANGUAGE))
+            seen = best.measured.split(";")[0] if own else ""
+            conclusively, known = " conclusively" * bool(seen), [*[f"measured: {seen}"] * bool(seen), *known]
+            text = f"{best.answer}{conclusively} whether {asked}{';' if seen else ':'} {'; '.join(known)}"
             text += ". Measure it with:" if self.settle else ""
         else:
             tied = sum((f.answer, f.chance) == (best.answer, best.chance) for f in self.systems)
@@ -400,7 +432,10 @@ class Forecasts(Tabular):
             of += best_of * (not alone)
             text = f"{best.answer} {best.chance} that {asked}{f' ({of})' * (not alone)}"
             if best.accuracy is not None:
-                lengths = f"trained near {self.train}, tested near {self.test}"
+                at = re.search(rf"trained to (\d+): ({NOT_FITTED}|\S+ at (\S+))", best.measured)
+                tested = f", tested at {at[3]}" if at and at[3] else ""
+                seen = f"trained to {at[1]}{tested}," if at else "trained and tested"
+                lengths = f"{seen} near the {self.train} and {self.test} in question"
                 text = f"{best.answer} {best.chance}: {self.target} {of}, {lengths}"
         head = textwrap.wrap(text, WIDTH, subsequent_indent="  ", **WHOLE_WORDS)
         return head + (typed("", self.settle) if best.answer in BY_THEORY else [])
@@ -597,11 +632,20 @@ def predict(
         if not requested or f.system in wanted
     )
     settle = settle_command(trainable, word, chosen, bool(requested), train, test, probe, train_it, bool(span))
+    by_hand = ""
+    if trainable is None:
+        by_hand = "there are no strings of it to train on: write it as an expression or a task (docs/howto/own-task.md)"
+    elif not settle and not isinstance(target, str):
+        one = f", systems=[{short_name(chosen[0])!r}]" * bool(requested)
+        by_hand = f"in Python, with this task: lw.compare(task{one}, max_length={train}, budget='10m')"
     return Forecasts(
         name, train, test, cut, chosen, bool(requested), format, count, settle, target, meant, couple, span, helps,
+        by_hand,
     )  # fmt: skip
 
 
+OWN_LANGUAGE = "this language, "
+"""How what was measured of a language begins where it is that of the question."""
 SPAN = "coupled ids do not shorten what it looks back on"
 """How the reason begins where the span grows."""
 
@@ -734,7 +778,7 @@ def with_probe(
     if probe is None:
         return found
     line = probe_line(probe)
-    if probe.status == "out of time" or found.probability is None:
+    if probe.status == "out of time" or found.forecast is None:
         return replace(found, probe=line)
     if f"{kind} with probe" not in kinds():
         return replace(found, probe=f"{line}; no forecaster takes it yet, so the forecast does without it")
@@ -742,8 +786,8 @@ def with_probe(
     right = forecast.probability if found.accuracy is None else float(found.accuracy >= cut)
     theory = re.sub(r"^possible( in principle)?:", f"{possible(right)}:", found.theory)
     return replace(
-        found, probability=forecast.probability, interval=forecast.interval, fits=forecast.fits, holds=forecast.holds,
-        theory=theory, probe=line, by_probe=True, others=None, measured=found.measured.removesuffix(SO_FEW), weak="",
+        found, forecast=forecast, theory=theory, probe=line, by_probe=True, others=None,
+        measured=found.measured.removesuffix(SO_FEW), weak="",
     )  # fmt: skip
 
 
@@ -792,6 +836,8 @@ def settle_command(
     if task is None or not word:
         return ""
     word = shlex.quote(word)
+    if found[0].against and (others := [each.command for each in found[0].instead if each.command]):
+        return others[0]
     if named and len(found) == 1:
         (one,) = found
         if one.accuracy is None and (probe is None or probe.status == "out of time"):
@@ -801,8 +847,7 @@ def settle_command(
             longer = "10m" if probe is not None else "2m"
             if train >= SHORTEST_PROBE:
                 return f"lengthwise predict {word}{how}{lengths} --probe {longer}"
-        others = [each.command for each in one.instead if each.command] if one.probed_unlikely else []
-        return others[0] if others else train_it(one)
+        return train_it(one)
     known = [f for f in found if f.answer not in BY_THEORY]
     first = first_with_command(known or found, train_it)
     if isinstance(task, Language) and task.automaton() is not None:
@@ -850,7 +895,8 @@ def systems_of(encoding: str | None, scheme: str | None) -> tuple[ForecastSystem
     require(
         encoding not in MODELS,
         f"the forecast is not calibrated for {encoding}: no training of it has been counted yet; "
-        "`lengthwise predict … --certificate` says what theory has on it",
+        "`lengthwise predict … --certificate` says what theory has on it, and "
+        f"`lengthwise compare … --systems {encoding},rope` trains it",
     )
     names = KNOWN | {alias: KNOWN[name] for alias, name in ALIASES.items()}
     encoding = None if encoding is None else spelled(encoding, {*names, *ENCODINGS})
@@ -907,8 +953,8 @@ def instead_of(
 
 
 def sure(found: SystemForecast) -> float | None:
-    """How good a system is: what was measured of this target, else the forecast; None where there is none."""
-    return found.accuracy if found.accuracy is not None else None if found.base_rate else found.probability
+    """How likely a system is right: 1 or 0 where it was measured, else by the forecast; None where there is none."""
+    return found.probability if found.accuracy is None else float(found.accuracy >= found.cut)
 
 
 def first_with_command(
@@ -1049,7 +1095,7 @@ def of_language(
     elif system.name not in KNOWN or system.pair not in domain["kinds"]:
         refusal = f"no language was trained with {system.words}"
     elif kind not in domain["kinds"][system.pair]:
-        refusal = f"no language with a yes {kind} was trained with {system.words}"
+        refusal = f"none of the {OF_KIND[kind]} was trained with {system.words}"
     elif test / train > domain["ratio"][1]:
         refusal = f"no language was tested beyond {domain['ratio'][1]:g} times the training length"
     elif not domain["train"][0] <= train <= domain["train"][1]:
@@ -1077,19 +1123,21 @@ def of_task(
     elif isinstance(target, Language):
         refusal = "no counter language was measured under settings that were fixed beforehand"
     elif system.pair not in found.domain["systems"]:
-        refusal = f"no task that it is fitted on was trained with {system.words}"
+        refusal = f"no task behind the forecast was trained with {system.words}"
     elif test / train > found.domain["ratio"][1]:
         refusal = f"few tasks were tested beyond {found.domain['ratio'][1]:g} times the training length"
     elif not found.domain["train"][0] <= train <= found.domain["train"][1]:
         refusal = "tasks were trained to {} to {}; {} is outside".format(*found.domain["train"], train)
     task = target if isinstance(target, Task) else None
     measured = measured_task(task, system, train, test / train) if task else Measured("", None)
+    if task and refusal and not measured.line:
+        measured = measured_task(task, system, train, test / train, others())
     argument = "no theorem covers this system"
     if verdict is not None:
         argument = f"{'possible' if verdict.answer == 'yes' else SHOWN[verdict.answer]}: {verdict.in_theory}"
         unsearched = next((line for line in theory.searched if line.startswith(NOT_SEARCHED)), "")
         if unsearched and verdict is not None and not verdict.arguments and verdict.fragment is not None:
-            argument = f"unknown: {unsearched}; no argument from sparsity and locality applies"
+            argument = f"unknown: {unsearched}; {NO_ARGUMENT}"
     if refusal:
         known, values = refused(system, argument, measured, refusal, cut), dict[str, float]()
     else:
@@ -1132,9 +1180,9 @@ def refused(system: ForecastSystem, theory: str, measured: Measured, why: str, c
     if theory.startswith("possible:"):
         theory = theory.replace("possible", possible(float((measured.accuracy or 0.0) >= cut)), 1)
     if not why.startswith("too few"):
-        why = f"{'no forecast' if measured.line else 'nothing like this was measured'}: {why}"
+        why = f"no forecast: {why}"
     return SystemForecast(
-        system.name, system.scheme, system.encoding, None, None, None, None, theory, measured.line, why,
+        system.name, system.scheme, system.encoding, None, theory, measured.line, why,
         accuracy=measured.accuracy, cut=cut,
     )  # fmt: skip
 
@@ -1148,13 +1196,13 @@ def answered(system: ForecastSystem, forecast: Forecast, theory: str, measured: 
         low, high = min(low, max(least, LEAST)), max(high, min(most, 1 - LEAST))
         line += SO_FEW * (measured.accuracy is None and high - low >= WIDE)
     if measured.accuracy is not None:
-        line += f"; forecast without it: {chance_of(forecast.probability, (low, high))}"
+        line += f"; the forecast without it was {chance_of(forecast.probability, (low, high))}"
         right = float(measured.accuracy >= cut)
     if theory.startswith("possible:"):
         theory = theory.replace("possible", possible(right), 1)
     return SystemForecast(
-        system.name, system.scheme, system.encoding, forecast.probability, (low, high), forecast.fits,
-        forecast.holds, theory, line, accuracy=measured.accuracy, cut=cut,
+        system.name, system.scheme, system.encoding, replace(forecast, interval=(low, high)), theory, line,
+        accuracy=measured.accuracy, cut=cut,
     )  # fmt: skip
 
 
@@ -1169,7 +1217,7 @@ def in_theory(dfa: Dfa, format: Format, system: ForecastSystem) -> str:
         return "no theorem covers this system"
     found = features.verdict(dfa, format, fragment)
     if found.verdict == "unknown":
-        return "undecided: no program found and none excluded"
+        return "unknown: no program that does it was found, and no proof that there is none"
     if found.verdict == "no":
         return "no program of the kind that such a model can run does it at every length; a model may still learn it"
     uses = ["counts"] if not no_counting(dfa) else ["what was read before, without counting"]
@@ -1209,8 +1257,8 @@ def line_of(cell: MeasuredCell, place: tuple[int, int]) -> str:
     found = cell.accuracy(*place)
     where = f"{place[0]}–{place[1]}" if place[0] < place[1] else str(place[0])
     count = f"{sum(cell.fitted)} of {len(cell.seeds)} seeds fit"
-    result = f"{found:.2f} at {where} ({count})" if found is not None else f"not fitted ({count})"
-    return f"trained to {cell.train}: {result}; {cell.study}, commit {cell.commit}"
+    result = f"{found:.2f} at {where} ({count})" if found is not None else f"{NOT_FITTED} ({count})"
+    return f"trained to {cell.train}: {result}; {cell.study}" + f", commit {cell.commit}" * bool(cell.commit)
 
 
 def measured_language(dfa: Dfa, format: Format, system: ForecastSystem, train: int, ratio: float) -> Measured:
@@ -1230,7 +1278,7 @@ def measured_language(dfa: Dfa, format: Format, system: ForecastSystem, train: i
             continue
         accuracy = cell.accuracy(*place) or 0.0
         if other == dfa:
-            own.append((f"this language, {line_of(cell, place)}", accuracy, trained_near(cell, train)))
+            own.append((OWN_LANGUAGE + line_of(cell, place), accuracy, trained_near(cell, train)))
         (alike if features.kind(other, format, system.encoding) == kind else others).append(accuracy >= max(CUTS))
     counts = sum(alike), len(alike)
     if own:
@@ -1241,17 +1289,18 @@ def measured_language(dfa: Dfa, format: Format, system: ForecastSystem, train: i
             f"none like it was; with {system.words}, right in {sum(others)} of {len(others)} languages of other kinds"
         )
         return Measured(line if others else "", None)
-    theory = "has a no" if kind == "no" else f"has a yes {kind}"
-    line = f"with {system.words}, right in {counts[0]} of {counts[1]} languages for which theory {theory}, near "
+    line = f"with {system.words}, right in {counts[0]} of {counts[1]} {OF_KIND[kind]}, near "
     return Measured(line + f"{ratio:.1f} times the training length", None, counts)
 
 
-def measured_task(task: Task, system: ForecastSystem, train: int, ratio: float) -> Measured:
-    """What was measured of this task near this ratio: near this N, with its median accuracy, else at others."""
+def measured_task(
+    task: Task, system: ForecastSystem, train: int, ratio: float, among: Sequence[MeasuredCell] = ()
+) -> Measured:
+    """What these cells have of this task near this ratio: near this N, with its median accuracy, else at others."""
     setting = TASKS.show(task)
     found = [
         (cell, place)
-        for cell in cells()
+        for cell in among or cells()
         if trained_plainly(cell, system.system)
         and same_task(cell.task, setting)
         and (place := bin_of(ratio, cell)) is not None
@@ -1263,7 +1312,9 @@ def measured_task(task: Task, system: ForecastSystem, train: int, ratio: float) 
         return Measured("", None)
     shares = [cell.accuracy(*place) or 0.0 for cell, place in (own or found)]
     middle, mixed = statistics.median(shares), not agreeing(shares)
-    line = f"median accuracy {middle:.2f} over {len(found)} settings near {ratio:.1f} times the training length"
+    studies = {cell.study for cell, _ in found}
+    of = f" of {studies.pop()}" if len(studies) == 1 else ""
+    line = f"median accuracy {middle:.2f} over {len(found)} settings{of} near {ratio:.1f} times the training length"
     line += f", from {min(shares):.2f} to {max(shares):.2f}" * mixed
     line = line if len(found) > 1 else line_of(*found[0])
     return Measured(line if own else f"with other settings of the task, {line}", middle if near and not mixed else None)

@@ -119,6 +119,12 @@ def cells() -> tuple[MeasuredCell, ...]:
     return _read("cells")
 
 
+@lru_cache(maxsize=1)
+def others() -> tuple[MeasuredCell, ...]:
+    """The cells of all other studies, which no forecast looks at."""
+    return _read("others")
+
+
 def _read(part: str) -> tuple[MeasuredCell, ...]:
     content = json.loads(FILE.read_text(encoding="utf-8"))
     return tuple(_cell(row, content) for row in content[part])
@@ -155,7 +161,7 @@ def evidence(by_test: bool = False) -> pandas.DataFrame:
         raise LengthwiseError("evidence() needs pandas; install lengthwise[pandas]") from error
     same = ("study", "target", "format", "system", "scheme", "random_start", "encoding", "train", "rung", "commit")
     rows: list[dict[str, Any]] = []
-    for cell in (*cells(), *_read("others")):
+    for cell in (*cells(), *others()):
         own = {"forecaster": cell.forecaster, "task": dict(cell.task), "settings": dict(cell.settings)}
         counts = {"seeds": len(cell.seeds), "fitted": sum(cell.fitted)}
         shared = {name: getattr(cell, name) for name in same} | own | counts

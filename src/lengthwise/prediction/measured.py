@@ -221,12 +221,12 @@ def reliability_line(measured: Mapping[str, Any], encoding: str, answer: str, ne
     encoding.
     """
     if other := measured["other_positions"].get(encoding, {}).get(answer):
-        return f"{answer} held in {_counted(other)} of twelve more languages"
+        return f"{answer} on membership held for {_counted(other, 'twelve more')}"
     first = measured["reliability"].get(encoding, {}).get(answer)
     second = measured["next_symbols"].get(encoding, {}).get(next_symbols)
-    line = f"{answer} held in {_counted(first)} of the blind study" if first else ""
+    line = f"{answer} on membership held for {_counted(first, 'blind study')}" if first else ""
     if line and second:
-        line += f"; {next_symbols} for next symbols in {_counted(second)} of the second study"
+        line += f"; {next_symbols} on next symbols for {_counted(second, 'second study')}"
     return line
 
 
@@ -240,9 +240,12 @@ def reliability_lines(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
 def _over_all(measured: Mapping[str, Mapping[str, Mapping[str, int]]]) -> str:
     counts = [counts for by_answer in measured.values() for counts in by_answer.values()]
     total = {name: sum(count[name] for count in counts) for name in ("cells", "decided", "right")}
-    held = f"held in {_counted(total)} of the blind study"
+    held = f"held for {_counted(total, 'blind study, two systems each')}"
     return f"no such verdict was measured; those with learned positions or none {held}"
 
 
-def _counted(counts: Mapping[str, int]) -> str:
-    return f"{counts['right']} of {counts['decided']} decided cells ({counts['cells']} in all)"
+def _counted(counts: Mapping[str, int], study: str) -> str:
+    """How often a verdict held, and on what: other languages, and another cut, than those of a forecast."""
+    where = f"{study}: {CUT:.2f} right at {DECIDING[0]}–{DECIDING[1]} symbols"
+    tried = f", of {counts['cells']} trained" * (counts["cells"] > counts["decided"])
+    return f"{counts['right']} of {counts['decided']} other languages that fit{tried} ({where})"

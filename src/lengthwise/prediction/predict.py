@@ -376,7 +376,7 @@ def predict_language(source: str | Dfa, name: str, systems: tuple[PositionSystem
         "language",
         f"the regular language {text}, membership read at the last symbol" + (f"; {note}" if note else ""),
         with_conflicts(verdicts, setting),
-        communication=f"at most {states} prefixes are distinguishable at any length: the states of the automaton",
+        communication=f"what has to be known of the symbols so far: which of {states} states, at any length",
         measured=measured(setting),
         reliability=reliability_lines(verdicts),
         models=model_verdicts(source),

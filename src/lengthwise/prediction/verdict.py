@@ -17,10 +17,13 @@ Basis = Literal["proved", "ours", "cited", "evidence"]
 SHOWN: dict[Answer, str] = {"yes": "yes", "no": "no guarantee", "unknown": "unknown"}
 """What a reader sees of an answer."""
 
+NO_ARGUMENT = "no argument from few and near tokens for each step (sparsity and locality) applies"
+"""Why theory says nothing where a program is not known to exist, nor known not to."""
 CAVEATS = (
-    "yes: an idealized learner generalizes; no training length follows (none is computable from depth 2)",
-    "no: no guarantee (no program exists, or a communication bound); a given model may still do well",
-    "sparsity and locality are sufficient conditions: they can give a yes, never a no",
+    "yes: a program does it at every length, so an idealized learner generalizes; no training length follows",
+    "no: no program that such a model can run does it at every length; a given model may still do well at some",
+    "sparsity and locality (each step needs few and near tokens) can give a yes, never a no",
+    "the words of theory, such as window, period and communication bound: docs/concepts.md#theory",
 )
 
 
@@ -118,9 +121,9 @@ class Verdict:
         if not self.arguments and not self.scheme:
             return "nothing that is known here decides it for this model"
         if not self.arguments and self.fragment is None:
-            return "no theorem covers this scheme, and no argument from sparsity and locality applies"
+            return f"no theorem covers this scheme, and {NO_ARGUMENT}"
         if not self.arguments:
-            return "no program is known and none is excluded; no argument from sparsity and locality applies"
+            return f"no program that does it was found, and no proof that there is none; {NO_ARGUMENT}"
         answers = {argument.answer for argument in self.arguments}
         prefix = "arguments disagree: " if len(answers) > 1 else ""
         return prefix + "; ".join(argument.why for argument in self.arguments)

@@ -70,9 +70,16 @@ def differences(
 
 
 def how_sure(systems: Sequence[SystemSummary], metric: str = "exact_match") -> str:
-    """Whether the best system beyond training is above the second, by what test, why in theory, and what to do next.
+    """What `how_sure_and_next` says, in one line, and what bands and brackets are."""
+    said, then = how_sure_and_next(systems, metric)
+    parts = (said, f"band and brackets: {brackets_text(systems)}" if said else "", f"next: {then}" if then else "")
+    return "; ".join(part for part in parts if part)
 
-    Empty where fewer than two systems were tested beyond training.
+
+def how_sure_and_next(systems: Sequence[SystemSummary], metric: str = "exact_match") -> tuple[str, str]:
+    """Whether the best system beyond training is above the second, by what test, why in theory; and what to do next.
+
+    Both are empty where fewer than two systems were tested beyond training.
     """
     beyond = {
         index: fmean(found)
@@ -84,7 +91,7 @@ def how_sure(systems: Sequence[SystemSummary], metric: str = "exact_match") -> s
     facing = {id(other): found for other in ranked[1:] if (found := _between(ranked[0], other, tests))}
     rivals = [other for other in ranked[1:] if id(other) in facing]
     if not rivals:
-        return ""
+        return "", ""
     first = ranked[0]
     second = next((other for other in rivals if any(test.apart for test in facing[id(other)])), None)
     alike = rivals if second is None else rivals[: rivals.index(second)]
@@ -97,15 +104,12 @@ def how_sure(systems: Sequence[SystemSummary], metric: str = "exact_match") -> s
     if second is not None:
         parts.append(_measured(first, second, facing[id(second)], len(tests)))
     nearest = second or rivals[0]
-    parts += [f"band and brackets: {brackets_text((first, nearest))}"]
     parts += [f"what theory says of the cause: {cause} (not tested here)"] if (cause := _cause(first, nearest)) else []
     seeds = min(len(first.fitted), len(nearest.fitted))
     name = first.experiment["task"]["name"]
     if 2 / comb(2 * seeds, seeds) > 1 - LEVEL or second is None:
-        parts.append(f"next: more seeds, such as seeds={max(5, 2 * seeds)}")
-    elif TASKS.is_built_in(name):
-        parts.append(f"next: `lengthwise predict {name}`")
-    return "; ".join(parts)
+        return "; ".join(parts), f"more seeds, such as seeds={max(5, 2 * seeds)}"
+    return "; ".join(parts), f"`lengthwise predict {name}`" if TASKS.is_built_in(name) else ""
 
 
 def _between(first: SystemSummary, other: SystemSummary, tests: Sequence[Difference]) -> list[Difference]:
@@ -121,6 +125,8 @@ def _measured(first: SystemSummary, second: SystemSummary, tests: Sequence[Diffe
     where = f"{lengths[0]}" if len(lengths) == 1 else f"{lengths[0]}–{lengths[-1]}"
     whole = len(apart) == len(tests)
     some = "" if whole else f", {len(apart)} of {len(tests)} tests, and elsewhere they overlap"
+    if len(apart[0].rates) == len(apart[0].other_rates) == 1:
+        return f"{first.label} is above {second.label} at {where}{some}: one seed each, of which no test says anything"
     p, corrected = (_p([getattr(test, name) for test in apart]) for name in ("p", "holm"))
     sure = max(test.holm for test in apart) <= 1 - LEVEL
     above = f"{'beats' if sure else 'is above'} {second.label}{'' if sure else ', not significantly by Holm,'}"

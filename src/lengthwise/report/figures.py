@@ -33,6 +33,7 @@ from lengthwise.report.summary import (
     brackets_text,
     common_chance,
     panels,
+    steps_note,
 )
 
 if TYPE_CHECKING:
@@ -317,7 +318,7 @@ def draw_accuracy(
 
     ``limits`` are those of the vertical axis, from `limits_of`. More than `MOST_NAMED` panels of the same systems are
     about 2 inches wide, above one legend. A narrow figure of a given ``height`` is for print: a legend below names the
-    systems, and what is not drawn stands in ``alt``, for its caption.
+    systems, also those that did not fit.
     """
     drawn = [panel for panel in panels(systems) if panel.cells]
     if not drawn:
@@ -345,7 +346,7 @@ def draw_accuracy(
     what, shown = metric.replace("_", " "), DRAWN.format(band=brackets_text(systems, band))
     salt, alt = (
         f"accuracy {systems[0].recipe} {width}",
-        f"{what[0].upper()}{what[1:]} against length, by system. {' '.join([shown, *missing])}",
+        f"{what[0].upper()}{what[1:]} against length, by system. {' '.join([shown, *missing, steps_note(systems)])}",
     )
     with new_figure(width, each * rows + room if height is None else height, salt, alt, fonts) as figure:
         if missing and not below:
@@ -358,15 +359,16 @@ def draw_accuracy(
             if not small and not below:
                 _names(plot, panel, names, size, (each - MARGINS) * 72, metric, limits)
         if small:
-            handles = [_handle(drawn[0], index, systems[index], names[index]) for index in sorted(drawn[0].systems)]
+            handles = [
+                _handle(drawn[0], index, systems[index], names[index], metric) for index in sorted(drawn[0].systems)
+            ]
             figure.legend(handles=handles, loc="outside lower left", ncols=columns // 2, fontsize=size)
         if below:
             named = {index: panel for panel in reversed(drawn) for index in panel.cells}
-            handles = [
-                _handle(named[index], index, systems[index], _with_fitted(systems[index], 999).replace("\n", ", "))
-                for index in sorted(named)
-            ]
-            _fitting_legend(figure, handles, 0.8 * width * figure.dpi, loc="outside lower center", fontsize=size)
+            whole = [_with_fitted(system, 999).replace("\n", ", ") for system in systems]
+            handles = [_handle(named[i], i, systems[i], whole[i], metric) for i in sorted(named)]
+            handles += _unfitted(systems, max(32, int(0.4 * width * 72 / (0.6 * size))))
+            _fitting_legend(figure, handles, 0.95 * width * 72, loc="outside lower center", fontsize=size)
         return figure
 
 
@@ -383,7 +385,10 @@ TIGHT = {"handlelength": 1.3, "columnspacing": 1.0, "handletextpad": 0.5}
 
 
 def _fitting_legend(on: Any, handles: Sequence[Any], room: float, **options: Any) -> None:
-    """A legend of ``on``, a figure or axes, with as many columns as its texts leave room for, in pixels."""
+    """A legend of ``on``, a figure or axes, with as many columns as its texts leave room for, in pixels.
+
+    A `Drawing` has 72 to the inch.
+    """
     for columns in range(len(handles), 0, -1):
         legend = on.legend(handles=handles, ncols=columns, **options, **TIGHT)
         if columns == 1 or legend.get_window_extent().width <= room:
@@ -400,8 +405,8 @@ def draw_accuracy_on(
 ) -> None:
     """Draw on axes of somebody else's what `draw_accuracy` draws, in the colours and sizes of theirs, with a legend.
 
-    Panels lie over each other, and the legend says which is which. It stands above axes that it would fill. Systems
-    that are not drawn are named below the axis.
+    Panels lie over each other, and the legend says which is which, and what did not fit. It stands above axes that it
+    would fill.
     """
     drawn = [_Panel(None, ax, panel, systems, metric, limits, band) for panel in panels(systems) if panel.cells]
     for one in drawn:
@@ -418,14 +423,11 @@ def draw_accuracy_on(
     drawn[0].ground(small=small)
     xlabel = "length, logarithmic axis" if drawn[0].logarithmic and not small else "length"
     letters = max(24, int(points / (0.55 * float(ax.xaxis.label.get_fontsize()))))
-    missing = _not_drawn(systems, letters)
-    if len(missing) > 1 and small:
-        missing = [f"{sum(not system.fitted for system in systems)} systems not fitted, not drawn"]
-    ax.set_xlabel("\n".join([xlabel, *missing]))
-    legend = ax.legend()
+    ax.set_xlabel(xlabel)
+    handles = [*ax.get_legend_handles_labels()[0], *_unfitted(systems, letters)]
+    legend = ax.legend(handles=handles)
     extent = legend.get_window_extent()
     if small or extent.width * extent.height > box.width * box.height / 4:
-        handles = legend.legend_handles
         legend.remove()
         room = 0.94 * (box.x1 if len(figure.axes) == 1 else box.width)
         _fitting_legend(
@@ -434,13 +436,23 @@ def draw_accuracy_on(
         )  # fmt: skip
 
 
-def _handle(panel: Panel, index: int, system: SystemSummary, name: str) -> Any:
+def _unfitted(systems: Sequence[SystemSummary], letters: int) -> list[Any]:
+    """The entry of a legend for the systems without a fitted seed, if there are any; by name if two lines suffice."""
+    from matplotlib.lines import Line2D
+
+    names = [short_name(system.label, 999) for system in systems if not system.fitted]
+    lines = textwrap.wrap(f"not fitted: {', '.join(names)}", letters)
+    text = "\n".join(lines) if len(lines) < 3 else f"not fitted: {len(names)} systems"
+    return [Line2D([], [], color=QUIET, marker="x", ms=4.5, ls="none", label=text)] if names else []
+
+
+def _handle(panel: Panel, index: int, system: SystemSummary, name: str, metric: str) -> Any:
     """The entry of a system in a legend, without a line where no seed fitted."""
     from matplotlib.lines import Line2D
 
     colour, marker = look(panel, index)
-    style = line_style(panel, index) if system.fitted else "none"
-    return Line2D([], [], color=colour, marker=marker if system.fitted else "", ms=4.5, lw=2, ls=style, label=name)
+    style = line_style(panel, index, metric) if system.fitted else "none"
+    return Line2D([], [], color=colour, marker=marker if system.fitted else "x", ms=4.5, lw=2, ls=style, label=name)
 
 
 def _with_fitted(system: SystemSummary, letters: int) -> str:
@@ -536,9 +548,11 @@ class _Panel:
         if self.figure is not None:
             where = ((f"{name}, length {cell.length}", e) for cell, e in found)
             tips = [f"{text}: {e.median:.3f}, {e.low:.3f} to {e.high:.3f}" for text, e in where]
-            style = {"color": colour, "marker": marker, "ms": 5.5, "lw": 2, "ls": line_style(self.panel, index)}
+            style = {"color": colour, "marker": marker, "ms": 5.5, "lw": 2}
             style |= {"clip_on": self.heights != (LOW, HIGH), "gid": self.figure.tip_id(tips)}
-        (line,) = self.plot.plot(at, medians, zorder=3, **style)
+        (line,) = self.plot.plot(at, medians, zorder=3, ls=line_style(self.panel, index, self.metric), **style)
+        # Smaller markers and gaps, so that what lies below is seen.
+        line.set_markersize(line.get_markersize() * 0.75 ** _below(self.panel, index, self.metric))
         colour = line.get_color()
         if self.band != "none":
             self.plot.fill_between(at, low, high, color=colour, alpha=0.15, lw=0)
@@ -559,9 +573,31 @@ def look(panel: Panel, index: int) -> tuple[str, str]:
     return COLOURS[rank % len(COLOURS)], MARKERS[(rank + rank // len(COLOURS)) % len(MARKERS)]
 
 
-def line_style(panel: Panel, index: int) -> str:
-    """Dashed from the system on at which colours repeat."""
-    return "--" if panel.systems.index(index) >= len(COLOURS) else "-"
+ALIKE = 0.015
+"""Medians that are no farther apart lie over each other in a figure."""
+GAPS: tuple[Any, ...] = ("-", (0, (2, 4)), (4, (2, 4)), (2, (1, 5)))
+"""Of lines over each other: two of them are seen in turn with the one below."""
+
+
+def line_style(panel: Panel, index: int, metric: str) -> Any:
+    """Solid; with gaps where the line lies over others, and from the system on at which colours repeat."""
+    below = _below(panel, index, metric)
+    return GAPS[below % len(GAPS)] if below or panel.systems.index(index) < len(COLOURS) else "--"
+
+
+def _below(panel: Panel, index: int, metric: str) -> int:
+    """Over how many lines drawn before it a line lies, at half of their lengths or more."""
+
+    def medians(of: int) -> dict[int, float]:
+        found = ((cell.length, cell.estimate(metric)) for cell in panel.cells.get(of, ()))
+        return {length: one.median for length, one in found if one is not None}
+
+    mine, below = medians(index), 0
+    for other in list(panel.cells)[: list(panel.cells).index(index)] if mine else ():
+        theirs = medians(other)
+        apart = [abs(mine[length] - theirs[length]) > ALIKE for length in mine.keys() & theirs.keys()]
+        below += bool(apart) and 2 * sum(apart) <= len(apart)
+    return below
 
 
 def _limits(low: float, high: float, logarithmic: bool) -> tuple[float, float]:

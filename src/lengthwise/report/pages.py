@@ -169,7 +169,8 @@ def comparison_table(values: Mapping[str, Any]) -> Table:
     )
     columns = ("system", "reach", "each seed", "beyond", *map(str, tests), "in distr.", "theory", "k", "span")
     cost = ("setting", *(("parameters", "steps/s", "state") if values.get("equal") else ()))
-    return Table((*columns, *cost), tuple(rows), caption=caption, notes=tuple(notes_of(values)), digits=2)
+    notes, advice = tuple(notes_of(values)), tuple(filter(None, [budget_needed(values)]))
+    return Table((*columns, *cost), tuple(rows), caption=caption, notes=notes, advice=advice, digits=2)
 
 
 def _cost(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -199,44 +200,33 @@ def command_of(copy: Mapping[str, Any]) -> str:
     return f"lw.Experiment({copy['task']!r}, {options})"
 
 
-ENOUGH = 60
-"""From so many times the budget on, no number is said: the model may be too small."""
+def next_rung(values: Mapping[str, Any]) -> dict[str, float] | None:
+    """What to try where seeds did not fit: twice the budget, in seconds, and the ``steps`` that it buys.
 
-
-def enough(values: Mapping[str, Any]) -> dict[str, float | None]:
-    """For each system with unfitted seeds, the seconds of a budget in which they would fit; None for far more.
-
-    As far as can be told: if the share of wrong strings at training lengths falls with the square root of the steps,
-    from that of the worst seed now, and steps grow with the budget. Whole minutes, more than the budget was.
+    None where every seed fitted, and where there are as many steps as a comparison takes. How many steps would suffice
+    is not known before: a fit can come late and all at once.
     """
-    allowed, found = 1 - EvaluationConfig.fit_threshold, dict[str, float | None]()
-    for row in values["systems"]:
-        wrong = [1 - seed["in_distribution"] for seed in row["seeds"] if not seed["fitted"]]
-        if wrong:
-            times = (max(wrong) / allowed) ** 2
-            needed = 60 * max(1, math.ceil(values["budget_seconds"] * times / 60))
-            needed += 60 * (needed <= values["budget_seconds"])
-            found[row["system"]] = needed if times <= ENOUGH else None
-    return found
+    most = values.get("most_steps", math.inf)
+    unfitted = any(row["fitted"] < len(row["seeds"]) for row in values["systems"])
+    if not unfitted or values["steps"] >= most:
+        return None
+    return {"budget": 60 * math.ceil(2 * values["budget_seconds"] / 60), "steps": min(2 * values["steps"], most)}
 
 
 def budget_needed(values: Mapping[str, Any]) -> str:
-    """What `enough` says, in words; empty where every seed fitted."""
-    found, steps = enough(values), values["steps"]
-    parts = {}
-    for row in values["systems"]:
-        rates = [seed["in_distribution"] for seed in row["seeds"] if not seed["fitted"]]
-        if rates:
-            needed = found[row["system"]]
-            then = "far more, or more layers" if needed is None else f"about {needed / 60:.0f}m"
-            parts[f"{row['system']} was at {min(rates):.3f}"] = then
-    if not parts:
+    """How near to a fit the seeds were that did not fit, and what to try next; empty where every seed fitted."""
+    rows = [(row, [s["in_distribution"] for s in row["seeds"] if not s["fitted"]]) for row in values["systems"]]
+    was = "; ".join(f"{row['system']} {min(rates):.3f}" for row, rates in rows if rates)
+    if not was:
         return ""
-    told = "; ".join(f"{was}: {then}" for was, then in parts.items())
-    return (
-        f"the budget that would have sufficed, as far as can be told (errors as 1/√steps), where "
-        f"{EvaluationConfig.fit_threshold:g} is a fit and {steps:,} steps were taken: {told}"
-    )
+    rung, steps = next_rung(values), f"{values['steps']:,} steps"
+    then = f"{steps} are the most that a comparison takes: next, a larger model or a smaller max_length"
+    if rung is not None:
+        then = (
+            f"next, twice the steps: budget={rung['budget'] // 60:.0f}m gives about {rung['steps']:,}, in another "
+            "folder (out), since this one keeps its steps. Whether that suffices is not known before"
+        )
+    return f"right on training lengths after {steps}, where {EvaluationConfig.fit_threshold:g} is a fit: {was}. {then}"
 
 
 def notes_of(values: Mapping[str, Any]) -> list[str]:
@@ -271,8 +261,6 @@ def notes_of(values: Mapping[str, Any]) -> list[str]:
     if unfitted:
         few = f"right on less than {100 * EvaluationConfig.fit_threshold:g} % of strings of training lengths"
         notes.append(f"× is not fitted ({few}), which counts as 0 and says nothing about length: {', '.join(unfitted)}")
-        if needed := budget_needed(values):
-            notes.append(needed)
     longest = values["tests"][-1]
     for row in rows:
         rates = [seed["exact_match"][str(longest)] for seed in row["seeds"] if seed["fitted"]]

@@ -196,6 +196,11 @@ class SystemSummary:
         return f"{self.name} ({self.settings})" if self.settings else self.name
 
     @property
+    def known_as(self) -> tuple[str, ...]:
+        """All by which it can be chosen: its label, its name, and that without the recipe's."""
+        return self.label, self.name, self.results[0].system
+
+    @property
     def experiment(self) -> dict[str, Any]:
         """The configuration of the experiment."""
         return dict(self.results[0].experiment)
@@ -243,7 +248,7 @@ class SystemSummary:
 
 
 class Systems(tuple[SystemSummary, ...]):
-    """Systems in order; a name is in them if one of them has it."""
+    """Systems in order; a name is in them if one of them is known by it."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -251,11 +256,7 @@ class Systems(tuple[SystemSummary, ...]):
         return tuple(system.label for system in self)
 
     def __contains__(self, one: object) -> bool:
-        return (
-            one in (*self.names, *(system.name for system in self))
-            if isinstance(one, str)
-            else super().__contains__(one)
-        )
+        return any(one in system.known_as for system in self) if isinstance(one, str) else super().__contains__(one)
 
 
 def task_title(systems: Iterable[SystemSummary]) -> str:
@@ -414,15 +415,23 @@ CONTROL = "not fitted in any seed, and tested all the same as a control (unfitte
 
 
 def fit_rule(systems: Sequence[SystemSummary]) -> str:
-    """What *not fitted* means and what to do; empty where every seed fitted."""
+    """What *not fitted* means; empty where every seed fitted."""
     if all(len(system.fitted) == len(system.results) for system in systems):
         return ""
     settings = (system.experiment.get("evaluation", {}) for system in systems)
     shares = sorted({each["fit_threshold"] for each in settings if "fit_threshold" in each})
     few = f"less than {' or '.join(f'{100 * share:g} %' for share in shares)}" if shares else "too few"
+    return f"not fitted: right on {few} of the strings of training lengths, so it says nothing of longer ones"
+
+
+def advice(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
+    """What to do where seeds did not fit, and where runs have stopped early at different steps."""
+    early = any(system.experiment["training"].get("stop_when_fitted") for system in systems)
     return (
-        f"not fitted: right on {few} of the strings of training lengths (evaluation.fit_threshold), so it says "
-        "nothing of longer ones; train longer (training.steps), or a larger model"
+        *["what did not fit (below evaluation.fit_threshold): train longer (training.steps), or a larger model"]
+        * bool(fit_rule(systems)),
+        *["for equal steps, give all systems the same training.steps, and training.stop_when_fitted false"]
+        * bool(early and steps_note(systems)),
     )
 
 
@@ -434,10 +443,26 @@ def basis(systems: Sequence[SystemSummary]) -> list[str]:
     lines = [f"trained on lengths up to {lengths}; seeds that fitted: {counts}{'; the others are left out' * missing}"]
     differing = [
         f"{key.rpartition('.')[2]} {_by_value(systems, lambda system, key=key: _flat(system.experiment).get(key))}"
-        for key in ("model.layers", "model.width", "training.steps")
+        for key in ("model.layers", "model.width")
         if len({_flat(system.experiment).get(key) for system in systems}) > 1
     ]
-    return [*lines, f"models differ: {'; '.join(differing)}"] if differing else lines
+    lines += [f"models differ: {'; '.join(differing)}"] * bool(differing)
+    return [*lines, *[steps_note(systems)] * bool(steps_note(systems))]
+
+
+def steps_note(systems: Sequence[SystemSummary]) -> str:
+    """For how many steps each system was trained; empty where all runs have as many."""
+
+    def taken(system: SystemSummary) -> str:
+        planned = (result.experiment["training"].get("steps") for result in system.results)
+        steps = {own.steps or plan for own, plan in zip(system.results, planned, strict=True)} - {None}
+        return " to ".join(f"{count:,}" for count in sorted({min(steps), max(steps)})) if steps else "unknown"
+
+    counts = _by_value(systems, taken)
+    early = any(system.experiment["training"].get("stop_when_fitted") for system in systems)
+    why = ", where some runs end once they fit" * early
+    differ = len({taken(system) for system in systems}) > 1 or " to " in counts
+    return f"trained for different numbers of steps{why}: {counts}" if differ else ""
 
 
 def _by_value(systems: Sequence[SystemSummary], value: Callable[[SystemSummary], Any]) -> str:

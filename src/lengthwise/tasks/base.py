@@ -214,8 +214,7 @@ class Task(ABC):
         """``size`` sequences of one layout of ``length``; raises `LengthwiseError` if the length has no instances."""
         if size < 1:
             raise LengthwiseError(f"a batch needs at least one sequence, got size {size}; use size 1 or more")
-        if length not in self.lengths(length, length):
-            raise LengthwiseError(f"task {self.name!r} has no instances of length {length}; use {self._near(length)}")
+        self.check_lengths([length])
         layout = layout or self.layout(length, rng)
         if layout.length != length:
             raise LengthwiseError(f"the layout is for length {layout.length}, not {length}; use a layout of {length}")
@@ -240,6 +239,14 @@ class Task(ABC):
             where = place_in_user_code(error)
             raise LengthwiseError(f"{where}: {what}" if where else what).with_traceback(error.__traceback__) from None
         return seq.build(layout)
+
+    def check_lengths(self, lengths: Iterable[int]) -> None:
+        """Raise `LengthwiseError` for the first length that has no instances; it names lengths near it that have."""
+        for length in lengths:
+            if length not in self.lengths(length, length):
+                raise LengthwiseError(
+                    f"task {self.name!r} has no instances of length {length}; use {self._near(length)}"
+                )
 
     def _near(self, length: int) -> str:
         """Words for the lengths with instances around ``length``."""
