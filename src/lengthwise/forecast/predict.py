@@ -967,7 +967,7 @@ def first_with_command(
 
 
 def scratchpad_instead(task: Task | None, train: int, test: int, cut: float) -> Instead | None:
-    """A scratchpad of the states of a machine: sparse and local under coupled ids, and not measured."""
+    """A scratchpad of the states of a machine: sparse and local under coupled ids; what was measured is counted."""
     if isinstance(task, Language) and task.ask == "next" and task.automaton() is not None:
         pad: Task = StateScratchpad(language=task.language, alphabet=task.alphabet)
         more = f" --set {shlex.quote('task.language=' + json.dumps(task.language))}"
@@ -979,12 +979,20 @@ def scratchpad_instead(task: Task | None, train: int, test: int, cut: float) -> 
     else:
         return None
     command = run_command(pad, pad.name, "predictive-coupling", "learned", train, test, more)
-    found = others_by_name(KNOWN["predictive-coupling"].system, test / train, cut)
+    system = KNOWN["predictive-coupling"].system
+    found = others_by_name(system, test / train, cut)
     written = [right for name, right in found.items() if "scratchpad" in name]
+    here = "Not measured here"
+    for cell in others():
+        if cell.task.get("trace") == "states" and trained_plainly(cell, system) and (
+            place := bin_of(test / train, cell)
+        ):  # fmt: skip
+            written.append((cell.accuracy(*place) or 0.0) >= cut)
+            if TASKS.build(cell.task["task"]) == task:
+                here = f"Measured here: {line_of(cell, place)}"
     line = (
         "the model also writes the state after each symbol, so its data and its output change; then each token needs "
-        f"few and near ones. Not measured here; right in {sum(written)} of {len(written)} measured tasks with such a "
-        "scratchpad, more in studies/traces"
+        f"few and near ones. {here}; right in {sum(written)} of {len(written)} measured tasks with such a scratchpad"
     )
     return Instead("predictive-coupling", "a scratchpad of states with coupled ids", None, None, line, command)
 
@@ -1228,8 +1236,11 @@ def in_theory(dfa: Dfa, format: Format, system: ForecastSystem) -> str:
 
 
 def bin_of(ratio: float, cell: MeasuredCell) -> tuple[int, int] | None:
-    """The tested lengths of a cell whose middle is nearest to M / N, within the factor `NEAR`."""
-    places = {(t.low, t.high) for t in cell.tests if not t.axes and t.low > cell.train}
+    """The tested lengths of a cell whose middle is nearest to M / N, within the factor `NEAR`.
+
+    Tests that differ beside the length count as one, by their hardest (`MeasuredCell.accuracy`).
+    """
+    places = {(t.low, t.high) for t in cell.tests if t.low > cell.train}
     if not places:
         return None
     apart = {place: abs(math.log(sum(place) / 2 / cell.train / ratio)) for place in places}
