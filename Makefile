@@ -31,7 +31,7 @@ demo: $(VENV)/.small
 	$(BIN)/lengthwise demo --jobs 2 --out runs -o report.html
 
 test: install
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-slow: install
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m slow

@@ -59,3 +59,19 @@ def test_the_first_calls_are_checked_and_then_one_in_some() -> None:
     assert all(found() for _ in range(FIRST))
     assert sum(found() for _ in range(10 * ONE_IN)) == 10
     assert largest(torch.zeros(2, 3)).shape == (2,)
+
+
+Rows = Float[Tensor, "B T"]
+
+
+def test_a_name_for_a_shape_is_a_shape_and_what_has_none_is_left_alone() -> None:
+    def named(x: list[Rows]) -> None:
+        """Its shapes have a name."""
+
+    def plain(x: Tensor) -> list[int]:
+        return [x.ndim]
+
+    checked = some_calls(typechecker=beartype.beartype)
+    assert checked(plain) is plain
+    with pytest.raises(TypeCheckError):
+        checked(named)([torch.zeros(3)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,13 @@ from lengthwise.tasks import TASKS
 TASK = TASKS.build("addition")
 PLAN = AuditPlan(TASK, (3, 12), samples=16, shots=1, forms=("lines",))
 PLANS = {"words": PLAN, "tokens": AuditPlan(TASK, (3, 12), 16, 1, ("lines",), tokens=(400, 1200))}
-QUESTIONS = {
-    name: list({q.prompt: q for q in natural_questions(plan)}.values()) + sweep_questions(plan, "lines")
-    for name, plan in PLANS.items()
-}
+
+
+@cache
+def questions(plan: str) -> list[Question]:
+    """Every prompt of a plan once, and its sweeps."""
+    natural = {question.prompt: question for question in natural_questions(PLANS[plan])}
+    return [*natural.values(), *sweep_questions(PLANS[plan], "lines")]
 
 
 def digits(words: list[str]) -> int:
@@ -94,7 +98,7 @@ def asked_of(
 ) -> list[AskedQuestion]:
     """What becomes of all questions to a server in this process."""
     found = []
-    for question in QUESTIONS[plan]:
+    for question in questions(plan):
         reply = completion(WRAPPINGS[wrapping].format(answer(question.prompt, CAUSES[plan][cause])), question.prompt)
         if limit is not None:
             limit(reply, len(question.prompt))
@@ -107,8 +111,13 @@ def asked_of(
     return found
 
 
-EVERY = [("words", *rest) for rest in product(CAUSES["words"], WRAPPINGS, INTERFACES)]
-EVERY += [("tokens", *rest) for rest in product(CAUSES["tokens"], WRAPPINGS, ["chat"])]
+EVERY = [
+    (plan, cause, wrapping, list(INTERFACES)[(i + j) % len(INTERFACES)])
+    for plan, found in CAUSES.items()
+    for i, cause in enumerate(found)
+    for j, wrapping in enumerate(WRAPPINGS)
+]
+"""Every cause with every wrapping, every interface with either; and below, every scoring with all."""
 
 
 @pytest.mark.parametrize(("plan", "cause", "wrapping", "interface"), EVERY)

@@ -12,6 +12,7 @@ import pytest
 from safetensors import SafetensorError
 from terminal import TINY_OPTIONS, Answer, Terminal
 
+from fresh_process import ran
 from lengthwise.cli.console import err, out
 
 ROOT = Path(__file__).parents[2]
@@ -78,8 +79,8 @@ def test_an_answer_of_nothing(terminal: Terminal, tmp_path: Path) -> None:
 
 def test_text_for_an_id(tmp_path: Path) -> None:
     """In a process of its own, because the tests check types at every call."""
-    command = [sys.executable, "-m", "lengthwise", "show", own_task(tmp_path, "predicted(4,", "predicted('a',")]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    task = own_task(tmp_path, "predicted(4,", "predicted('a',")
+    answer = ran(f"import sys; from lengthwise.cli.main import main; sys.exit(main(['show', {task!r}]))")
     assert answer.returncode == 2
     assert answer.stderr.splitlines()[-1] == "error: a column takes token ids, got the text 'a'; write seq.vocab['a']"
 

@@ -17,6 +17,7 @@ import pytest
 from named_options import commands, options_of
 from terminal import TINY_OPTIONS, Terminal
 
+from fresh_process import ran
 from lengthwise.api.progress import ComparisonProgress
 from lengthwise.cli.options import SAME, same_flag
 from lengthwise.core.errors import TooSmallError
@@ -180,9 +181,7 @@ def test_text_for_a_token_id_says_what_to_write(terminal: Terminal, tmp_path: Pa
     path = tmp_path / "mine.py"
     path.write_text(EXAMPLE.read_text().replace("seq.sep(place=1)", "seq.given('_', place=1)"))
     # In a process of its own: the run-time checks of the tests would refuse the text before we do.
-    done = subprocess.run(
-        [sys.executable, "-m", "lengthwise", "show", f"{path}:EverySecond"], capture_output=True, text=True, timeout=60
-    )
+    done = ran(f"import sys; from lengthwise.cli.main import main; sys.exit(main(['show', '{path}:EverySecond']))")
     assert done.returncode == 2
     lines = [line for line in done.stderr.splitlines() if ": at work for " not in line]
     assert len(lines) == 1

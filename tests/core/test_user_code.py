@@ -6,7 +6,6 @@ import importlib
 import itertools
 import json
 import re
-import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from fresh_process import ran
 from lengthwise.core import code_digest as code
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.user_code import FILES, code_of
@@ -64,7 +64,7 @@ def fresh(at: Path, script: str = "") -> str:
         "from lengthwise.tasks import TASKS\nfrom lengthwise.core.user_code import code_of\n"
         f"task = TASKS.build({str(at / 'task.py') + ':Mine'!r})\n{script}\nprint(code_of(task))"
     )
-    run = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120)
+    run = ran(text)
     return run.stdout.strip() or run.stderr.strip().splitlines()[-1]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import lengthwise.hf as hf
+from fresh_process import ran
 
 PACKAGES = (
     "transformers", "tokenizers", "datasets", "peft", "accelerate", "httpx", "openai", "lm_eval", "inspect_ai",
@@ -64,32 +64,6 @@ COMMANDS = [
     ("transformers", ["audit", "some/model"], "lengthwise[hf]"),
     ("transformers", ["influence", "--model", "some/model"], "lengthwise[lm]"),
 ]
-FORKS = """
-import json, os, sys, tempfile
-import torch  # which takes longest to load, once for all
-
-assert not set(json.loads(sys.argv[2])) & set(sys.modules)
-for code in json.loads(sys.argv[1]):
-    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-        child = os.fork()
-        if not child:
-            os.dup2(out.fileno(), 1)
-            os.dup2(err.fileno(), 2)
-            status = 1
-            try:
-                exec(code, {"__name__": "__main__"})
-                status = 0
-            except SystemExit as end:
-                status = end.code
-            except BaseException as error:
-                print(repr(error), file=sys.stderr)
-            sys.stdout.flush(), sys.stderr.flush()
-            os._exit(status)
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        out.seek(0), err.seek(0)
-        print(json.dumps([status, out.read(), err.read()]), flush=True)
-"""
-"""A process for each program of a list, forked from one that has loaded torch and no package of an extra."""
 
 
 def without(packages: str, code: str) -> str:
@@ -102,11 +76,9 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str,
     out = str(tmp_path_factory.mktemp("extras") / "out")
     codes = [*(without(packages, EVERY_NAME) for packages in NEEDS), AN_OLD_PACKAGE]
     codes += [command(package, words, out) for package, words, _ in COMMANDS]
-    given = [json.dumps(codes), json.dumps(PACKAGES)]
-    found = subprocess.run([sys.executable, "-c", FORKS, *given], capture_output=True, text=True, timeout=240)
-    assert found.returncode == 0, found.stderr
-    rows = [json.loads(line) for line in found.stdout.splitlines()]
-    return {code.replace(out, "OUT"): tuple(row) for code, row in zip(codes, rows, strict=True)}
+    assert ran(f"import sys; print([name for name in {PACKAGES} if name in sys.modules])").stdout == "[]\n"
+    found = {code: ran(code) for code in codes}
+    return {code.replace(out, "OUT"): (end.returncode, end.stdout, end.stderr) for code, end in found.items()}
 
 
 def command(package: str, words: list[str], out: str = "OUT") -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import alternation_depth
@@ -21,9 +22,14 @@ def _page(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
 
 
+@cache
+def _tables(name: str) -> dict[str, str]:
+    return tables.PAGES[name]()
+
+
 @pytest.mark.parametrize("name", tables.PAGES)
 def test_every_table_is_on_its_page(name: str) -> None:
-    computed, page = tables.PAGES[name](), _page(name)
+    computed, page = _tables(name), _page(name)
     assert computed
     for title, table in computed.items():
         assert len(table.splitlines()) > 2, title
@@ -47,7 +53,10 @@ def test_pictures_of_the_pages_exist() -> None:
 
 
 def test_the_page_of_fixed_settings_is_what_its_command_writes(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = _page("studies/golowich/README.md")
+    name = "studies/golowich/README.md"
+    text = _page(name)
+    assert tables.PAGES[name] is fixed_tables.fixed_beforehand
+    monkeypatch.setattr(fixed_tables, "fixed_beforehand", lambda: _tables(name))
     assert fixed_tables.updated(text) == text
     made_up = {"queue": "| training | x |\n| --- | --- |", "depth": "| a |\n| --- |\n| 1 |"}
     monkeypatch.setattr(fixed_tables, "fixed_beforehand", lambda: made_up)

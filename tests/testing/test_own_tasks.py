@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 
 import lengthwise as lw
+from fresh_process import ran
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.tasks import TASKS
 from lengthwise.testing.own_tasks import refuse_broken
@@ -131,8 +131,8 @@ def test_a_cell_that_was_mended_is_checked_again(typed: Callable[[str], Any]) ->
 
 
 BARE = """
-import sys, lengthwise as lw
-for target in sys.argv[1:]:
+import lengthwise as lw
+for target in TARGETS:
     (broken,) = {one.broken for one in lw.check(target).broken}
     try:
         lw.predict(target)
@@ -150,7 +150,7 @@ def test_a_bare_position_as_parents_is_one_line_with_its_place(tmp_path: Path) -
         path.write_text(TYPED.replace("parents=[given[i]]", changed))
         lines.append(1 + next(i for i, text in enumerate(path.read_text().splitlines()) if "predicted(" in text))
         targets.append(f"{path}:EverySecond")
-    done = subprocess.run([sys.executable, "-c", BARE, *targets], capture_output=True, text=True, check=False)
+    done = ran(BARE.replace("TARGETS", repr(targets)))
     assert done.returncode == 0, done.stderr
     for target, line, said in zip(targets, lines, done.stdout.splitlines(), strict=True):
         place = f"{target.rpartition(':')[0]}, line {line}, in EverySecond.write"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -162,12 +163,16 @@ ADVERSE = frozenset(
 
 
 def language_of(task: Mapping[str, Any]) -> Dfa | None:
-    """The automaton of a task's configuration; None if it is no regular language."""
+    """The automaton of a measured task's configuration; None if it is no regular language."""
+    return _automaton(json.dumps(dict(task))) if task["name"] == "language" else None
+
+
+@lru_cache(maxsize=512)
+def _automaton(task: str) -> Dfa | None:
+    """Kept, since each system that is asked about is compared with every measured language."""
     from lengthwise.tasks import TASKS
 
-    if task["name"] != "language":
-        return None
-    built: Any = TASKS.build(dict(task))
+    built: Any = TASKS.build(json.loads(task))
     return built.automaton()
 
 

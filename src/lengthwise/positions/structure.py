@@ -56,9 +56,8 @@ def reach(batch: Batch, positions: Int[ndarray, "B T P"], ids: Int[ndarray, "B T
     new = (wanted >= 0) & np.diff(wanted, axis=-1, prepend=-1).astype(bool)
     rows = np.arange(batch.size)[:, None, None]
     # What is missing is replaced by the predicting token, at distance 0.
-    predicting = np.broadcast_to((target - 1)[None, :, None], wanted.shape)
-    wanted = np.where(wanted < 0, predicting, wanted)
-    span = np.abs(ids[rows, predicting] - ids[rows, wanted]).max(initial=0)
+    wanted = np.where(wanted < 0, (target - 1)[None, :, None], wanted)
+    span = np.abs(ids[:, target - 1][:, :, None] - ids[rows, wanted]).max(initial=0)
     return Reach(int(new.sum(axis=-1).max(initial=0)), int(span))
 
 
@@ -135,7 +134,9 @@ def structure(task: Task, scheme: PositionScheme, length: int, rng: Rng, *, size
     for layout in (None, *task.test_layouts(length)):
         batch = task.batch(length, size, rng, layout)
         ids = batch.places if scheme.equals_places else scheme.for_evaluation().assign(batch.places, task.levels, rng)
+        ids = ids[:, :, levels]
+        alone = [reach(batch, tokens, ids) for tokens in (batch.parents, batch.selectors)]
         both = np.concatenate([batch.parents, batch.selectors], axis=-1)
-        found.append([reach(batch, tokens, ids[:, :, levels]) for tokens in (batch.parents, batch.selectors, both)])
+        found.append([*alone, reach(batch, both, ids) if batch.selectors.size else alone[0]])
     largest = (Reach(max(r.count for r in each), max(r.span for r in each)) for each in zip(*found, strict=True))
     return Structure(length, *largest)

@@ -137,7 +137,8 @@ def id_rules(task: Task, lengths: tuple[int, ...], *, size: int = 32) -> IdRules
         batch = task.batch(length, size, stream(0, "id rule", length))
         ids = scheme.assign(batch.places, task.levels, stream(0, "id rule", "ids", length))
         samples.append((batch, ids))
-    right = {rule: _right_after(rule, samples) for rule in _candidates(task, samples)}
+    columns = [(batch, ids, t, _keys(batch, ids, t - 1)) for batch, ids in samples for t in _predicted(batch)]
+    right = {rule: _right_after(rule, columns) for rule in _candidates(task, samples)}
     chosen: list[tuple[NextIdRule, set[Any]]] = []
     left = {key for found in right.values() for key, fits in found.items() if fits}
     hopeless = {key for found in right.values() for key in found} - left
@@ -149,8 +150,8 @@ def id_rules(task: Task, lengths: tuple[int, ...], *, size: int = 32) -> IdRules
     return _described(task, samples, lengths, chosen, hopeless)
 
 
-def _key(batch: Batch, ids: ndarray, at: int) -> list[tuple[int, ...]]:
-    """What the choice of a rule may depend on: the current token, and its ids on ``label`` levels."""
+def _keys(batch: Batch, ids: ndarray, at: int) -> list[tuple[int, ...]]:
+    """By row, what the choice of a rule may depend on: the current token, and its ids on ``label`` levels."""
     return [(int(t), *map(int, fixed)) for t, fixed in zip(batch.input_ids[:, at], ids[:, at, 1:], strict=True)]
 
 
@@ -159,14 +160,15 @@ def _predicted(batch: Batch) -> list[int]:
     return [int(t) for t in np.flatnonzero(batch.scored) if (batch.input_ids[:, t] != batch.vocab[EOS]).any()]
 
 
-def _right_after(rule: NextIdRule, samples: list[tuple[Batch, ndarray]]) -> dict[tuple[int, ...], bool]:
+def _right_after(
+    rule: NextIdRule, columns: list[tuple[Batch, ndarray, int, list[tuple[int, ...]]]]
+) -> dict[tuple[int, ...], bool]:
     """For every key, whether the rule is right wherever the key occurs before a predicted id."""
     found: dict[tuple[int, ...], bool] = {}
-    for batch, ids in samples:
-        for t in _predicted(batch):
-            fits = rule.predict(batch, ids, t - 1) == ids[:, t, 0]
-            for key, fit in zip(_key(batch, ids, t - 1), fits, strict=True):
-                found[key] = found.get(key, True) and bool(fit)
+    for batch, ids, t, keys in columns:
+        fits = rule.predict(batch, ids, t - 1) == ids[:, t, 0]
+        for key, fit in zip(keys, fits.tolist(), strict=True):
+            found[key] = found.get(key, True) and fit
     return found
 
 
@@ -201,7 +203,7 @@ def _described(
     for batch, ids in samples:
         farthest = 0
         for t in _predicted(batch):
-            keys = _key(batch, ids, t - 1)
+            keys = _keys(batch, ids, t - 1)
             total += len(keys)
             missing += sum(key in hopeless for key in keys)
             for rule in {by_key[key] for key in keys if key in by_key} - {NextIdRule(1, "this"), NextIdRule(1, "none")}:

@@ -288,10 +288,11 @@ class _Runs:
         rows = self._rows[max(0, self._made - (latest or self._made)) : self._made]
         if not len(rows):
             return None
-        group = np.zeros(len(rows), dtype=np.int64)
+        group, most, base = np.zeros(len(rows), dtype=np.int64), 1, len(self._tokens) + 1
         for column in subset:
-            # Renumbered after every column, so that the codes never overflow.
-            group = np.unique(group * (len(self._tokens) + 1) + rows[:, column] + 1, return_inverse=True)[1]
+            if most * base > 1 << 62:  # Renumbered, in the same order, before the codes overflow.
+                group, most = np.unique(group, return_inverse=True)[1], len(rows)
+            group, most = group * base + rows[:, column] + 1, most * base
         order = np.lexsort((rows[:, target], group))
         same = group[order[1:]] == group[order[:-1]]
         hit = np.flatnonzero(same & (rows[order[1:], target] != rows[order[:-1], target]))
@@ -307,12 +308,13 @@ class _Runs:
 
     def _row(self, prompt: Sequence[str], answer: Sequence[str]) -> ndarray:
         tokens, ids = [*prompt, *answer[: self._width]], self._ids
-        for token in tokens:
-            if token not in ids:
-                ids[token] = len(self._tokens)
-                self._tokens.append(token)
+        if not ids.keys() >= set(tokens):
+            for token in tokens:
+                if token not in ids:
+                    ids[token] = len(self._tokens)
+                    self._tokens.append(token)
         missing = self.prompt_length + self._width - len(tokens)
-        return np.array([ids[token] for token in tokens] + [-1] * missing, dtype=np.int64)
+        return np.array([*map(ids.__getitem__, tokens), *[-1] * missing], dtype=np.int64)
 
 
 PERMUTATIONS, SIGMAS = 20, 6.0

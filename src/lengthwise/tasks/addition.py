@@ -61,8 +61,10 @@ def number(text: Sequence[str], base: int) -> int:
     """The number with these digits, least significant first; raises `ValueError` for anything else."""
     value = 0
     for digit in reversed(text):
-        reject(digit not in DIGITS[:base] or len(digit) != 1, f"{digit!r} is no digit of base {base}")
-        value = value * base + DIGITS.index(digit)
+        found = DIGITS.find(digit, 0, base) if len(digit) == 1 else -1
+        if found < 0:
+            raise ValueError(f"{digit!r} is no digit of base {base}")
+        value = value * base + found
     return value
 
 

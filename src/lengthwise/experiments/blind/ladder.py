@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -161,12 +162,20 @@ def position_scheme(task: Task, encoding: str) -> Sequential:
     There are as many ids as the longest test string of the study has tokens. Where strings of one length differ in
     tokens (sums of two numbers), a part of them is drawn, and there is room for as many more as those differ by.
     """
+    try:
+        ids = _ids(task)
+    except TypeError:  # A task of the user's may have fields that can't be compared by a hash.
+        ids = _ids.__wrapped__(task)
+    return Sequential(max_position=ids, random_start=isinstance(variant(encoding).spec, LearnedSpec))
+
+
+@lru_cache(maxsize=256)
+def _ids(task: Task) -> int:
+    """Kept, since every rung and encoding of a task asks."""
     longest = task.lengths(TRAINED[0], BINS[-1][1])[-1]
     rng = stream(0, "blind", "longest")
     drawn = [task.batch(longest, 1, rng).tokens for _ in range(DRAWS)]
-    return Sequential(
-        max_position=2 * max(drawn) - min(drawn) - 1, random_start=isinstance(variant(encoding).spec, LearnedSpec)
-    )
+    return 2 * max(drawn) - min(drawn) - 1
 
 
 WORDS_SEED = 20261122
