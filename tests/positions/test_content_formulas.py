@@ -177,9 +177,9 @@ def test_asentmax_equals_the_formula(index, hidden: tuple[int, ...]):
     zeros = 0
     for b, h, (n, i) in itertools.product(range(2), range(ONE_LEVEL.heads), enumerate(context.index.tolist())):
         keys, x = seen(i, hidden), context.x[b, i].double()
-        beta = math.log1p(math.exp((x @ module.beta.weight[h].double()).item()))
-        gamma = module.reach * math.tanh((x @ module.gamma.weight[h].double()).item())
-        factor = 1 + beta * math.log(max(2, len(keys))) ** gamma
+        beta = math.log1p(math.exp((x @ module.beta.weight[h].double() + module.beta.bias[h]).item()))
+        gamma = module.reach * math.tanh((x @ module.gamma.weight[h].double() + module.gamma.bias[h]).item())
+        factor = 1 + beta * math.log(1 + len(keys)) ** gamma
         expected = entmax15([factor * product(context, b, h, i, j) for j in keys])
         assert weights[b, h, n, keys].tolist() == pytest.approx(expected, abs=1e-4)
         zeros += sum(weight == 0 for weight in weights[b, h, n, keys].tolist())

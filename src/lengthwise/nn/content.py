@@ -210,11 +210,11 @@ class ScalableSoftmax(ContentEncoding):
 
 
 class ASEntmax(ContentEncoding):
-    """Weights are 1.5-entmax((δ + β_i (ln n_i)^γ_i) · logits): many are exactly 0 (Vasylenko et al. 2025, 2506.16640).
+    """Weights are 1.5-entmax((1 + β_i · ln(n_i + 1)^γ_i) · logits): many are exactly 0 (Vasylenko et al. 2025).
 
-    n_i is the number of keys that query i sees, δ = 1, and per head β_i = softplus(w_h · x_i) and γ_i =
-    ``reach`` · tanh(u_h · x_i), x the input of the attention layer; all layers share w and u. The form of γ and
-    ``reach`` are ours: they could not be compared with the paper.
+    n_i is the number of keys that query i sees, and per head β_i = softplus(w_h · x_i + a_h) and γ_i = ``reach`` ·
+    tanh(u_h · x_i + b_h), x the input of the attention layer, as in the authors' code for arXiv 2506.16640; there each
+    layer has its own w, u, a and b, here all share them.
     1.5-entmax(z) is p = max(0, z/2 − τ)² with the τ for which p sums to 1 (Peters et al. 2019); the logits returned
     are ln p, or −10,000 for 0, whose softmax is p. Ids are not used.
 
@@ -225,19 +225,17 @@ class ASEntmax(ContentEncoding):
     torch.Size([2, 4, 10, 10])
     """
 
-    def __init__(self, width: int, heads: int, *, reach: float = 3.0, slots: Slots | None = None) -> None:
+    def __init__(self, width: int, heads: int, *, reach: float = 2.0, slots: Slots | None = None) -> None:
         require(width >= 1 and heads >= 1, f"width and heads must be at least 1, got {width} and {heads}")
         super().__init__(slots)
         self.reach = reach
-        self.beta, self.gamma = nn.Linear(width, heads, bias=False), nn.Linear(width, heads, bias=False)
+        self.beta, self.gamma = nn.Linear(width, heads), nn.Linear(width, heads)
 
     def scores(self, scores: Float[Tensor, "B H Q T"], tokens: ScoreContext) -> Float[Tensor, "B H Q T"]:
         x = tokens.x[:, tokens.index]
         beta = functional.softplus(self.beta(x).float()).mT[..., None]
         gamma = self.reach * self.gamma(x).float().tanh().mT[..., None]
-        # A query that sees one key has the weight 1, whatever the factor.
-        seen = tokens.visible.sum(-1, keepdim=True).clamp(min=2).log()
-        scaled = scores * (1 + beta * seen**gamma)
+        scaled = scores * (1 + beta * tokens.visible.sum(-1, keepdim=True).log1p() ** gamma)
         weights = _Entmax15.apply(scaled.masked_fill(~tokens.visible, HIDDEN))
         assert isinstance(weights, Tensor)
         return weights.masked_fill(weights == 0, 1.0).log().masked_fill(weights == 0, HIDDEN)

@@ -316,7 +316,7 @@ declare("scalable-softmax", "ScalableSoftmax",
         uses_ids=False)
 declare("asentmax", "ASEntmax",
         "entmax instead of softmax, so that most weights are 0, with a learned power of ln(number of keys)",
-        {"reach": (AboveZero, 3.0)}, uses_ids=False)
+        {"reach": (AboveZero, 2.0)}, uses_ids=False)
 # fmt: on
 
 
