@@ -44,4 +44,5 @@ tokenizer.save_pretrained(FOLDER)
 good = mean(losses[-50:]) < GOOD
 print(f"{'Good enough' if good else 'It has not learned the task'}: a loss below {GOOD} is good enough for an audit.")
 if good:
-    print(f"lengthwise audit {FOLDER} --task retrieval --lengths 8,16,32,64 --forms lines --shots 0 --samples 20")
+    asked = "--task retrieval --lengths 8,16,32,64 --forms lines --shots 0 --samples 20 --trained 3-16"
+    print(f"lengthwise audit {FOLDER} {asked}")

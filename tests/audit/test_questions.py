@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lengthwise.audit.questions import (
+    FILLER,
     INSTRUCTIONS,
+    MOST_OTHERS,
     NATURAL,
     AuditPlan,
+    Question,
     filler,
     instruction,
     natural_questions,
@@ -94,14 +101,52 @@ def test_distractors_replace_filler_and_nothing_else():
     plan = AuditPlan(TASKS.build("addition"), (3, 6, 12), samples=3, shots=1, forms=("lines",))
     found = [question for question in sweep_questions(plan, "lines") if question.sweep == "distractors"]
     assert len({(q.words, q.distance, q.number, q.problem) for q in found}) == 1
-    amounts = sorted({q.distractors for q in found})
-    assert amounts[0] == 0
-    assert len(amounts) == 3
+    assert [*dict.fromkeys(q.level for q in found)] == [0, 1, 2]
     lengths = {question.prompt for question in sweep_questions(plan, "lines") if question.sweep == "length"}
     assert all(q.prompt in lengths for q in found if q.distractors == 0), "begins where the length ended"
     for q in found:
         marked = " ".join(line for line in q.prompt.splitlines() if line.startswith("#"))
-        assert sum(word.isdigit() or word in "+=" for word in marked.split()) == q.distractors
+        assert sum(word.isdigit() or word in "+=" for word in marked.split()) == q.distractor_words
+
+
+@given(
+    lengths=st.tuples(st.integers(2, 6), st.integers(12, 40)), seed=st.integers(0, 3),
+    name=st.sampled_from(["addition", "retrieval", "copy"]), tokens=st.sampled_from([(), (400, 900)]),
+)  # fmt: skip
+@settings(max_examples=20)
+def test_distractors_are_whole_problems(lengths: tuple[int, int], seed: int, name: str, tokens: tuple[int, ...]):
+    """Each is a line that is a problem of the shortest length; doses double, and with one more none would fit."""
+    plan = AuditPlan(TASKS.build(name), lengths, samples=2, shots=0, forms=("bare",), seed=seed, tokens=tokens)
+    cells: dict[int, list[Question]] = {}
+    for question in sweep_questions(plan, "bare"):
+        if question.sweep == "distractors":
+            cells.setdefault(question.level, []).append(question)
+    for level, members in cells.items():
+        for q in members:
+            whole = [plan.other(q.index, i % MOST_OTHERS) for i in range(q.distractors)]
+            lines = [line.removeprefix("# ") for line in q.prompt.splitlines() if line.startswith("# ")]
+            assert lines[: q.distractors] == [each.text for each in whole]
+            assert q.others == tuple(each.answer for each in whole)
+            assert q.distractor_words == sum(len(each.text.split()) for each in whole)
+            assert set(" ".join(lines[q.distractors :]).split()) <= {*FILLER}
+            assert tokens or q.distractors == level
+    if not tokens:
+        assert all(later <= 2 * max(level, 0.5) for level, later in pairwise(cells))
+        room = cells[0][0].words - cells[0][0].problem if cells else 0
+        most = max(cells, default=0)
+        needed = [sum(len(plan.other(i, j).text.split()) + 1 for j in range(most + 1)) for i in range(2)]
+        assert max(needed) > room - 9
+        if most:
+            with pytest.raises(LengthwiseError, match=f"at most {most} fit"):
+                sweep_questions(replace(plan, distractors=(0, most + 1)), "bare")
+
+
+@pytest.mark.parametrize("option", ["--trained 16-3", "--trained 3,16", "--distractors 1,2", "--distractors 0,2,1"])
+def test_wrong_ranges_are_refused_in_a_line(option: str, capsys: pytest.CaptureFixture[str]):
+    assert main(["audit", "m", "--lengths", "2,30", "--show-prompt", *option.split()]) == 2
+    shown = capsys.readouterr().err
+    assert shown.count("\n") == 1
+    assert option.split()[0].strip("-") in shown
 
 
 def test_a_template_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -111,6 +156,8 @@ def test_a_template_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert main([*words, "--digits", "natural"]) == 0
     shown = capsys.readouterr().out
     assert "Add the two numbers. {0} %s\n\nQ: " in shown
+    assert "what the task is, not sent in this form: Add the two numbers." in shown.split("form mine")[0]
+    assert "what the task is, part of the prompt" in shown.split("form mine")[1]
     assert "Input: " in shown
     for empty in ("head", "problem", "answer"):
         file.write_text(json.dumps({empty: "", "separator": ""}))

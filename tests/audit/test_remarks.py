@@ -18,7 +18,18 @@ from lengthwise.audit.model import UNKNOWN, Asker, ModelFacts, Reply, RequestFai
 from lengthwise.audit.questions import MARK, AuditPlan, Question, natural_questions, sweep_questions
 from lengthwise.audit.run import QUESTIONS, run_audit
 from lengthwise.audit.scoring import RIGHT, WRONG, joined
-from lengthwise.audit.summary import NAMES, AskedQuestion, by_distance, causes, cells_of, copies, points
+from lengthwise.audit.summary import (
+    NAMES,
+    AskedQuestion,
+    by_distance,
+    causes,
+    cells_of,
+    change,
+    copies,
+    points,
+    tally,
+    trained_say,
+)
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.report.pages import audit_page
 
@@ -60,7 +71,7 @@ def test_a_drop_that_no_sweep_explains_is_said_with_what_remains():
     assert found["unexplained"]
     assert found["problem"]["change"] == pytest.approx(-0.3)
     assert found["rest"]["change"] == pytest.approx(-0.3)
-    assert "nothing that was varied alone explains it" in found["finding"][0]
+    assert "Nothing that was varied alone explains it" in found["finding"][0]
     assert "samples (100)" in found["lines"][-1]
     calm = causes(cells_of(outcomes(PLAN, lambda each: True)))
     assert not calm["unexplained"]
@@ -74,18 +85,19 @@ def row(sweep: str, level: int, right: int, n: int = 20) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("right", "begins", "complete", "says"),
     [
-        ((20, 6, 5, 6), 1, 1, "it is complete already at the first step asked, 16 words (6 of 20), and smaller"),
         (
-            (20, 12, 5, 6),
+            (20, 6, 5, 6),
             1,
-            2,
-            "it is sure already at the first step asked, 16 words (12 of 20), and is complete at 32",
+            1,
+            "first step asked, 16 words with 6 of 20 right; smaller ones were not asked. From there on",
         ),
-        ((20, 19, 5, 6), 2, 2, "it is sure at 32 (5 of 20), not yet at 16 (19 of 20), and is complete at 32 (5 of 20)"),
-        ((20, 19, 12, 3), 2, None, "it is sure at 32 (12 of 20), not yet at 16 (19 of 20), and goes on to the last."),
-        ((20, 20, 19, 3), 3, None, "it is sure at 64 (3 of 20), not yet at 32 (19 of 20)."),
-        ((20, 3), 1, None, "levels between these were not asked."),
-        ((20, 3, 20, 3), 1, None, "sure already at the first step asked, 16 words (3 of 20), and goes on to the last."),
+        ((20, 12, 5, 6), 1, 2, "From 32 words on, with 5 of 20 right, it stays within 10 points of the last."),
+        ((20, 19, 5, 6), 2, 2, "at 32 words with 5 of 20 right; the step before is 16 words with 19 of 20 right. From"),
+        ((20, 19, 12, 3), 2, None, "It changes up to the last step"),
+        ((20, 20, 19, 3), 3, None, "at 64 words with 3 of 20 right; the step before is 32 words with 19 of 20 right."),
+        ((20, 3), 1, None, "Steps between these were not asked."),
+        ((20, 3, 20, 3), 1, None, "It changes up to the last step"),
+        ((20, 3, 6), 1, None, "It changes up to the last step"),
     ],
 )
 def test_a_cause_says_where_its_drop_is_sure_and_complete(
@@ -97,6 +109,24 @@ def test_a_cause_says_where_its_drop_is_sure_and_complete(
     assert says in found["finding"][0]
 
 
+@given(rights=st.lists(st.integers(0, 20), min_size=2, max_size=6))
+def test_what_a_drop_is_said_to_be_obeys_the_printed_rule(rights: list[int]):
+    """Complete: the first level, from where it begins on and before the last, from which all are within 10 points."""
+    found = causes([row("length", 8 << i, k) for i, k in enumerate([20, *rights])])
+    place = found["changes"]["length"]
+    counts = [20, *rights]
+    first = next((i for i in range(1, len(counts)) if change(*(c(k) for k in (20, counts[i])))["high"] < 0), None)
+    settled = [i for i in range(first or 99, len(counts) - 1) if all(abs(k - counts[-1]) <= 2 for k in counts[i:])]
+    assert (place["begins"], place["complete"]) == (first, min(settled, default=None))
+    if found["breaks"]:
+        assert ("stays within 10 points of the last." in found["finding"][0]) == (first not in (None, len(counts) - 1))
+        assert ("none before it stays" in found["finding"][0]) == (not settled and first not in (None, len(counts) - 1))
+
+
+def c(right: int, n: int = 20) -> dict[str, Any]:
+    return {"counts": {RIGHT: right}, "answered": n}
+
+
 COUNTS = st.lists(st.integers(0, 20), min_size=2, max_size=5)
 
 
@@ -106,12 +136,12 @@ def test_every_number_in_brackets_has_the_sign_of_the_data(
 ):
     counts = {"length": length, "distractors": distractors, "problem": problem}
     found = causes([row(sweep, 8 << i, k) for sweep, rights in counts.items() for i, k in enumerate(rights)])
-    for sweep, change in {**found["changes"], "problem": found["problem"]}.items():
-        assert change["change"] == pytest.approx((counts[sweep][-1] - counts[sweep][0]) / 20)
-        assert change["low"] <= change["change"] <= change["high"]
-    known = {points(change) for change in (*found["changes"].values(), found["problem"])}
+    for sweep, each in {**found["changes"], "problem": found["problem"]}.items():
+        assert each["change"] == pytest.approx((counts[sweep][-1] - counts[sweep][0]) / 20)
+        assert each["low"] <= each["change"] <= each["high"]
+    known = {points(each) for each in (*found["changes"].values(), found["problem"])}
     assert set(re.findall(r"[+-]\d+ points \[[+-]\d+ to [+-]\d+\]", found["says"])) <= known
-    assert "points" not in re.sub(r"[+-]\d+ points \[|a drop of 20 points", "", found["says"])
+    assert "points" not in re.sub(r"[+-]\d+ points \[|a drop of 20 points|within 10 points", "", found["says"])
     assert all(sweep in found["breaks"] or name not in " ".join(found["finding"]) for sweep, name in NAMES.items())
 
 
@@ -121,17 +151,79 @@ def test_near_and_far_are_told_apart_in_the_problems_themselves():
     longest = [each.question.distance < 32 for each in answers if each.question.cell == ("problem", "lines", 64)]
     near = sum(longest)
     assert re.search(
-        rf"problems of length 64: right on {near} of {near} where .* on 0 of {20 - near} at \d+ to \d+:", says
+        rf"problems of length 64: right on {near} of {near} where .* on 0 of {20 - near} where it is \d+ to \d+:", says
     )
 
 
 def test_wrong_answers_are_traced_to_distractors():
     answers = outcomes(PLAN, lambda each: not each.others)
-    last = [each for each in answers if each.question.sweep == "distractors" and each.question.level == 64]
+    last = [each for each in answers if each.question.sweep == "distractors" and each.question.level == 5]
     copied, chance = copies(last)
     assert copied == len(last) == 20
     assert 0 < chance < copied
-    assert "20 of 20 wrong answers are right for a distractor" in causes(cells_of(answers))["says"]
+    assert "At 5 distractors (45 words), 20 of 20 wrong answers are right for a" in causes(cells_of(answers))["says"]
+    # By chance, in another way: each pair of texts of the cell, in one of which the answer of the other is right.
+    pairs = sum(one.read in map(joined, other.question.others) for one in last for other in last if one is not other)
+    assert chance == pytest.approx(pairs / 19, abs=0.05)
+
+
+def test_one_distractor_is_the_least_that_is_asked_for():
+    answers = outcomes(PLAN, lambda each: not each.others)
+    found = causes(cells_of(answers), plan=PLAN, command=lambda plan: "the command")
+    assert "there is no smaller number to ask" in found["says"]
+    assert found["command"] is None
+    later = causes(
+        cells_of(outcomes(PLAN, lambda each: len(each.others) < 4)), plan=PLAN, command=lambda plan: str(plan)
+    )
+    assert "ask between 2 distractors (18 words) and 4 distractors (36 words)" in later["says"]
+    assert "distractors=(0, 1, 2, 3, 4, 5)" in later["command"]
+
+
+@given(trained=st.tuples(st.integers(1, 99), st.integers(1, 99)).map(sorted), seed=st.integers(0, 1))
+def test_lengths_of_training_change_no_question_and_say_which_are_outside(trained: list[int], seed: int):
+    low, high = trained
+    plan = replace(PLAN, lengths=(8, 16, 32), samples=1, seed=seed, trained=(low, high))
+    (says,) = trained_say(plan, plan.lengths)
+    part = {int(n): part for part in re.findall(r"\d+(?: and \d+|, \d+)* (?:is|are) \w+", says.split(":")[1])
+            for n in re.findall(r"\d+", part)}  # fmt: skip
+    for length in plan.lengths:
+        assert ("below" if length < low else "beyond" if length > high else "within") in part[length]
+    assert natural_questions(plan) == natural_questions(replace(plan, trained=None))
+    assert not trained_say(replace(plan, trained=None), plan.lengths)
+
+
+def test_wrong_answers_are_counted_by_kind():
+    reads = ["", "?", "copied"]
+
+    def read(each: Question) -> str:
+        kind = reads[each.index % 3]
+        return each.prompt.split()[3] if kind == "copied" else kind
+
+    answers = [AskedQuestion(each, WRONG, read=read(each)) for each in natural_questions(PLAN)]
+    found = tally(answers, "lines")
+    chance = found.pop("copied_by_chance")
+    assert found == {"level": 64, "wrong": 20, "empty": 7, "other": 7, "copied": 6}
+    long = [each for each in answers if each.question.level == 64]
+    pairs = [
+        one.read in other.question.prompt.split("\n\n")[-1].split() for one in long for other in long if one != other
+    ]
+    assert chance == pytest.approx(sum(pairs) / 19, abs=0.05)
+
+
+def test_a_copied_answer_is_the_example_of_the_distractors(tmp_path: Path):
+    asked = sweep_questions(PLAN, "lines")
+    copied = {each.prompt: each.others[0] for each in asked if each.others and each.index == 3}
+    model = Echo("m", "m", PLAN)
+    model.answers = {each.prompt: each.expected for each in (*natural_questions(PLAN), *asked)} | copied
+    (shown,) = [each for each in run_audit(model, PLAN, tmp_path)["examples"] if each["sweep"] == "distractors"]
+    assert shown["outcome"] == "wrong, copied from a distractor"
+
+
+def test_a_model_that_fails_at_once_is_asked_without_examples():
+    plan = replace(PLAN, shots=4)
+    further = causes(cells_of(outcomes(plan, lambda each: False)), plan=plan, command=lambda plan: str(plan.shots))
+    assert "without examples (shots 0)" in further["says"]
+    assert further["command"] == "0"
 
 
 def test_distance_is_looked_at_in_the_problems_themselves():

@@ -75,16 +75,19 @@ def _cells(values: dict[str, Any]) -> Table:
     rows = tuple(
         (
             cell["sweep"], cell["form"], cell["level"], cell["tokens"], f"{cell['words']:g}", f"{cell['distance']:g}",
-            f"{cell['number']:g}", *(f"{cell[name]:g}" if cell[name] else None for name in ("distractors", "prose")),
+            f"{cell['number']:g}",
+            f"{cell['distractors']:g} ({cell['distractor_words']:g} words)" if cell["distractors"] else None,
+            f"{cell['prose']:g}" if cell["prose"] else None,
             f"{cell['counts']['right']} of {cell['answered']}",
             None if cell["low"] is None else f"{cell['low']:.2f}–{cell['high']:.2f}",
+            f"{cell['copied']} of {cell['counts']['wrong']}" if cell["distractors"] else None,
             f"{cell['strict']} of {cell['texts']}",
             ", ".join(f"{n} {name}" for name, n in cell["counts"].items() if n and name not in COUNTS),
         )
         for cell in values["cells"]
     )  # fmt: skip
     columns = ("varied", "form", "level", "tokens", "words", "distance", "number", "distractors", "prose", "right",
-               "interval", "strict", "not counted")  # fmt: skip
+               "interval", "copied", "strict", "not counted")  # fmt: skip
     tokens = f"{values['prompt_tokens']:,} tokens asked, {values['completion_tokens']:,} answered"
     notes = (*values["warnings"], f"{values['requests']} questions, {values['retries']} tried again, {tokens}")
     caption = "\n".join((f"{values['model']['name']}:", *values["causes"]["lines"]))

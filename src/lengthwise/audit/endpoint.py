@@ -178,8 +178,11 @@ class Endpoint(Asker):
     def _refused(self, error: openai.APIStatusError) -> Exception:
         status = error.status_code
         if status in FATAL:
+            path = (
+                "" if status != 404 or self.url.endswith("/v1") else f"; its path mostly ends in /v1: try {self.url}/v1"
+            )
             return LengthwiseError(
-                f"{self.url} answers {status}: {FATAL[status]}; check the URL, the model {self.model!r} and the "
+                f"{self.url} answers {status}: {FATAL[status]}{path}; check the URL, the model {self.model!r} and the "
                 f"environment variable {self.key_variable}"
             )
         text = shortened(printable(self._without_key(error.response.text)))

@@ -179,7 +179,7 @@ def export(
 
 def _problems(members: list[Question]) -> str:
     """One problem per line."""
-    names = ("sweep", "level", "words", "distance", "number", "distractors", "prose", "budget")
+    names = ("sweep", "level", "words", "distance", "number", "distractors", "distractor_words", "prose", "budget")
     return "".join(
         json.dumps({"prompt": question.prompt, "answer": question.expected}
                    | {name: getattr(question, name) for name in names}) + "\n"

@@ -2,15 +2,16 @@
 
 Filler before a problem makes the text longer and leaves everything else. The same filler between problem and answer
 moves what matters away. A larger problem in place of filler makes more words matter, in a text of the same length.
-Words of other problems in place of the filler before the problem distract, and change neither length nor distance; nor
-does prose in its place, which people have written. Every problem has examples, filler, distractors and prose of its
-own, so that answers are independent; they are the same in all cells, so that cells can be compared.
+Other problems, each whole and in a line of its own, in place of the filler before the problem distract, and change
+neither length nor distance; nor does prose in its place, which people have written. Every problem has examples, filler,
+distractors and prose of its own, so that answers are independent; they are the same in all cells, so that cells can be
+compared.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice, pairwise
@@ -294,25 +295,30 @@ def form_named(name: str) -> PromptForm:
 def filler(words: int, rng: np.random.Generator, distracting: Sequence[str] = ()) -> str:
     """Lines of ``words`` words in all that have nothing to do with the problem, each line after a ``#``.
 
-    The first words are those of ``distracting``, in lines of their own; the others are `SENTENCES` as ``rng`` draws
+    The first lines are those of ``distracting``, as many as fit whole; the others are `SENTENCES` as ``rng`` draws
     them. From equal generators, a shorter filler is the beginning of a longer one, but for its last line.
     """
     drawn = rng.integers(len(SENTENCES), size=words // 3 + 1)
     plain = iter([word for choice in drawn for word in SENTENCES[choice].split()])
-    lines: list[str] = []
-    used = 0
+    lines = [f"{MARK} {line}\n" for line in fitting(distracting, words)]
+    words -= len("".join(lines).split())
     while words > 0:
         # A line of the mark alone counts as a word, too.
-        size = min(FILLER_LINE, words) - 1
-        if used < len(distracting):
-            size = min(size, len(distracting) - used)
-            line = distracting[used : used + size]
-            used += size
-        else:
-            line = list(islice(plain, size))
-        lines.append(" ".join([MARK, *line]) + "\n")
-        words -= size + 1
+        size = min(FILLER_LINE, words)
+        lines.append(" ".join([MARK, *islice(plain, size - 1)]) + "\n")
+        words -= size
     return "".join(lines)
+
+
+def fitting(lines: Iterable[str], words: int) -> list[str]:
+    """The first of the lines that have this many words in all at most, with a mark before each."""
+    found = []
+    for line in lines:
+        words -= len(line.split()) + 1
+        if words < 0:
+            break
+        found.append(line)
+    return found
 
 
 @cache
@@ -360,7 +366,7 @@ class Arrangement(NamedTuple):
 
     sweep: str
     level: int
-    """Task length, tokens or percent, whichever the sweep goes through."""
+    """Task length, tokens, percent or other problems, whichever the sweep goes through."""
     length: int
     """The task length of the problems."""
     words: int = 0
@@ -371,6 +377,8 @@ class Arrangement(NamedTuple):
     """The share of the filler between problem and answer."""
     replaced: float = 0.0
     """The share of it that the sweep's own words replace."""
+    others: int | None = None
+    """Instead of that, the number of other problems in it."""
 
 
 @dataclass(frozen=True)
@@ -393,15 +401,26 @@ class Question:
     """Words from the farthest that matters to the answer."""
     words: int
     """Words of the problem with its filler, without the examples."""
-    distractors: int
-    """Words of other problems in the filler."""
-    prose: int
-    """Words of prose in the filler."""
     amounts: Amounts
     index: int
     """Of the problem among those of its length."""
     others: tuple[str, ...] = ()
     """Right answers of the distractors."""
+
+    @property
+    def distractors(self) -> int:
+        """Other problems in the filler."""
+        return len(self.others)
+
+    @property
+    def distractor_words(self) -> int:
+        """Their words."""
+        return self.amounts.distractors
+
+    @property
+    def prose(self) -> int:
+        """Words of prose in the filler."""
+        return self.amounts.prose
 
     @property
     def cell(self) -> tuple[str, str, int]:
@@ -426,6 +445,9 @@ class AuditPlan:
         tokens: tokens that prompts have, increasing; without them, filler is as long as the problems of ``lengths``.
         depths: with ``tokens``, where the problem stands in the longest prompts, in percent of the filler before it.
         text: with ``tokens``, a file or folder of prose; by default Python's help texts.
+        distractors: numbers of other problems in the filler, increasing; by default 0, 1, 2, 4, … as fit, and with
+            ``tokens`` as many as fit into none, half and all of the filler.
+        trained: the shortest and the longest task length that the model was trained on, if known; only said.
         count: with ``tokens``, how many a prompt has; None for a third of its characters.
 
     Raises:
@@ -444,6 +466,8 @@ class AuditPlan:
     tokens: tuple[int, ...] = ()
     depths: tuple[int, ...] = DEPTHS
     text: Path | None = None
+    distractors: tuple[int, ...] = ()
+    trained: tuple[int, int] | None = None
     count: Count | None = field(default=None, compare=False, repr=False)
     _drawn: dict[tuple[str, int], list[Problem]] = field(default_factory=dict, init=False, compare=False, repr=False)
 
@@ -458,6 +482,19 @@ class AuditPlan:
             f"depths needs two percentages or more, such as 100,50,0, got {list(self.depths)}",
         )
         require(bool(self.tokens) or (self.text is None and self.depths == DEPTHS), "depths and text need tokens")
+        require(
+            not self.distractors
+            or (
+                len(self.distractors) >= 2
+                and [*self.distractors] == sorted({*self.distractors})
+                and self.distractors[0] == 0
+            ),
+            f"distractors must increase from 0, such as 0,1,2,4, got {','.join(map(str, self.distractors))}",
+        )
+        require(
+            self.trained is None or (len(self.trained) == 2 and 0 <= self.trained[0] <= self.trained[1]),
+            f"trained is the shortest and the longest length of training, such as 3 and 16, got {self.trained}",
+        )
         require(self.samples >= 1, f"samples must be 1 or more, got {self.samples}")
         require(self.shots >= 0, f"shots must be 0 or more, got {self.shots}")
         require(bool(self.forms), f"forms needs one name or more of {', '.join(FORMS)}, or a template.json")
@@ -501,27 +538,26 @@ class AuditPlan:
         found = self._problems("shots", self.lengths[0], self.shots * (index + 1))[self.shots * index :]
         return [(problem.text, problem.answer) for problem in found]
 
-    def replacing(self, sweep: str, words: int, index: int) -> tuple[Sequence[str], tuple[str, ...]]:
-        """Words that take the place of filler around the problem of this index, and the answers of problems in them.
+    def replacing(
+        self, sweep: str, words: int, index: int, others: int | None = None
+    ) -> tuple[list[str], tuple[str, ...]]:
+        """Lines that take the place of filler around the problem of this index, and the answers of problems in them.
 
-        Distractors are other problems of the shortest length, and prose is passages from anywhere in the text.
+        They have ``words`` words at most, with their marks. Distractors are other problems of the shortest length, as
+        many as fit whole or ``others``, and prose is passages from anywhere in the text.
         """
-        if not words:
-            return (), ()
-        answers: tuple[str, ...] = ()
         if sweep == "prose":
-            prose = prose_of(self.text)
-            starts = stream(self.seed, "audit", "prose", index).integers(len(prose), size=words // PASSAGE + 1)
-            found = [prose[(start + i) % len(prose)] for start in starts for i in range(PASSAGE)]
-        else:
-            found = []
-            for count in range(1, MOST_OTHERS + 1):
-                other = self.other(index, count - 1)
-                found += other.text.split()
-                answers += (other.answer,)
-                if len(found) >= words:
-                    break
-        return (found * -(-words // len(found)))[:words], answers
+            size, prose = words - -(-words // FILLER_LINE), prose_of(self.text)
+            starts = stream(self.seed, "audit", "prose", index).integers(len(prose), size=size // PASSAGE + 1)
+            found = [prose[(start + i) % len(prose)] for start in starts for i in range(PASSAGE)][:size]
+            step = FILLER_LINE - 1
+            return [" ".join(found[i : i + step]) for i in range(0, size, step)], ()
+        if sweep != "distractors":
+            return [], ()
+        lines = fitting(
+            (self.other(index, i % MOST_OTHERS).text for i in range(words if others is None else others)), words
+        )
+        return lines, tuple(self.other(index, i % MOST_OTHERS).answer for i in range(len(lines)))
 
     def other(self, index: int, number: int) -> Problem:
         """One of the distractors of the problem of this index."""
@@ -574,10 +610,21 @@ def _by_words(plan: AuditPlan) -> list[Arrangement]:
     found += [Arrangement("distance", level, first, most, behind=extra[level] / max(most, 1)) for level in plan.lengths]
     if number_grows(plan):
         found += [Arrangement("number", level, level, most - extra[level], behind=1.0) for level in plan.lengths]
-    if most:
-        found += [Arrangement("distractors", level, first, most, replaced=extra[level] / most)
-                  for level in plan.lengths]  # fmt: skip
-    return found
+    return found + [Arrangement("distractors", dose, first, most, others=dose) for dose in doses(plan, most)]
+
+
+def doses(plan: AuditPlan, words: int) -> tuple[int, ...]:
+    """Numbers of other problems, as given, or 0, 1, 2, 4, … and the most that fit into the filler of every problem.
+
+    Raises `LengthwiseError` for more than fit.
+    """
+    most = min(len(plan.replacing("distractors", words, index)[0]) for index in range(plan.samples))
+    asked = plan.distractors or tuple(sorted({0, *(1 << i for i in range(most.bit_length())), most}))
+    require(
+        asked[-1] <= most,
+        f"distractors: at most {most} fit into {words} words of filler, got {asked[-1]}; give fewer, or longer lengths",
+    )
+    return asked if len(asked) > 1 else ()
 
 
 def _by_tokens(plan: AuditPlan) -> list[Arrangement]:
@@ -588,7 +635,8 @@ def _by_tokens(plan: AuditPlan) -> list[Arrangement]:
     found += [Arrangement("distance", depth, first, tokens=most, behind=1 - depth / 100) for depth in plan.depths]
     if number_grows(plan):
         found += [Arrangement("number", level, level, tokens=most, behind=1.0) for level in plan.lengths]
-    for sweep in ("distractors", "prose"):
+    found += [Arrangement("distractors", dose, first, tokens=most, others=dose) for dose in plan.distractors]
+    for sweep in ("prose",) if plan.distractors else ("distractors", "prose"):
         found += [Arrangement(sweep, share, first, tokens=most, replaced=share / 100) for share in SHARES]
     return found
 
@@ -607,24 +655,28 @@ def questions_of(plan: AuditPlan, form: PromptForm, cell: Arrangement) -> Iterat
 
         def built(words: int, index: int = index, problem: Problem = problem) -> tuple[str, Amounts, tuple[str, ...]]:
             behind = round(words * cell.behind)
-            # One word of ten is the mark of its line.
-            other = round(round(words * cell.replaced) * (FILLER_LINE - 1) / FILLER_LINE)
-            instead, answers = plan.replacing(cell.sweep, other, index)
+            place = round(words * cell.replaced) if cell.others is None else words
+            instead, answers = plan.replacing(cell.sweep, place, index, cell.others)
             first = filler(words - behind, stream(plan.seed, "audit", "filler", index), instead)
             second = filler(behind, stream(plan.seed, "audit", "filler", index))
             prompt = form.prompt(what, plan.examples(index), problem.text, first, second)
+            other = len(" ".join(instead).split())
             kinds = (other, 0) if cell.sweep == "distractors" else (0, other)
             return prompt, Amounts(len(prompt) - len(first) - len(second), words - other, *kinds), answers
 
         if cell.tokens is not None:
             words = _filling(plan, lambda words: built(words)[:2], cell.tokens, words)
         prompt, amounts, others = built(words)
+        require(
+            cell.others is None or len(others) == cell.others,
+            f"distractors: {cell.others} other problems do not fit into {cell.tokens} tokens; give fewer",
+        )
         known = problem.relevance
         units = len(problem.answer.split()) if plan.digits == "blanks" else len(problem.answer)
         yield Question(
             cell.sweep, form.name, cell.level, cell.length, prompt, form.written(problem.answer),
             plan.answer_tokens or 32 + 6 * units, known.number, known.distance + round(words * cell.behind),
-            known.words + words, amounts.distractors, amounts.prose, amounts, index, tuple(map(form.written, others)),
+            known.words + words, amounts, index, tuple(map(form.written, others)),
         )  # fmt: skip
 
 

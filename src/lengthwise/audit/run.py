@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -43,14 +44,16 @@ from lengthwise.audit.scoring import ONLY_THOUGHT, WRONG, Scoring, outcome, read
 from lengthwise.audit.summary import (
     AMOUNTS,
     NAMES,
-    UNITS,
     AskedQuestion,
+    amount_says,
     best_form,
     by_distance,
     causes,
     cells_of,
+    is_copied,
     paired,
     paired_says,
+    tally,
 )
 from lengthwise.audit.tokens import counting_questions, fitted_count, with_truncation
 from lengthwise.core.config import digest
@@ -318,6 +321,7 @@ def _question_lines(asker: Asker, answers: Sequence[AskedQuestion], store: Answe
             "model": asker.facts.name, "where": asker.facts.where, "sweep": question.sweep, "form": question.form,
             "level": question.level, "index": question.index, "problem": question.problem, "words": question.words,
             "distance": question.distance, "number": question.number, "distractors": question.distractors,
+            "distractor_words": question.distractor_words, "others": question.others,
             "prose": question.prose, "prompt": question.prompt, "expected": question.expected,
             "written": (store.get(key) or {}).get("text"), "outcome": each.outcome, "strict": each.strict, "key": key,
         }) + "\n")  # fmt: skip
@@ -395,10 +399,12 @@ def _plan_values(plan: AuditPlan, form: str) -> dict[str, Any]:
         "shots": plan.shots, "seed": plan.seed, "digits": plan.digits, "scoring": plan.scoring._asdict(),
         "answer_tokens": plan.answer_tokens, "forms": list(plan.forms), "tokens": list(plan.tokens),
         "depths": list(plan.depths), "text": plan.text and str(plan.text), "best_form": form,
-        "number_grows": number_grows(plan), "date": now()[:10], "names": NAMES, "units": UNITS,
-        "distractor": f"another problem of length {plan.lengths[0]} without its answer, in lines that begin with "
-        f"{MARK}, such as {plan.other(0, 0).text!r}. A prompt with distractors has several problems "
-        "with all their marks, and only that without # is asked: it is a harder question than the problem alone.",
+        "number_grows": number_grows(plan), "date": now()[:10], "names": NAMES,
+        "trained": plan.trained and list(plan.trained),
+        "untrained": [x for x in plan.lengths if plan.trained and not plan.trained[0] <= x <= plan.trained[1]],
+        "distractor": f"another whole problem of length {plan.lengths[0]} without its answer, in a line that begins "
+        f"with {MARK}, such as {plan.other(0, 0).text!r}. A prompt with distractors has several problems with all "
+        f"their marks, and only that without {MARK} is asked: it is a harder question than the problem alone.",
     }  # fmt: skip
 
 
@@ -418,6 +424,10 @@ def command_of(plan: AuditPlan, asker: Asker, against: Asker | None = None) -> s
     }  # fmt: skip
     if plan.tokens:
         options |= {"tokens": several(plan.tokens), "depths": several(plan.depths), "text": plan.text}
+    if plan.distractors:
+        options["distractors"] = several(plan.distractors)
+    if plan.trained:
+        options["trained"] = "-".join(map(str, plan.trained))
     if not asker.by_content:
         options |= {"context": asker.facts.context, "encoding": asker.facts.encoding}
     words = ["lengthwise", "audit", asker.facts.name]
@@ -431,14 +441,15 @@ def _result(
 ) -> dict[str, Any]:  # fmt: skip
     once = {_key(asker, each.question): each for each in answers}
     everything = list(once.values())
-    cells, near = cells_of(answers), by_distance(answers, form)
+    cells, near, errors = cells_of(answers), by_distance(answers, form), tally(answers, form)
     return {
         "model": asdict(asker.facts),
         "identity": asker.identity,
         "warnings": [*asker.facts.warnings(), *_warnings(asker, once, store), *_other_lengths(cells, plan)],
         "cells": cells,
-        "causes": causes(cells, near, plan, command),
+        "causes": causes(cells, near, plan, command, errors),
         "by_distance": near,
+        "errors": errors,
         "examples": _examples(asker, answers, store),
         "requests": sum(each.outcome != NOT_ASKED for each in everything),
         "retries": sum(each.retries for each in everything),
@@ -448,17 +459,23 @@ def _result(
 
 
 def _examples(asker: Asker, answers: Sequence[AskedQuestion], store: AnswerStore) -> list[dict[str, Any]]:
-    """One question at the end of each sweep, a wrong one if there is any, with the end of what was asked."""
+    """One question at the end of each sweep, a wrong one if there is any, with the end of what was asked.
+
+    With distractors it is one whose answer is that of a distractor, if there is any at any number of them.
+    """
     shown: dict[str, AskedQuestion] = {}
     for sweep in dict.fromkeys(each.question.sweep for each in answers):
         own = [each for each in answers if each.question.sweep == sweep]
         last = [each for each in own if each.question.level == own[-1].question.level]
         wrong = (each for each in last if each.outcome == WRONG)
+        wrong = chain(filter(is_copied, reversed(own)), wrong)
         shown[sweep] = next(wrong, next((each for each in last if each.outcome in ANSWERED), last[0]))
     return [
         {
-            "sweep": sweep, "level": each.question.level, "amount": getattr(each.question, AMOUNTS[sweep]),
-            "outcome": each.outcome, "prompt": each.question.prompt[-PROMPT_SHOWN:], "expected": each.question.expected,
+            "sweep": sweep, "level": each.question.level,
+            "at": amount_says(sweep, getattr(each.question, AMOUNTS[sweep])),
+            "outcome": f"{each.outcome}{', copied from a distractor' if is_copied(each) else ''}",
+            "prompt": each.question.prompt[-PROMPT_SHOWN:], "expected": each.question.expected,
             "written": shortened(printable((store.get(_key(asker, each.question)) or {}).get("text", ""))),
         }
         for sweep, each in shown.items()

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 from lengthwise.audit.model import ANSWERED, APART
@@ -15,7 +16,7 @@ from lengthwise.core.statistics import Z95, holm, wilson
 
 NOTICEABLE = 0.1
 """A change of the rate whose interval lies below minus this breaks the model; above minus twice this, the sweep is
-excluded. A drop is complete where the rate is within this of the last."""
+excluded. A drop is complete where this and all later rates are within this of the last, above or below."""
 SOUND_BASE = 0.5
 """Rate at the start of a sweep below which nothing can be read from what follows; so if guesses reach it, too."""
 NEXT = (
@@ -37,8 +38,9 @@ VARIED = {"length": "words", **{name: name for name in NAMES if name not in ("pr
 AMOUNTS = {"problem": "problem", **VARIED}
 """The field of a question that says how far along its sweep it is; with the problem itself, its task length."""
 UNITS = {"problem": "length {}", "length": "{} words", "distance": "{} words away", "number": "{} words that matter",
-         "distractors": "{} words of distractors", "prose": "{} words of prose"}  # fmt: skip
+         "distractors": "{} distractors", "prose": "{} words of prose"}  # fmt: skip
 """How far along a sweep a cell is."""
+NO_ROOM = "Distractors were not asked, since none fits whole into the filler; a longer last length makes room."
 SURE = 0.05
 """Holm's p below which a difference of two models is sure."""
 MORE = 100
@@ -78,7 +80,7 @@ def _cell(key: tuple[str, str, int], members: Sequence[AskedQuestion]) -> dict[s
     low, high = wilson(counts[RIGHT], answered) if answered else (None, None)
     about = {
         name: round(sum(getattr(each.question, name) for each in members) / len(members), 2)
-        for name in (*VARIED.values(), "problem")
+        for name in (*VARIED.values(), "distractor_words", "problem")
     }
     counted = [each.prompt_tokens for each in members if each.prompt_tokens]
     copied, chance = copies(members) if key[0] == "distractors" else (None, None)
@@ -94,11 +96,11 @@ def _cell(key: tuple[str, str, int], members: Sequence[AskedQuestion]) -> dict[s
 def copies(members: Sequence[AskedQuestion]) -> tuple[int, float]:
     """Wrong answers that are right ones of a distractor in their text, and how many would be by chance.
 
-    Chance is the share of the other questions of the cell whose distractors have that answer.
+    Chance is the sum over the wrong answers of the share of the cell's other questions whose distractors have it.
     """
     wrong = [each for each in members if each.outcome == WRONG and each.read]
     answers = {id(each): {joined(answer) for answer in each.question.others} for each in members}
-    return sum(each.read in answers[id(each)] for each in wrong), round(
+    return sum(map(is_copied, wrong)), round(
         sum(
             sum(each.read in answers[id(other)] for other in members if other is not each) / (len(members) - 1)
             for each in wrong
@@ -106,6 +108,36 @@ def copies(members: Sequence[AskedQuestion]) -> tuple[int, float]:
         ),
         1,
     )
+
+
+def is_copied(each: AskedQuestion) -> bool:
+    """Whether a wrong answer is the right one of a distractor in its text."""
+    return each.outcome == WRONG and each.read in {joined(answer) for answer in each.question.others}
+
+
+def tally(answers: Sequence[AskedQuestion], form: str) -> dict[str, float]:
+    """Of what kind the wrong answers to the longest problems are: empty, elsewhere in the problem, or other.
+
+    Chance is, as for `copies`, the sum over them of the share of the other problems of that length that have it.
+    """
+    own = [each for each in answers if (each.question.sweep, each.question.form) == ("problem", form)]
+    longest = max((each.question.level for each in own), default=0)
+    own = [each for each in own if each.question.level == longest]
+    texts = {id(each): [joined(word) for word in each.question.prompt.rsplit("\n\n", 1)[-1].split()] for each in own}
+
+    def inside(read: str, other: AskedQuestion) -> bool:
+        # What was read has no blanks, so it is looked for from the beginning of a word to the end of one.
+        text, ends = "".join(texts[id(other)]), {*accumulate(map(len, texts[id(other)]), initial=0)}
+        return any(text.startswith(read, i) and i + len(read) in ends for i in ends)
+
+    wrong = [each for each in own if each.outcome == WRONG]
+    written = [each for each in wrong if each.read]
+    copied = sum(inside(each.read, each) for each in written)
+    chance = sum(inside(each.read, other) for each in written for other in own if other is not each)
+    return {
+        "level": longest, "wrong": len(wrong), "empty": len(wrong) - len(written), "copied": copied,
+        "copied_by_chance": round(chance / max(1, len(own) - 1), 1), "other": len(written) - copied,
+    }  # fmt: skip
 
 
 def by_distance(answers: Sequence[AskedQuestion], form: str) -> list[dict[str, Any]]:
@@ -153,7 +185,7 @@ def best_form(cells: Sequence[Mapping[str, Any]], forms: Sequence[str]) -> str:
 
 def causes(
     cells: Sequence[Mapping[str, Any]], near: Sequence[Mapping[str, Any]] = (), plan: AuditPlan | None = None,
-    command: Callable[[AuditPlan], str] | None = None,
+    command: Callable[[AuditPlan], str] | None = None, errors: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """The change of the rate along each sweep with its 95 % interval, and what can be concluded of each.
 
@@ -169,6 +201,7 @@ def causes(
         near: of `by_distance`.
         plan: what was asked, from which follows what to ask next.
         command: asks what a plan says of the same model.
+        errors: of `tally`, which is said where nothing explains what is lost.
     """
     changes: dict[str, dict[str, Any]] = {}
     breaks, excluded, wide, empty, failing = [], [], [], [], []
@@ -207,13 +240,12 @@ def causes(
         breaks, excluded, lines, further = [], [], [NEXT], _easier(plan)
     else:
         found = {**changes, "problem": problem}
-        finding = [f"What breaks the model: {NAMES[sweep]}, {_finding(found[sweep])}" for sweep in breaks]
+        finding = [f"What breaks the model: {NAMES[sweep]}. {_finding(sweep, found[sweep])}" for sweep in breaks]
         if unexplained and problem is not None:
             may = "may break" if problem["high"] >= -NOTICEABLE else "breaks"
-            left = f" In texts of one length, from short problems to long ones: {points(rest)}." if rest else ""
             finding.append(
-                f"What {may} the model, and nothing that was varied alone explains it: longer problems, "
-                f"{_finding(problem)}{left}"
+                f"What {may} the model: longer problems. {_finding('problem', problem)} Nothing that was varied alone "
+                f"explains it{_rest_say(rest, own) if rest else ''}."
             )
         finding = finding or [_none_found(problem, wide or empty or failing)]
         asked = max(cell.get("asked", cell["answered"]) for cell in own or [base])
@@ -221,8 +253,11 @@ def causes(
             *([] if unexplained else _lengths_say(own)),
             *_near_say(changes if "distance" not in (*breaks, *failing) else {}, near),
             *_copied_say(cells),
+            *(_tally_say(errors) if unexplained and errors else []),
+            *trained_say(plan, [cell["level"] for cell in own]),
             f"How sure: brackets are 95 % intervals over {asked} problems per length; minus means fewer right.",
             *_open_say(excluded, wide, empty, failing, changes),
+            *([NO_ROOM] if plan is not None and not any(cell["sweep"] == "distractors" for cell in cells) else []),
         ]
         unsure = bool(wide) or (unexplained and problem is not None and problem["high"] >= -NOTICEABLE)
         fell = [(sweep, found[sweep]) for sweep in [*breaks, *(["problem"] if unexplained else [])]]
@@ -250,50 +285,65 @@ def _along(sweep: str, cells: Sequence[Mapping[str, Any]]) -> list[Mapping[str, 
 def _with_place(sweep: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The change along a sweep, and the places among its steps where it begins and is complete; these may be None.
 
-    It begins at the first level with an interval below the start, and is complete at the first before the last whose
-    rate, with all later ones, is within `NOTICEABLE` of the last.
+    It begins at the first level with an interval below the start, and is complete at the first from there on, and
+    before the last, whose rate, with all later ones, is within `NOTICEABLE` of the last, above or below.
     """
     start, *later = [row for row in rows if row["answered"]]
     steps = [
-        {"level": row["level"], "at": _at(sweep, row), "amount": _at(sweep, row, "{}"), "right": row["counts"][RIGHT],
-         "answered": row["answered"]}
+        {"level": row["level"], "at": _at(sweep, row), "right": row["counts"][RIGHT], "answered": row["answered"]}
         for row in (start, *later)
-    ]  # fmt: skip
+    ]
     begins = next((i for i, row in enumerate(later, 1) if change(start, row)["high"] < 0), None)
     rates = [step["right"] / step["answered"] for step in steps]
-    near = [rate - rates[-1] < NOTICEABLE for rate in rates]
+    near = [abs(rate - rates[-1]) <= NOTICEABLE + 1e-9 for rate in rates]
     complete = next((i for i in range(begins or len(steps), len(steps) - 1) if all(near[i:])), None)
     return {**change(start, later[-1]), "steps": steps, "begins": begins, "complete": complete}
 
 
-def _at(sweep: str, cell: Mapping[str, Any], unit: str = "") -> str:
-    """How far along its sweep a cell is, in words; a text's length in tokens, too."""
-    shown = (unit or UNITS[sweep]).format(f"{cell.get(AMOUNTS[sweep], cell['level']):.10g}")
+def _at(sweep: str, cell: Mapping[str, Any]) -> str:
+    """How far along its sweep a cell is, in words; a text's length in tokens, too, and distractors with their words."""
+    shown = amount_says(sweep, cell.get(AMOUNTS[sweep], cell["level"]))
+    if sweep == "distractors" and cell.get("distractor_words"):
+        return f"{shown} ({cell['distractor_words']:.3g} words)"
     return f"{shown} ({cell['tokens']:,} tokens)" if sweep == "length" and cell.get("tokens") else shown
+
+
+def amount_says(sweep: str, amount: float) -> str:
+    """How far along its sweep something is, in words."""
+    shown = UNITS[sweep].format(f"{amount:.1f}".removesuffix(".0"))
+    return shown.replace("words", "word").replace("distractors", "distractor") if amount == 1 else shown
 
 
 def _right(step: Mapping[str, Any]) -> str:
     return f"{step['right']} of {step['answered']}"
 
 
-def _finding(found: Mapping[str, Any]) -> str:
+def _finding(sweep: str, found: Mapping[str, Any]) -> str:
     """How much is lost along a sweep, where that begins and where it is complete."""
     steps, begins, complete = found["steps"], found["begins"], found["complete"]
-    first, last = steps[0], steps[-1]
-    text = f"{points(found)}: right on {_right(first)} at {first['at']}, on {_right(last)} at {last['amount']}"
+    shown = [f"{step['at']} with {_right(step)} right" for step in steps]
+    first, last = (f"{_right(step)} at {step['at']}" for step in (steps[0], steps[-1]))
+    text = f"Right on {first}, on {last}: {points(found)}."
     if begins is None:
-        return f"{text}; no level alone is surely below the first."
-    shown = [f"{step['amount']} ({_right(step)})" for step in steps]
-    end = "goes on to the last" if complete is None else f"is complete at {shown[complete]}"
-    end = "" if begins == len(steps) - 1 else f", and {end}"
+        return f"{text} No step alone is beyond chance below the first."
+    # A distractor is whole, so none is between these.
+    smallest = sweep == "distractors" and begins == 1 and steps[1]["level"] == 1
     if begins > 1:
-        return f"{text}; it is sure at {shown[begins]}, not yet at {shown[begins - 1]}{end}."
-    if len(steps) == 2:
-        return f"{text}; levels between these were not asked."
-    smaller = f"the first step asked, {steps[1]['at']} ({_right(steps[1])})"
-    if complete == 1:
-        return f"{text}; it is complete already at {smaller}, and smaller ones were not asked."
-    return f"{text}; it is sure already at {smaller}{end}."
+        place = f"The first drop beyond chance is at {shown[begins]}; the step before is {shown[begins - 1]}"
+    elif smallest:
+        place = f"One is enough for a drop beyond chance: {shown[1]}"
+    elif len(steps) == 2:
+        return f"{text} Steps between these were not asked."
+    else:
+        place = f"The drop is beyond chance already at the first step asked, {shown[1]}; smaller ones were not asked"
+    if begins == len(steps) - 1:
+        return f"{text} {place}."
+    within = f"within {round(100 * NOTICEABLE)} points of the last"
+    if complete is None:
+        return f"{text} {place}. It changes up to the last step: none before it stays {within}."
+    step = steps[complete]
+    where = "there on" if complete == begins else f"{step['at']} on, with {_right(step)} right,"
+    return f"{text} {place}. From {where} it stays {within}."
 
 
 def _none_found(problem: Mapping[str, Any] | None, is_open: object) -> str:
@@ -302,18 +352,27 @@ def _none_found(problem: Mapping[str, Any] | None, is_open: object) -> str:
     if problem is None:
         return f"{text}."
     first, last = problem["steps"][0], problem["steps"][-1]
-    return (
-        f"{text}: right on {_right(first)} at {first['at']}, on {_right(last)} at {last['amount']}, {points(problem)}."
-    )
+    return f"{text}: right on {_right(first)} at {first['at']}, on {_right(last)} at {last['at']}, {points(problem)}."
 
 
-def _rest(own: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str, Any]]) -> dict[str, float] | None:
+def _rest(own: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """The change from the shortest problems among filler to the longest, in texts of about one length."""
     if not own or any(cell["sweep"] == "number" for cell in cells):
         return None
     filled = [cell for cell in cells if cell["sweep"] in ("length", "distance") and cell["answered"]]
     alike = [cell for cell in filled if abs(cell.get("words", -9) - own[-1].get("words", 0)) <= 1]
-    return change(alike[-1], own[-1]) if alike and own[-1]["answered"] else None
+    if not alike or not own[-1]["answered"]:
+        return None
+    right = f"{alike[-1]['counts'][RIGHT]} of {alike[-1]['answered']}"
+    return {**change(alike[-1], own[-1]), "filled": right, "words": alike[-1]["words"]}
+
+
+def _rest_say(rest: Mapping[str, Any], own: Sequence[Mapping[str, Any]]) -> str:
+    """What remains in texts of one length."""
+    return (
+        f": among texts of about {rest['words']:.0f} words, short problems with filler are right on {rest['filled']} "
+        f"and long ones without on {own[-1]['counts'][RIGHT]} of {own[-1]['answered']}, {points(rest)}"
+    )
 
 
 def _near_say(changes: Mapping[str, Mapping[str, Any]], near: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -325,7 +384,7 @@ def _near_say(changes: Mapping[str, Mapping[str, Any]], near: Sequence[Mapping[s
         depths = [f" (depth {end['level']} %)" if first["level"] > last["level"] else "" for end in (first, last)]
         lines.append(
             f"Near or far, through filler: right on {_right(first)} where what matters is {first['at']} on average"
-            f"{depths[0]}, on {_right(last)} at {last['amount']}{depths[1]}: {points(changes['distance'])}."
+            f"{depths[0]}, on {_right(last)} where it is {last['at']}{depths[1]}: {points(changes['distance'])}."
         )
     longest = [row for row in near if row["level"] == near[-1]["level"]]
     if len(longest) > 1:
@@ -340,7 +399,8 @@ def _near_say(changes: Mapping[str, Mapping[str, Any]], near: Sequence[Mapping[s
         found = change(*sides)
         lines.append(
             f"Near or far, in problems of length {longest[0]['level']}: right on {first} where what matters is "
-            f"{sides[0]['from']} to {sides[0]['to']} words away, on {last} at {sides[1]['from']} to {sides[1]['to']}: "
+            f"{sides[0]['from']} to {sides[0]['to']} words away, on {last} where it is {sides[1]['from']} to "
+            f"{sides[1]['to']}: "
             f"{points(found)}{', which may be chance' if found['change'] and found['low'] < 0 < found['high'] else ''}."
         )
     return lines
@@ -355,42 +415,53 @@ def _next(
         more = max(MORE, 2 * asked)
         steps.append(f"ask more samples ({more}), since intervals are those of {asked} problems")
         further = plan and replace(plan, samples=more)
-    inner = []
+    inner, least = [], False
     for sweep, found in fell:
         before, start = (found["steps"][i] for i in ((found["begins"] or 1) - 1, found["begins"] or 1))
         step = start["right"] / start["answered"] - before["right"] / before["answered"]
-        finer = _between(further, sweep, before["level"], start["level"]) if further is not None else None
+        levels = [each["level"] for each in found["steps"]]
+        finer = _between(further, sweep, before["level"], start["level"], levels) if further is not None else None
+        least |= sweep == "distractors" and bool(found["begins"]) and start["level"] == 1
         # Where a rate falls little by little, levels between two neighbours tell nothing.
         if finer is not None and step < found["change"] / 2:
-            inner.append(f"between {before['at']} and {start['amount']}")
+            inner.append(f"between {before['at']} and {start['at']}")
             further = finer
     if inner:
         steps.append(f"ask {' and '.join(inner)}")
-    elif fell and not unsure and asked < MORE:
+    elif fell and not least and not unsure and asked < MORE:
         steps.append(f"ask more samples ({MORE}), to see where the drop begins")
         further = plan and replace(plan, samples=MORE)
+    if least:
+        steps.append("the drop is there at 1 distractor, and there is no smaller number to ask")
     if not fell and not unsure and plan is not None and (longer := _longer(plan)) is not None:
         steps, further = ["ask longer ones"], longer
     if any(sweep == "problem" for sweep, _ in fell):
-        steps.append("read the wrong answers to the longest problems in questions.jsonl")
+        steps.append("the wrong answers to the longest problems are in questions.jsonl")
     return {"says": "; ".join(steps), "plan": further if further != plan else None} if steps else {}
 
 
 def _easier(plan: AuditPlan | None) -> dict[str, Any]:
-    """The same in all forms; if these were asked, from a shorter length on."""
+    """The same in all forms, and without examples; if these were asked, from a shorter length on."""
     if plan is None:
         return {}
-    if missing := [name for name in FORMS if name not in plan.forms]:
-        return {"says": "ask in other forms", "plan": replace(plan, forms=(*plan.forms, *missing))}
+    missing = [name for name in FORMS if name not in plan.forms]
+    if missing or plan.shots:
+        says = [*(["in other forms"] if missing else []), *(["without examples (shots 0)"] if plan.shots else [])]
+        return {
+            "says": f"ask {' and '.join(says)}, since a model does best as it was trained",
+            "plan": replace(plan, forms=(*plan.forms, *missing), shots=0),
+        }
     shorter = plan.lengths[0] // 2
     if not plan.task.lengths(shorter, shorter):
         return {}
     return {"says": "ask shorter ones", "plan": replace(plan, lengths=(shorter, *plan.lengths))}
 
 
-def _between(plan: AuditPlan, sweep: str, low: int, high: int) -> AuditPlan | None:
-    """The plan with levels between two neighbours of a sweep, or None where there is none to ask."""
+def _between(plan: AuditPlan, sweep: str, low: int, high: int, asked: Sequence[int] = ()) -> AuditPlan | None:
+    """The plan with levels between two neighbours of those ``asked``, or None where there is none to ask."""
     inner = sorted({low + (high - low) // 4, low + (high - low) // 2} - {low, high})
+    if sweep == "distractors" and (plan.distractors or not plan.tokens):
+        return replace(plan, distractors=tuple(sorted({*asked, *inner}))) if inner else None
     if not plan.tokens or sweep in ("problem", "number"):
         found = [length for length in inner if plan.task.lengths(length, length)]
         return replace(plan, lengths=tuple(sorted({*plan.lengths, *found}))) if found else None
@@ -412,13 +483,45 @@ def _longer(plan: AuditPlan) -> AuditPlan | None:
 
 def _copied_say(cells: Sequence[Mapping[str, Any]]) -> list[str]:
     """How many wrong answers at the most distractors are those of a distractor."""
-    last = max((cell for cell in cells if cell.get("copied") is not None), key=lambda c: c["distractors"], default=None)
-    if last is None or not last["counts"][WRONG]:
+    asked = [cell for cell in cells if cell.get("copied") is not None and cell["distractors"] and cell["counts"][WRONG]]
+    if not asked:
+        return []
+    most = max(asked, key=lambda cell: cell["distractors"])
+    return [
+        f"At {_at('distractors', most)}, {most['copied']} of {most['counts'][WRONG]} wrong answers are right for a "
+        f"distractor. By chance about {most['copied_by_chance']:g} would be (the share of the other texts with a "
+        "distractor that has the same answer, added up over the wrong ones)."
+    ]
+
+
+def _tally_say(errors: Mapping[str, float]) -> list[str]:
+    """Of what kind the wrong answers to the longest problems are."""
+    if not errors["wrong"]:
         return []
     return [
-        f"With the most distractors, {last['copied']} of {last['counts'][WRONG]} wrong answers are right for a "
-        f"distractor; by chance about {last['copied_by_chance']:g} would be."
+        f"Of {errors['wrong']} wrong answers at length {errors['level']}, {errors['empty']} are empty, "
+        f"{errors['copied']} are elsewhere in the problem (about {errors['copied_by_chance']:g} would be by chance), "
+        f"and {errors['other']} are others."
     ]
+
+
+def trained_say(plan: AuditPlan | None, lengths: Sequence[int]) -> list[str]:
+    """Which of the lengths the model was trained on, if that is known."""
+    if plan is None or plan.trained is None:
+        return []
+    low, high = plan.trained
+    kinds = {
+        "within that": [length for length in lengths if low <= length <= high],
+        "below what it was trained on": [length for length in lengths if length < low],
+        "beyond what it was trained on": [length for length in lengths if length > high],
+    }
+    parts = [f"{_listed(own)} {'is' if len(own) == 1 else 'are'} {what}" for what, own in kinds.items() if own]
+    return [f"Trained on lengths {low} to {high}: {', '.join(parts)}."]
+
+
+def _listed(values: Sequence[int]) -> str:
+    *first, last = map(str, values)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def points(found: Mapping[str, Any]) -> str:
@@ -504,9 +607,11 @@ def paired(first: Sequence[AskedQuestion], second: Sequence[AskedQuestion]) -> l
             row["lost"] += one.outcome == RIGHT != other.outcome
             row["won"] += one.outcome != RIGHT == other.outcome
     found = [
-        {**row, "amount": round(sum(row["amount"]) / row["asked"]), **difference(row["lost"], row["won"], row["pairs"])}
+        {**row, "amount": amount, "at": amount_says(row["sweep"], amount),
+         **difference(row["lost"], row["won"], row["pairs"])}
         for row in rows.values()
-    ]
+        for amount in [round(sum(row["amount"]) / row["asked"])]
+    ]  # fmt: skip
     corrected = iter(holm([row["p"] for row in found if row["p"] is not None]))
     return [{**row, "holm": None if row["p"] is None else next(corrected)} for row in found]
 
@@ -568,7 +673,7 @@ def paired_says(
 def _surest(rows: Sequence[Mapping[str, Any]]) -> str:
     """The difference with the lowest p, if there is any."""
     row = min(rows, key=lambda row: row["p"])
-    where = f"{NAMES[row['sweep']]} at {UNITS[row['sweep']].format(row['amount'])}"
+    where = f"{NAMES[row['sweep']]} at {row['at']}"
     return f" The surest: {where}, {_points_of(row)}, p {row['holm']:.2g}." if row["difference"] else ""
 
 

@@ -35,6 +35,9 @@ class Asked:
     text: Annotated[
         Path | None, typer.Option("--text", help="With --tokens: prose for filler. Default: Python's help texts.")
     ] = None
+    distractors: Annotated[
+        str | None, typer.Option("--distractors", help="Numbers of other problems in the filler. Default: 0,1,2,4,…")
+    ] = None
     shots: Annotated[int, typer.Option("--shots", help="Examples before each problem, of the shortest length.")] = 4
     digits: Annotated[
         Literal["blanks", "natural"],
@@ -55,7 +58,9 @@ class Asked:
     folder: Annotated[Path | None, typer.Option("--out", help="Default: named by model or harness, and task.")] = None
     seed: Annotated[int, typer.Option("--seed", help="Of the problems.")] = 0
 
-    def plan(self, task: str, samples: int, forms: str) -> AuditPlan:
+    def plan(
+        self, task: str, samples: int, forms: str, trained: tuple[int, int] | None = None
+    ) -> AuditPlan:  # fmt: skip
         """The options as a plan."""
         from lengthwise.audit.questions import AuditPlan
         from lengthwise.audit.scoring import Scoring
@@ -65,8 +70,20 @@ class Asked:
             task, numbers[0] or (), samples, self.shots,  # type: ignore[arg-type]
             tuple(part.strip() for part in forms.split(",") if part.strip()), self.seed, self.digits,
             self.answer_tokens, Scoring(self.extract, self.pattern, self.strip_think), _thousands(self.tokens),
-            numbers[1] or (), self.text,
+            numbers[1] or (), self.text, whole_numbers("--distractors", self.distractors) or (), trained,
         )  # fmt: skip
+
+
+def _range(text: str | None) -> tuple[int, int] | None:
+    """The ends of ``3-16``; raises `LengthwiseError` for anything else."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"\s*(\d+)\s*[-–]\s*(\d+)\s*", text)
+    if found is None:
+        raise LengthwiseError(
+            f"--trained needs the shortest and the longest length, got {text!r}; write --trained 3-16"
+        )
+    return int(found[1]), int(found[2])
 
 
 def _thousands(text: str | None) -> tuple[int, ...]:
@@ -84,6 +101,9 @@ class AuditSettings(Asked):
     forms: Annotated[
         str, typer.Option("--forms", help="Forms of the prompt; a name that ends in .json is a template of your own.")
     ] = "lines,arrow,instruction"
+    trained: Annotated[
+        str | None, typer.Option("--trained", help="Lengths of training, e.g. 3-16: the result marks what is beyond.")
+    ] = None
     show_prompt: Annotated[bool, typer.Option("--show-prompt", help="Print a prompt of each form and stop.")] = False
     against: Annotated[
         str | None, typer.Option("--against", metavar="MODEL", help="A second model, asked the same questions.")
@@ -124,15 +144,21 @@ def audit(given: AuditSettings) -> None:
     from rich.text import Text
 
     from lengthwise.api.audit import audit_model
-    from lengthwise.audit.questions import natural_questions
+    from lengthwise.audit.questions import instruction, natural_questions
 
-    plan = given.plan(given.task, given.samples, given.forms)
+    plan = given.plan(given.task, given.samples, given.forms, _range(given.trained))
     if given.show_prompt:
         first = {question.form: question for question in reversed(natural_questions(plan))}
         for form in plan.prompt_forms:
             question = first[form.name]
+            sent = "part of the prompt" if "{instruction}" in form.head else "not sent in this form"
             text = question.prompt + form.completion(question.expected)
-            out().print(f"form {form.name}, length {question.level}:\n{text}\n", soft_wrap=True)
+            shots = f"{plan.shots} example{'s' * (plan.shots != 1)}"
+            out().print(Text(
+                f"form {form.name}, length {question.level}, {shots}; what the task is, {sent}: "
+                f"{instruction(plan.task, plan.digits)}\nThe prompt as it is sent, and at its end, not sent, the right "
+                f"answer:\n{text}\n"
+            ), soft_wrap=True)  # fmt: skip
         return
     require(given.against is not None or given.against_endpoint is None, "--against-endpoint needs --against")
     with progress_bars(err()) as bars:

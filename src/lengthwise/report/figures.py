@@ -773,7 +773,7 @@ LABELS = {
     "words": "words",
     "distance": "words to the farthest that matters",
     "number": "words that matter",
-    "distractors": "words of other problems",
+    "distractors": "other problems in the filler",
     "prose": "words of prose",
 }
 
@@ -811,9 +811,20 @@ def _panel(figure: Drawing, plot: Plot, sweep: str, cells: Sequence[Mapping[str,
         )  # fmt: skip
     at = sorted({cell[AXES[sweep]] for cell in cells})
     if at and at[0] > 0:
-        log_axis(plot, "x", at, base=2)
-    if sweep == "problem" and plot.lines:
+        log_axis(plot, "x", _with_room(at), base=2)
+        plot.xaxis.set_major_formatter(lambda value, _: f"{value:.0f}" if value >= 2 else f"{value:.1f}")
+    if sweep == "problem" and len(plot.lines) > 1:
         plot.legend(fontsize=8, frameon=False)
+
+
+def _with_room(at: Sequence[float]) -> list[float]:
+    """Ticks that leave room for their labels on a logarithmic axis: both ends, and what is far enough from others."""
+    room = (at[-1] / at[0]) ** 0.15
+    found = [at[0]]
+    for tick in at[1:-1]:
+        if tick >= found[-1] * room and tick * room <= at[-1]:
+            found.append(tick)
+    return found + [at[-1]] * (at[-1] > at[0])
 
 
 VERDICT_COLOURS = {"yes": COLOURS[2], "no": COLOURS[1], "unknown": QUIET}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 from statistics import median, median_low
 from typing import Any
@@ -31,7 +31,7 @@ ABOUT = {
     "words": "words of the problem with its filler",
     "distance": "words from the farthest that matters to the answer",
     "number": "words that matter",
-    "distractors": "words of other problems",
+    "distractors": "other problems in the filler",
     "prose": "words of prose",
 }
 """The columns of a cell, in words."""
@@ -76,7 +76,6 @@ def audit_page(result: Mapping[str, Any]) -> str:
         reading=READING[result["scoring"]["extract"]],
         points=lambda share: f"{round(100 * share):+d}",
         sweeps=result["names"],
-        units=result["units"],
         meaning=ABOUT,
         caption=_audit_caption(result),
         figure=Picture("audit", draw_audit(shown), draw_audit(shown, NARROW)),
@@ -97,7 +96,7 @@ def _source(model: Mapping[str, Any], identity: Mapping[str, Any]) -> str:
 def _falls(causes: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """Each sweep with its change, that of the problem itself too, by its name in words."""
     found = {names[name]: change for name, change in causes["changes"].items()}
-    problem = f"{names['problem']}{' (explained by no sweep)' if causes['unexplained'] else ''}"
+    problem = f"{names['problem']}{' (nothing that was varied alone explains it)' if causes['unexplained'] else ''}"
     return {**found, **({problem: causes["problem"]} if causes["problem"] else {})}
 
 
@@ -109,6 +108,7 @@ def _columns(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "apart": [name for name in apart if name not in ("right", "wrong")],
         "about": [column for column in about if column not in same],
+        "copies": any(cell["distractors"] for cell in cells),
         "same": {column: value for column, value in same.items() if value},
     }
 
@@ -122,11 +122,9 @@ def _audit_caption(result: Mapping[str, Any]) -> str:
              "shortest length." if several else f"All questions have {form}."]  # fmt: skip
     parts += [f"{name.capitalize()}: {ALONE[name]}." for name in asked]
     chain = [name for name in ("length", "distance", "number") if name in asked]
-    if len(chain) > 1:
-        parts.append(f"{' and '.join(chain[1:]).capitalize()} begin{'s' if len(chain) == 2 else ''} where the one "
-                     "before ended.")  # fmt: skip
-    if {"distractors", "prose"} & {*asked}:
-        parts.append("Replaced filler begins at the longest text.")
+    parts += [f"The first point of {later} is the last of {first}." for first, later in pairwise(chain)]
+    if instead := [name for name in ("distractors", "prose") if name in asked]:
+        parts.append(f"The first point of {' and of '.join(instead)} is the last of length, too.")
     if result["tokens"]:
         parts.append(f"Prompts have {', '.join(map(str, result['tokens']))} tokens; all but the length are varied in "
                      "the longest.")  # fmt: skip
