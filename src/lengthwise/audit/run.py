@@ -393,9 +393,10 @@ def asked_question(question: Question, record: dict[str, Any] | None, scoring: S
 
 
 def _plan_values(plan: AuditPlan, form: str) -> dict[str, Any]:
+    told = [each.name for each in plan.prompt_forms if "{instruction}" in each.head]
     return {
         "format": FORMAT, "task": TASKS.describe(plan.task), "summary": plan.task.summary,
-        "instruction": instruction(plan.task, plan.digits), "lengths": list(plan.lengths), "samples": plan.samples,
+        "instruction": instruction(plan.task, plan.digits), "told": told, "lengths": list(plan.lengths), "samples": plan.samples,
         "shots": plan.shots, "seed": plan.seed, "digits": plan.digits, "scoring": plan.scoring._asdict(),
         "answer_tokens": plan.answer_tokens, "forms": list(plan.forms), "tokens": list(plan.tokens),
         "depths": list(plan.depths), "text": plan.text and str(plan.text), "best_form": form,
@@ -404,7 +405,8 @@ def _plan_values(plan: AuditPlan, form: str) -> dict[str, Any]:
         "untrained": [x for x in plan.lengths if plan.trained and not plan.trained[0] <= x <= plan.trained[1]],
         "distractor": f"another whole problem of length {plan.lengths[0]} without its answer, in a line that begins "
         f"with {MARK}, such as {plan.other(0, 0).text!r}. A prompt with distractors has several problems with all "
-        f"their marks, and only that without {MARK} is asked: it is a harder question than the problem alone.",
+        f"their marks, and only that without {MARK} is asked: it is a harder question than the problem alone, and "
+        "no prompt says that the others are to be left out.",
     }  # fmt: skip
 
 

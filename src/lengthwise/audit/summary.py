@@ -43,7 +43,7 @@ UNITS = {"problem": "length {}", "length": "{} words", "distance": "{} words awa
 NO_ROOM = "Distractors were not asked, since none fits whole into the filler; a longer last length makes room."
 SURE = 0.05
 """Holm's p below which a difference of two models is sure."""
-MORE = 100
+FEWEST, MORE = 20, 100
 """Problems per length that are advised where fewer can't tell."""
 
 
@@ -244,8 +244,8 @@ def causes(
         if unexplained and problem is not None:
             may = "may break" if problem["high"] >= -NOTICEABLE else "breaks"
             finding.append(
-                f"What {may} the model: longer problems. {_finding('problem', problem)} Nothing that was varied alone "
-                f"explains it{_rest_say(rest, own) if rest else ''}."
+                f"What {may} the model: longer problems. {_finding('problem', problem)} "
+                f"{_not_alone(changes)}{_rest_say(rest, own) if rest else ''}.{_OTHER * ('distractors' in breaks)}"
             )
         finding = finding or [_none_found(problem, wide or empty or failing)]
         asked = max(cell.get("asked", cell["answered"]) for cell in own or [base])
@@ -338,7 +338,7 @@ def _finding(sweep: str, found: Mapping[str, Any]) -> str:
         place = f"The drop is beyond chance already at the first step asked, {shown[1]}; smaller ones were not asked"
     if begins == len(steps) - 1:
         return f"{text} {place}."
-    within = f"within {round(100 * NOTICEABLE)} points of the last"
+    within = f"within {round(100 * NOTICEABLE)} points of the rate at the last"
     if complete is None:
         return f"{text} {place}. It changes up to the last step: none before it stays {within}."
     step = steps[complete]
@@ -365,6 +365,20 @@ def _rest(own: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str, Any]]) 
         return None
     right = f"{alike[-1]['counts'][RIGHT]} of {alike[-1]['answered']}"
     return {**change(alike[-1], own[-1]), "filled": right, "words": alike[-1]["words"]}
+
+
+_OTHER = " A problem alone has no distractors, so this is another failure than theirs."
+
+
+def _not_alone(changes: Mapping[str, Any]) -> str:
+    """That what was varied alone, through filler, does not explain why longer problems are wrong."""
+    words = {"length": "a longer text", "distance": "a greater distance", "number": "more words that matter"}
+    asked = [text for sweep, text in words.items() if sweep in changes]
+    if not asked:
+        return "Nothing else was varied, so why is open"
+    if len(asked) == 1:
+        return f"{asked[0].capitalize()} alone does not explain it"
+    return f"Neither {' nor '.join(asked)} alone explains it"
 
 
 def _rest_say(rest: Mapping[str, Any], own: Sequence[Mapping[str, Any]]) -> str:
@@ -412,7 +426,7 @@ def _next(
     """What to ask next, in words and as a plan, and nothing where nothing is open."""
     steps, further = [], plan
     if unsure:
-        more = max(MORE, 2 * asked)
+        more = FEWEST if asked < FEWEST else max(MORE, 2 * asked)
         steps.append(f"ask more samples ({more}), since intervals are those of {asked} problems")
         further = plan and replace(plan, samples=more)
     inner, least = [], False
@@ -482,11 +496,11 @@ def _longer(plan: AuditPlan) -> AuditPlan | None:
 
 
 def _copied_say(cells: Sequence[Mapping[str, Any]]) -> list[str]:
-    """How many wrong answers at the most distractors are those of a distractor."""
+    """How many wrong answers are those of a distractor, where that is farthest from chance."""
     asked = [cell for cell in cells if cell.get("copied") is not None and cell["distractors"] and cell["counts"][WRONG]]
     if not asked:
         return []
-    most = max(asked, key=lambda cell: cell["distractors"])
+    most = max(asked, key=lambda cell: (cell["copied"] - cell["copied_by_chance"], -cell["distractors"]))
     return [
         f"At {_at('distractors', most)}, {most['copied']} of {most['counts'][WRONG]} wrong answers are right for a "
         f"distractor. By chance about {most['copied_by_chance']:g} would be (the share of the other texts with a "

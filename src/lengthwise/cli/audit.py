@@ -199,7 +199,7 @@ def audit(given: AuditSettings) -> None:
         say(f"theory, {system}: {theory['shown']}; {theory['why']}")
     if found.before:
         err().print(f"{found.now} questions asked now, {found.before} answers from before", soft_wrap=True)
-    err().print(f"wrote {found.file}, and beside it {found.page.name}", soft_wrap=True)
+    err().print(f"page: {found.page}; beside it {found.file.name} has every number, for programs", soft_wrap=True)
 
 
 def _model(given: AuditSettings, model: str, endpoint: str | None) -> Any:

@@ -64,7 +64,7 @@ def decide(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per expression and line.")] = False,
 ) -> None:
-    """Say by proof whether a program that counts as a transformer can knows a regular language, by kind of positions.
+    """Say by proof whether a program with a transformer's counting knows a regular language, by kind of positions.
 
     The programs are those of C-RASP: without positions, with windows, with periods, and with both.
     """
