@@ -50,7 +50,7 @@ ELSEWHERE = {
 OTHER_PROGRAMS = {"git", "pip", "python3", "lm_eval", "transformers", "curl", "kill"}
 CODE = re.compile(r"^\s*(\$ |lengthwise [a-z-]+ |pip |make |import \w|from [\w.]+ import |lw\.)", re.M)
 """What no block of plain text may hold: it would not be run."""
-STEPS = re.compile(r"^steps = [\d_]+$", re.M)
+STEPS = re.compile(r"^(steps|seeds) = [\d_]+$", re.M)
 BLOCK = re.compile(r"^```(\S*)\n(.*?)^```$", re.M | re.S)
 
 
@@ -199,14 +199,14 @@ def test_commands_in_the_text_exist(command: str) -> None:
 def test_python_blocks(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The blocks of a page run one after the other, in one namespace and a folder with nothing but the studies.
 
-    A page trains as long as it takes, here for two steps; `test_the_page_learns_what_it_shows` takes them all.
+    A page trains as long as it takes, here for two steps and seeds; `test_the_page_learns_what_it_shows` takes all.
     """
     (tmp_path / "studies").symlink_to(ROOT / "studies")
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {"__name__": "page"}
     for kind, text in BLOCK.findall(page.read_text(encoding="utf-8")):
         if kind == "python":
-            code = compile(STEPS.sub("steps = 2", text), _name(page), "exec", dont_inherit=True)
+            code = compile(STEPS.sub(r"\1 = 2", text), _name(page), "exec", dont_inherit=True)
             exec(code, namespace)
 
 

@@ -73,7 +73,7 @@ def test_a_note_in_latex_is_a_sentence_of_letters_that_it_knows_and_advice_is_a_
     text = table.to_latex()
     printed = "\n".join(line for line in text.splitlines() if not line.startswith("%"))
     assert printed.isascii()
-    assert "nope is worse: p $\\leq$ 0.1, 0.9--1.0 $\\geq$ 0.5.\nBold is best." in printed
+    assert "Nope is worse: p $\\leq$ 0.1, 0.9--1.0 $\\geq$ 0.5.\nBold is best." in printed
     assert "seeds" not in printed
     assert "% seeds=6" in text
     assert "seeds=6" in repr(table)

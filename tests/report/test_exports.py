@@ -14,6 +14,8 @@ from typing import Any
 import matplotlib
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from made_up import experiment, result, score
 from made_up_pages import comparison_values
 from matplotlib.figure import Figure
@@ -22,6 +24,7 @@ from text_boxes import problems
 
 import lengthwise as lw
 from lengthwise.api.compare import Comparison
+from lengthwise.api.result import notes
 from lengthwise.cli.run import draw_summary
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.report.differences import how_sure
@@ -122,7 +125,7 @@ def test_a_wide_table_has_the_chosen_columns_names_and_facts() -> None:
     assert [row[0] for row in table.rows] == ["ours", "near"]
     compiled = "\n".join(line for line in table.to_latex().splitlines() if not line.startswith("%"))
     for fact in (
-        "range of 2 seeds covers the median with 50",
+        "the range of 2 seeds, which covers the median with probability 50",
         "addition: median exact match",
         "Trained on lengths up to 8",
         "seeds that fitted: 2 of 2",
@@ -139,6 +142,67 @@ def test_models_that_differ_are_named_below_tables() -> None:
     for table in (found.table(), found.wide(), found.accuracy().table()):
         assert "models differ: layers 1 (a), 3 (b)" in table.notes
     assert not any("models differ" in note for note in _two_systems().wide().notes)
+
+
+SETTINGS = [
+    (section, key)
+    for section in ("model", "training")
+    for key in experiment()[section]
+    if key not in ("steps", "max_length")
+]
+
+
+@given(st.sets(st.sampled_from(SETTINGS), max_size=4))
+def test_every_setting_in_which_systems_differ_is_named_below_tables(keys: set[tuple[str, str]]) -> None:
+    other = experiment()
+    for section, key in keys:
+        other[section][key] = (
+            "another" if isinstance(other[section][key], str) else 77 if key != "betas" else [0.5, 0.6]
+        )
+    made = [result("a"), result("b") | {"experiment": other}]
+    said = "; ".join(note for note in notes(_of(made).systems) if "differ" in note)
+    assert {key for _, key in SETTINGS if f"{key} " in said.replace("; ", ": ")} >= {key for _, key in keys}
+    assert bool(said) is bool(keys)
+
+
+def test_tables_and_figures_say_what_was_trained() -> None:
+    found = _two_systems()
+    config, runs = found.runs[0].experiment, found.runs
+    facts = [
+        "addition with base 10", f"{config['model']['layers']} layer", f"width {config['model']['width']}",
+        f"{runs[0].steps:,} steps", f"learning rate {config['training']['lr']:g}", "200 strings for each length",
+    ]  # fmt: skip
+    figure: Any = found.plot()
+    for text in ("; ".join(found.wide().notes), figure.alt):
+        assert [fact for fact in facts if fact.lower() not in text.lower()] == []
+
+
+def test_the_text_of_a_figure_names_what_is_drawn_and_nothing_else() -> None:
+    ids = [
+        result("far", s, scores=[score(n, 100, exact_match_ids=100, oracle_ids=150) for n in (8, 40)]) for s in (0, 1)
+    ]
+    parity = _seeds("a", [150, 140], "parity")
+    over = [one for name in "ab" for one in _seeds(name, [200, 199])]
+    words = {"dotted", "chance", "gaps", "thin lines", "band", "dashed:"}
+    for made, there in (
+        (_seeds("a", [150, 140]), {"thin lines", "band"}),
+        (_seeds("a", [150]), {"band"}),
+        (ids, {"dotted", "thin lines", "band"}),
+        (parity, {"chance", "thin lines", "band"}),
+        (over, {"gaps", "thin lines", "band"}),
+        ([one for at in range(8) for one in _seeds(f"s{at}", [20 * at])], {"dashed:", "band"}),
+    ):
+        alt = _of(made).plot().alt  # type: ignore[union-attr]
+        assert {word for word in words if word in alt} == there
+        assert ("linear axis" in alt) is not ("logarithmic axis" in alt)
+
+
+def test_what_is_drawn_has_colours_of_its_own_before_what_is_not() -> None:
+    lost = [result(f"lost {at}", fitted=False) for at in range(5)]
+    drawn = [one for at in range(5) for one in _seeds(f"s{at}", [200 - 30 * at])]
+    figure: Any = _of([*lost, *drawn]).plot(figsize=(3.3, 2.4))
+    lines = [line for line in figure.axes[0].get_lines() if line.get_marker() != "None"]
+    assert len({line.get_color() for line in lines}) == len(lines) == 5
 
 
 def test_a_row_is_over_the_same_seeds() -> None:
@@ -169,7 +233,7 @@ def test_too_many_lines_are_an_error_that_names_the_choice() -> None:
 
 def test_a_figure_says_what_is_drawn_and_zooms_in() -> None:
     figure: Any = _two_systems().plot(ylim=(0.9, 1))
-    for word in ("median", "each of these seeds", "range of 2 seeds covers the median", "training lengths"):
+    for word in ("median", "each of these seeds", "range of 2 seeds, which covers the median", "training lengths"):
         assert word in figure.alt
     low, high = figure.axes[0].get_ylim()
     assert 0.89 < low < 0.9 < 1 < high < 1.02
@@ -330,7 +394,12 @@ def test_brackets_of_a_table_are_the_band_of_the_figure_and_both_say_what_they_a
     (said,) = [note for note in table.notes if "in brackets" in note]
     assert said.partition("in brackets: ")[2] in figure.alt
     if brackets == "interval":
-        expected = {1: "Wilson", 3: "range of 3 seeds covers the median with 75 %", 5: "94 %", 9: "seeds 2 to 8 of 9"}
+        expected = {
+            1: "Wilson",
+            3: "the range of 3 seeds, which covers the median with probability 75 %",
+            5: "94 %",
+            9: "seeds 2 to 8 of 9",
+        }
         assert expected[seeds] in said
     else:
         assert (cell.low, cell.high) == ((200 - 9 * (seeds - 1)) / 200, 1.0)
@@ -375,10 +444,12 @@ def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
     (said,) = [note for note in found.wide().notes if "beats" in note]
     for part in ("all 5 fitted seeds are above all 5 (exact rank test p = 0.0079 each, Holm p = 0.016 each over 2",
                  "a beats b at 16–40", "under coupled ids",
-                 "under sequential ids (not tested here)"):  # fmt: skip
+                 "under sequential ids; the two differ in the ids alone"):  # fmt: skip
         assert part in said
-    assert "next: `lengthwise predict addition`" in found.wide().advice
-    assert "band and brackets: range of 5 seeds covers the median with 94 %" in how_sure(found.systems)
+    assert not any("next" in line for line in found.wide().advice)
+    assert "band and brackets: the range of 5 seeds, which covers the median with probability 94 %" in how_sure(
+        found.systems
+    )
     assert "one seed each" in how_sure(_of([*_seeds("a", [200]), *_seeds("b", [10])]).systems)
 
 
@@ -396,6 +467,52 @@ def test_what_overlaps_is_not_told_apart_and_asks_for_seeds() -> None:
     assert "beats" not in few
     frame = _of([*_seeds("c", [1, 2]), *_seeds("a", [200, 199])]).differences().to_frame()
     assert set(frame["apart"]) == {"yes"}
+
+
+@given(st.lists(st.sampled_from(["above", "overlap", "below"]), min_size=2, max_size=7), st.data())
+def test_lengths_named_below_a_table_are_those_where_every_seed_is_above(kinds: list[str], data: st.DataObject) -> None:
+    """A range stands for tested lengths alone; what the table does not show is not spoken of."""
+    rights = {"above": ([190, 180], [20, 10]), "overlap": ([190, 10], [180, 20]), "below": ([40, 30], [60, 50])}
+    tested = [8 * (at + 2) for at in range(len(kinds))]
+    made = [
+        result(name, seed, scores=[score(n, rights[kind][of][seed]) for n, kind in zip(tested, kinds, strict=True)])
+        for of, name in enumerate(("a", "b"))
+        for seed in (0, 1)
+    ]
+    shown = sorted(data.draw(st.sets(st.sampled_from(tested), min_size=1)))
+    apart = [n for n, kind in zip(tested, kinds, strict=True) if kind == "above" and n in shown]
+    said = next((note for note in _of(made).wide(lengths=shown).notes if "a is above b" in note), "")
+    assert bool(apart) is bool(said)
+    where = re.search(r"Holm, at ([\d–, and]+)(?=[ :])", said)
+    named = set()
+    for run in re.findall(r"\d+(?:–\d+)?", where[1]) if where else ():
+        low, _, high = run.partition("–")
+        named |= {n for n in shown if int(low) <= n <= int(high or low)}
+    assert sorted(named) == apart
+    assert f"over {len(tested)} test" in said or not said, "p is corrected for all lengths, chosen or not"
+
+
+def test_theory_is_named_as_the_cause_only_where_it_expects_the_winner() -> None:
+    high, low = [200, 199, 198, 197, 196], [10, 20, 30, 40, 50]
+    for winner, expected in (("coupled", True), ("sequential", False)):
+        loser = {"coupled": "sequential", "sequential": "coupled"}[winner]
+        said = how_sure(_of([*_seeds("a", high, scheme=winner), *_seeds("b", low, scheme=loser)]).systems)
+        assert ("theory expects it" in said) is expected
+        assert ("does not explain it" in said) is not expected
+    equal = how_sure(_of([*_seeds("a", low), *_seeds("b", low, scheme="sequential")]).systems)
+    assert "theory" not in equal, "no difference, no cause"
+
+
+def test_a_cause_that_a_third_system_tests_is_said_to_be_tested() -> None:
+    made = [*_seeds("best", [200] * 3), *_seeds("ids", [100] * 3, scheme="sequential")]
+    other = experiment("sequential", "rope")
+    rope = [result("rope", seed, scores=[score(16, 150), score(40, 150)], config=other) for seed in range(3)]
+    assert "ids differs from best in the ids alone, and all its seeds are below at 16–40" in how_sure(
+        _of([*made, *rope]).systems
+    )
+    assert "not tested: no other fitted system differs from best in the ids alone" in how_sure(
+        _of([*made[:3], *rope]).systems
+    )
 
 
 def test_lines_that_lie_over_each_other_are_seen_both(tmp_path: Path) -> None:
@@ -422,8 +539,8 @@ def test_steps_that_differ_are_said_below_tables_and_in_the_text_of_the_figure()
         for table in (found.wide(), found.table(), found.accuracy().table()):
             assert said in table.notes
             assert any("stop_when_fitted" in line for line in table.advice) is bool(why)
-        assert said in found.plot().alt  # type: ignore[union-attr]
-    assert not any("steps" in note for note in _of(made[:1]).wide().notes)
+        assert said[1:] in found.plot().alt  # type: ignore[union-attr]
+    assert not any("different numbers" in note for note in _of(made[:1]).wide().notes)
 
 
 def test_names_with_settings_choose_and_label() -> None:
@@ -447,6 +564,47 @@ def test_names_with_settings_choose_and_label() -> None:
     assert "b" in found.systems
     with pytest.raises(UnknownNameError, match="system of these results"):
         found.only(systems=["c"])
+
+
+def test_systems_of_several_tasks_go_by_every_name_that_tables_print() -> None:
+    groups = [("copy of distinct", "copy"), ("copy of repeats", "copy"), ("reverse", "reverse")]
+    made = [
+        result(f"{group}, {name}", config=experiment(task=task), recipe="matrix")
+        for group, task in groups
+        for name in ("coupled+learned", "rope")
+    ]
+    found = _of(made)
+    assert [row[0] for row in found.table().rows] == [
+        f"{group}, {n}" for group, _ in groups for n in ("coupled+learned", "rope")
+    ]
+    for task, systems, runs in (
+        ("copy", ["rope"], 2), ("copy of distinct", ["rope"], 1), (None, ["reverse, rope"], 1), ("matrix", (), 6)
+    ):  # fmt: skip
+        assert len(found.only(task, systems)) == runs
+    alone = found.only("copy of distinct")
+    assert alone.systems.names == ("coupled+learned", "rope"), "a task that all share is said once, below"
+    assert len(alone.only(systems=["copy of distinct, rope"])) == 1
+    for name in ("rope", "copy of distinct, rope"):
+        assert [row[0] for row in alone.wide(labels={name: "ours"}).rows] == ["coupled+learned", "ours"]
+    labelled = [row[0] for row in found.wide(labels={"rope": "ours"}).rows]
+    assert labelled[1::2] == [f"{group}, ours" for group, _ in groups]
+    with pytest.raises(UnknownNameError) as raised:
+        found.only("copi")
+    assert "matrix" not in str(raised.value)
+    assert {"copy", "copy of distinct", "copy of repeats", "reverse"} <= set(raised.value.known)
+
+
+def test_a_long_legend_takes_a_third_of_a_small_figure_at_most() -> None:
+    made = [one for at in range(7) for one in _seeds(f"a rather long name of system {at}", [200 - 20 * at])]
+    figure: Any = _of(made).plot(figsize=(3.3, 2.4))
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    assert legend.get_window_extent().height <= figure.bbox.height / 3
+
+
+def test_a_list_of_folders_is_an_error_that_shows_the_call() -> None:
+    with pytest.raises(LengthwiseError, match=r"lw.results\('one', 'two'\)"):
+        lw.results(["a", "b"])  # type: ignore[arg-type]
 
 
 def test_systems_are_found_by_name() -> None:

@@ -25,9 +25,11 @@ from lengthwise.report.summary import (
     brackets_text,
     contents,
     fit_rule,
+    group_of,
     kind_of,
     over_seeds,
     read,
+    short,
     summarize,
     task_title,
 )
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 
     from lengthwise.report.figures import Drawing
 
-OVER = "medians of the fitted seeds (in distribution of all where none fitted)"
+OVER, OF_ALL = "medians of the fitted seeds", " (in distribution of all where none fitted)"
 FAILED = 0.5
 """A best median below it is a failure, and not in bold."""
 MOST_DRAWN = 12
@@ -180,8 +182,8 @@ class Accuracy(Tabular):
                         alike.add((at, column))
         columns = ("system", "settings", "layout", *named, *map(str, lengths))
         inside = f", in brackets: {brackets_text(systems, brackets, unfitted_too=True)}" if brackets != "none" else ""
-        sure, then = how_sure_and_next(systems, self.metric)
-        said = (f"{OVER}{inside}", *notes(systems), sure)
+        sure, then = how_sure_and_next(systems, self.metric, lengths)
+        said = (f"{OVER}{OF_ALL * bool(named)}{inside}", *notes(systems), f"beyond training, {sure}" * bool(sure))
         return Table(
             columns,
             rows,
@@ -204,7 +206,9 @@ class Accuracy(Tabular):
             asked = next((name for name in system.known_as if name in given), None)
             if asked is None:
                 return system
-            return replace(system, name=given[asked], settings="" if asked == system.label else system.settings)
+            group = group_of(system.name) if asked == short(system.name) != system.name else ""
+            name = f"{group}{', ' * bool(group)}{given[asked]}"
+            return replace(system, name=name, settings="" if asked == system.label else system.settings)
 
         return Systems(map(named, self.systems))
 
@@ -280,9 +284,12 @@ class Result(Tabular):
     def __init__(self, files: Sequence[tuple[Path, SeedResult]]) -> None:
         self.files = tuple(files)
         found = summarize(result for _, result in self.files)
-        # Named with their recipe or task where there are several.
-        several = len({system.recipe for system in found}) > 1
-        self.systems = Systems(replace(s, name=f"{s.recipe}: {s.name}") if several else s for s in found)
+        # Named with their recipe or task where there are several, and without where all are of one.
+        several, groups = len({system.recipe for system in found}) > 1, {group_of(system.name) for system in found}
+        self.systems = Systems(
+            replace(s, name=f"{s.recipe}: {s.name}" if several else short(s.name) if len(groups) == 1 else s.name)
+            for s in found
+        )
 
     @classmethod
     def of(cls, folders: Iterable[str | Path]) -> Result:
@@ -296,21 +303,25 @@ class Result(Tabular):
     def only(self, task: str | None = None, systems: Sequence[str] = ()) -> Result:
         """The runs of one task or recipe, and of these systems; by default all.
 
-        A system goes by a name in ``systems.names``, or by its name without settings, which takes all of these.
+        A task goes by its name, or by what tables print before the comma. A system goes by a name in
+        ``systems.names``, or by that without task or settings, which takes all of these.
 
         Raises: `LengthwiseError` for a name that none of the runs has.
         """
         files = self.files
         named = {id(run): one.known_as for one in self.systems for run in one.results}
-        for what, wanted, of in (
-            ("task", [] if task is None else [task], lambda run: (run.experiment["task"]["name"], run.recipe)),
-            ("system", arguments.names("systems", systems), lambda run: named[id(run)]),
-        ):
-            known = sorted({name for _, run in files for name in of(run)})
+        for what, wanted, shown, more in (
+            (
+                "task", [] if task is None else [task],
+                lambda run: (run.experiment["task"]["name"], group_of(run.system)), lambda run: (run.recipe,),
+            ),
+            ("system", arguments.names("systems", systems), lambda run: named[id(run)], lambda _: ()),
+        ):  # fmt: skip
+            known = {name for _, run in files for name in shown(run)} - {""}
             for name in wanted:
-                if name not in known:
+                if name not in known and all(name not in more(run) for _, run in files):
                     raise UnknownNameError(f"{what} of these results", name, known)
-            files = tuple(file for file in files if not wanted or not set(wanted).isdisjoint(of(file[1])))
+            files = tuple(f for f in files if not wanted or not {*shown(f[1]), *more(f[1])}.isdisjoint(wanted))
         return Result(files)
 
     def wide(self, **options: Any) -> Table:
@@ -364,7 +375,8 @@ class Result(Tabular):
         columns = (
             "system", "settings", "trained to", "seeds", "fitted", "in distribution", "longest test", "accuracy there"
         )  # fmt: skip
-        said = f"{OVER}, in brackets: {brackets_text(systems, unfitted_too=True)}"
+        some = OF_ALL * any(not system.fitted for system in systems)
+        said = f"{OVER}{some}, in brackets: {brackets_text(systems, unfitted_too=True)}"
         return Table(columns, tuple(rows), notes=(said, *notes(systems)), advice=advice(systems))
 
     def save_report(self, path: str | Path = "report.html") -> Path:
@@ -376,7 +388,15 @@ class Result(Tabular):
 
 
 def results(*folders: str | Path) -> Result:
-    """The results in and under these folders (``runs`` by default), by task, system and seed."""
+    """The results in and under these folders (``runs`` by default), by task, system and seed.
+
+    Raises: `LengthwiseError` for a list of folders, for a folder without results, and for a damaged file.
+    """
+    for folder in folders:
+        require(
+            not isinstance(folder, list | tuple),
+            f"give folders one after the other, such as lw.results('one', 'two'), got the list {folder!r}",
+        )
     found = Result.of(arguments.path("folder", folder) for folder in folders or ("runs",))
     return Result(sorted(found.files, key=lambda file: (file[1].recipe, file[1].system, file[1].seed)))
 

@@ -117,17 +117,12 @@ class Table:
             title = _latex(self.caption) if caption is None else caption
             above = [rf"\caption{{{title}}}"] * bool(title or label) + [rf"\label{{{label}}}"] * bool(label)
             below = [r"\par\smallskip", r"\begin{minipage}{\linewidth}\footnotesize"] * bool(notes)
-            below += [f"{_latex(self._sentence(note))}." for note in notes] + [r"\end{minipage}"] * bool(notes)
+            below += [f"{_latex(note[:1].upper() + note[1:])}." for note in notes] + [r"\end{minipage}"] * bool(notes)
             text = "\n".join([r"\begin{table}", r"\centering", *above, text, *below, r"\end{table}"])
         whole = "\n".join([text.translate(SYMBOLS), *(f"% {' '.join(line.split())}" for line in comments)])
         if path is not None:
             write_text(Path(path), whole + "\n")
         return whole
-
-    def _sentence(self, note: str) -> str:
-        """A note that begins with a capital, unless it begins with a name."""
-        names = {str(value).partition(" ")[0] for row in self.rows for value in row[:1]}
-        return note if note.partition(" ")[0] in names else note[:1].upper() + note[1:]
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """The table as CSV; also written to ``path``, if given. Raises `LengthwiseError` if it can't be written."""

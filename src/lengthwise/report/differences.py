@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, count
 from math import comb
 from statistics import fmean
 
@@ -16,6 +16,7 @@ from lengthwise.core.result_file import Axes
 from lengthwise.core.statistics import LEVEL, holm, rank_test
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.prediction.predict import structure_row
+from lengthwise.prediction.verdict import StructureRow
 from lengthwise.report.summary import SystemSummary, brackets_text, known_task
 from lengthwise.tasks import TASKS
 
@@ -76,40 +77,75 @@ def how_sure(systems: Sequence[SystemSummary], metric: str = "exact_match") -> s
     return "; ".join(part for part in parts if part)
 
 
-def how_sure_and_next(systems: Sequence[SystemSummary], metric: str = "exact_match") -> tuple[str, str]:
+def how_sure_and_next(
+    systems: Sequence[SystemSummary], metric: str = "exact_match", lengths: Collection[int] | None = None
+) -> tuple[str, str]:
     """Whether the best system beyond training is above the second, by what test, why in theory; and what to do next.
 
-    Both are empty where fewer than two systems were tested beyond training.
+    Both are empty where fewer than two systems were tested beyond training. With ``lengths`` only these are spoken of;
+    p is corrected for the tests at all lengths, since the choice may have followed the results.
     """
+
+    def shown(length: int) -> bool:
+        return lengths is None or length in lengths
+
     beyond = {
         index: fmean(found)
         for index, system in enumerate(systems)
-        if (found := [e.median for c in system.cells if c.length > system.max_length and (e := c.estimate(metric))])
+        if (
+            found := [
+                e.median
+                for c in system.cells
+                if c.length > system.max_length and shown(c.length) and (e := c.estimate(metric))
+            ]
+        )
     }
     ranked = [systems[index] for index in sorted(beyond, key=lambda index: -beyond[index])]
-    tests = differences(systems, metric) if len(ranked) > 1 else []
+    made = differences(systems, metric) if len(ranked) > 1 else []
+    tests = [test for test in made if shown(test.length)]
     facing = {id(other): found for other in ranked[1:] if (found := _between(ranked[0], other, tests))}
     rivals = [other for other in ranked[1:] if id(other) in facing]
     if not rivals:
         return "", ""
     first = ranked[0]
-    second = next((other for other in rivals if any(test.apart for test in facing[id(other)])), None)
+    second = next((other for other in rivals if lengths_apart(facing[id(other)])), None)
     alike = rivals if second is None else rivals[: rivals.index(second)]
     parts = []
     if alike:
         names = ", ".join(other.label for other in alike[:3]) + f" and {len(alike) - 3} more" * (len(alike) > 3)
+        overlap = not any(test.apart or test.turned.apart for other in alike for test in facing[id(other)])
         parts.append(
             f"{first.label} is not told apart from {names}: their seeds overlap at every length beyond training"
+            if overlap
+            else f"{first.label} is not above {names}: at no length beyond training are all its seeds above theirs"
         )
     if second is not None:
-        parts.append(_measured(first, second, facing[id(second)], len(tests)))
-    nearest = second or rivals[0]
-    parts += [f"what theory says of the cause: {cause} (not tested here)"] if (cause := _cause(first, nearest)) else []
-    seeds = min(len(first.fitted), len(nearest.fitted))
-    name = first.experiment["task"]["name"]
-    if 2 / comb(2 * seeds, seeds) > 1 - LEVEL or second is None:
-        return "; ".join(parts), f"more seeds, such as seeds={max(5, 2 * seeds)}"
-    return "; ".join(parts), f"`lengthwise predict {name}`" if TASKS.is_built_in(name) else ""
+        parts.append(_measured(first, second, facing[id(second)], len(made)))
+        parts += [cause] if (cause := _cause(first, second, facing, rivals)) else []
+    seeds = min(len(first.fitted), len((second or rivals[0]).fitted))
+    enough = next(n for n in count(2) if 2 * len(made) / comb(2 * n, n) <= 1 - LEVEL)
+    more = max(enough, 2 * seeds) if second is None else enough * (seeds < enough)
+    return "; ".join(parts), f"more seeds, such as seeds={more}" if more else ""
+
+
+def lengths_apart(tests: Iterable[Difference]) -> list[int]:
+    """The lengths at which all seeds of the first system are above all of the other, in every layout."""
+    found: dict[int, bool] = {}
+    for test in tests:
+        found[test.length] = found.get(test.length, True) and test.apart
+    return sorted(length for length, apart in found.items() if apart)
+
+
+def in_runs(lengths: Collection[int], tested: Iterable[int]) -> str:
+    """Text such as ``24 and 48–64``: a dash stands between lengths without a tested one left out."""
+    runs: list[list[int]] = [[]]
+    for length in sorted(set(tested)):
+        if length in lengths:
+            runs[-1].append(length)
+        elif runs[-1]:
+            runs.append([])
+    said = [f"{run[0]}–{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs if run]
+    return " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
 
 
 def _between(first: SystemSummary, other: SystemSummary, tests: Sequence[Difference]) -> list[Difference]:
@@ -120,19 +156,27 @@ def _between(first: SystemSummary, other: SystemSummary, tests: Sequence[Differe
 
 def _measured(first: SystemSummary, second: SystemSummary, tests: Sequence[Difference], made: int) -> str:
     """Where all seeds of the first system are above all of the second, and how likely that is by chance."""
-    apart = [test for test in tests if test.apart]
-    lengths = sorted({test.length for test in apart})
-    where = f"{lengths[0]}" if len(lengths) == 1 else f"{lengths[0]}–{lengths[-1]}"
-    whole = len(apart) == len(tests)
-    some = "" if whole else f", {len(apart)} of {len(tests)} tests, and elsewhere they overlap"
-    if len(apart[0].rates) == len(apart[0].other_rates) == 1:
-        return f"{first.label} is above {second.label} at {where}{some}: one seed each, of which no test says anything"
+    lengths, tested = lengths_apart(tests), {test.length for test in tests}
+    apart = [test for test in tests if test.length in lengths]
+    below = lengths_apart(test.turned for test in tests)
+    where = in_runs(lengths, tested)
+    if len(lengths) < len(tested):
+        elsewhere = [f"below it at {in_runs(below, tested)}"] if below else []
+        elsewhere += ["not told apart elsewhere"] if len(lengths) + len(below) < len(tested) else []
+        where += f" ({len(lengths)} of {len(tested)} lengths, {', '.join(elsewhere)})"
+    counts = {(len(test.rates), len(test.other_rates)) for test in apart}
+    if counts == {(1, 1)}:
+        return f"{first.label} is above {second.label} at {where}: one seed each, of which no test says anything"
     p, corrected = (_p([getattr(test, name) for test in apart]) for name in ("p", "holm"))
-    sure = max(test.holm for test in apart) <= 1 - LEVEL
-    above = f"{'beats' if sure else 'is above'} {second.label}{'' if sure else ', not significantly by Holm,'}"
+    sure = lengths_apart(test for test in apart if test.holm <= 1 - LEVEL)
+    only = f", significantly by Holm at {in_runs(sure, tested)} alone," if sure else ", not significantly by Holm,"
+    above = f"{'beats' if sure == lengths else 'is above'} {second.label}{only * (sure != lengths)}"
+    seeds = "all fitted seeds are above all of the other"
+    if len(counts) == 1:
+        ((ours, theirs),) = counts
+        seeds = f"all {ours} fitted seeds are above all {theirs}"
     return (
-        f"{first.label} {above} at {where}{some}: there all {len(apart[0].rates)} fitted seeds are above "
-        f"all {len(apart[0].other_rates)} (exact rank test p {p}, Holm p {corrected} over "
+        f"{first.label} {above} at {where}: there {seeds} (exact rank test p {p}, Holm p {corrected} over "
         f"{made} test{'s' if made > 1 else ''})"
     )
 
@@ -143,28 +187,55 @@ def _p(values: Sequence[float]) -> str:
     return f"{'=' if same or len(values) == 1 else '≤'} {max(values):.2g}{' each' * same}"
 
 
-def _cause(first: SystemSummary, second: SystemSummary) -> str:
-    """The farthest parent under the ids of both systems; empty for unknown tasks and equal ids."""
-    if canonical_json(first.experiment["task"]) != canonical_json(second.experiment["task"]):
+def _cause(
+    first: SystemSummary,
+    second: SystemSummary,
+    facing: Mapping[int, Sequence[Difference]],
+    rivals: Sequence[SystemSummary],
+) -> str:
+    """Whether the farthest parent is nearer under the ids of the better system, and what was measured of this cause.
+
+    Empty for unknown tasks and equal distances.
+    """
+    ours, theirs = _span(first), _span(second)
+    same_task = canonical_json(first.experiment["task"]) == canonical_json(second.experiment["task"])
+    if not same_task or ours is None or theirs is None or ours == theirs:
         return ""
-    spans = {}
-    for system in (first, second):
-        task, scheme = known_task(system.experiment), system.experiment["scheme"]
-        found = None if task is None else _span(canonical_json(system.experiment["task"]), canonical_json(scheme))
-        if found is None:
-            return ""
-        spans[scheme["name"]] = found
-    if len(set(spans.values())) < 2:
-        return ""
-    return "span " + ", ".join(f"{span} under {name} ids" for name, span in spans.items())
+    spans = f"span {_span_text(ours)} under {ours.scheme} ids, {_span_text(theirs)} under {theirs.scheme} ids"
+    if ours.span[-1] >= theirs.span[-1]:
+        return f"the span of theory does not explain it: {spans}"
+    said = f"theory expects it: {spans}"
+    (mine, *others) = (
+        {key: value for key, value in one.experiment.items() if key not in ("scheme", "evaluation")}
+        for one in (first, *rivals)
+    )
+    for other, settings in zip(rivals, others, strict=True):
+        if settings == mine and (row := _span(other)) is not None and row.span[-1] > ours.span[-1]:
+            tests = facing[id(other)]
+            where = in_runs(lengths_apart(tests), {test.length for test in tests})
+            if other is second:
+                return f"{said}; the two differ in the ids alone"
+            below = f"all its seeds are below at {where}" if where else "at no length are all its seeds below"
+            return f"{said}; {other.label} differs from {first.label} in the ids alone, and {below}"
+    return f"{said} (not tested: no other fitted system differs from {first.label} in the ids alone)"
+
+
+def _span(system: SystemSummary) -> StructureRow | None:
+    """The structure of the system's task under its ids; None where it is unknown."""
+    if known_task(system.experiment) is None:
+        return None
+    return _structure(canonical_json(system.experiment["task"]), canonical_json(system.experiment["scheme"]))
+
+
+def _span_text(row: StructureRow) -> str:
+    """The ids to the farthest token needed, at the shortest and the longest length that is asked for."""
+    low, high = row.span[0], row.span[-1]
+    return f"{low}" if low == high else f"{low} to {high} (lengths {row.lengths[0]} to {row.lengths[-1]})"
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _span(task: str, scheme: str) -> str | None:
-    """The ids to the farthest token needed, at the shortest and the longest length that is asked for."""
+def _structure(task: str, scheme: str) -> StructureRow | None:
     try:
-        row = structure_row(TASKS.build(json.loads(task)), SCHEMES.build(json.loads(scheme)).name)
+        return structure_row(TASKS.build(json.loads(task)), SCHEMES.build(json.loads(scheme)).name)
     except LengthwiseError:
         return None
-    low, high = row.span[0], row.span[-1]
-    return f"{low}" if low == high else f"{low} to {high} (lengths {row.lengths[0]} to {row.lengths[-1]})"

@@ -33,6 +33,7 @@ from lengthwise.report.summary import (
     brackets_text,
     common_chance,
     panels,
+    setting_note,
     steps_note,
 )
 
@@ -261,11 +262,6 @@ def write_pictures(pictures: Iterable[Picture], folder: Path) -> list[Path]:
 
 LOW, HIGH = -0.04, 1.14
 """Limits of the vertical axis; the space above 1 holds the text on training lengths."""
-DRAWN = (
-    "Markers: medians of the fitted seeds; thin lines: each of these seeds; band: {band}; dotted: with the right ids "
-    "given; shaded: training lengths."
-)
-"""What is drawn, for captions and screen readers."""
 SHADE = {"fc": PAPER, "ec": "none", "alpha": 0.75, "pad": 1}
 MARGINS = 0.95
 """Height in inches of a panel's title, tick labels and axis label."""
@@ -343,19 +339,16 @@ def draw_accuracy(
         room = 1.5 * size / 72 * len(missing)
     if height is not None:
         each = (height - room) / rows
-    what, shown = metric.replace("_", " "), DRAWN.format(band=brackets_text(systems, band))
-    salt, alt = (
-        f"accuracy {systems[0].recipe} {width}",
-        f"{what[0].upper()}{what[1:]} against length, by system. {' '.join([shown, *missing, steps_note(systems)])}",
-    )
-    with new_figure(width, each * rows + room if height is None else height, salt, alt, fonts) as figure:
+    salt, parts = f"accuracy {systems[0].recipe} {width}", list[_Panel]()
+    with new_figure(width, each * rows + room if height is None else height, salt, "", fonts) as figure:
         if missing and not below:
             figure.supxlabel("\n".join(missing), x=0.01, ha="left", fontsize=size, color=QUIET)
         grid = figure.subplots(rows, columns, squeeze=False)
         for plot in grid.flat[len(drawn) :]:
             plot.set_visible(False)
         for plot, panel in zip(grid.flat, drawn, strict=False):
-            _Panel(figure, plot, panel, systems, metric, limits, band).draw(size, small=small or below)
+            parts.append(_Panel(figure, plot, panel, systems, metric, limits, band))
+            parts[-1].draw(size, small=small or below)
             if not small and not below:
                 _names(plot, panel, names, size, (each - MARGINS) * 72, metric, limits)
         if small:
@@ -368,8 +361,36 @@ def draw_accuracy(
             whole = [_with_fitted(system, 999).replace("\n", ", ") for system in systems]
             handles = [_handle(named[i], i, systems[i], whole[i], metric) for i in sorted(named)]
             handles += _unfitted(systems, max(32, int(0.4 * width * 72 / (0.6 * size))))
-            _fitting_legend(figure, handles, 0.95 * width * 72, loc="outside lower center", fontsize=size)
+            room, most = 0.95 * width * 72, (height or float("inf")) * 72 / 3
+            _fitting_legend(figure, handles, room, most, loc="outside lower center", fontsize=size)
+        figure.alt = _described(parts, systems, metric, band)
         return figure
+
+
+def _described(parts: Sequence[_Panel], systems: Sequence[SystemSummary], metric: str, band: Brackets) -> str:
+    """What is drawn, for captions and screen readers: of each kind of mark that is there, what it stands for."""
+    what, drew = metric.replace("_", " "), set[str]().union(*(part.drew for part in parts))
+    scales = {"logarithmic" if part.logarithmic else "linear" for part in parts}
+    marks = (
+        "markers: medians of the fitted seeds",
+        "thin lines: each of these seeds" * any(len(system.fitted) > 1 for system in systems),
+        f"band: {brackets_text(systems, band)}" * (band != "none"),
+        *(says for kind, says in KINDS.items() if kind in drew),
+        "shaded: training lengths",
+    )
+    first = f"{what} against length ({' or '.join(sorted(scales))} axis) by system"
+    said = (first, setting_note(systems), "; ".join(mark for mark in marks if mark), steps_note(systems))
+    sentences = [f"{part[0].upper()}{part[1:]}." for part in said if part]
+    return " ".join([*sentences, *_not_drawn(systems, 1 << 30)])
+
+
+KINDS = {
+    "ids": "dotted: with the right ids given",
+    "chance": "horizontal line of dashes: chance",
+    "gaps": "a line with gaps: it lies over another",
+    "dashes": "dashed: a colour that another system has, too",
+}
+"""What a figure may have and need not."""
 
 
 def _set_size(fonts: Mapping[str, Any] | None) -> float | None:
@@ -384,16 +405,28 @@ TIGHT = {"handlelength": 1.3, "columnspacing": 1.0, "handletextpad": 0.5}
 """Of a legend that has little room."""
 
 
-def _fitting_legend(on: Any, handles: Sequence[Any], room: float, **options: Any) -> None:
+SMALLEST = 5
+"""The least size of text in points that a long legend is set in."""
+
+
+def _fitting_legend(
+    on: Any, handles: Sequence[Any], room: float, height: float = float("inf"), *, fontsize: Any, **options: Any
+) -> None:
     """A legend of ``on``, a figure or axes, with as many columns as its texts leave room for, in pixels.
 
-    A `Drawing` has 72 to the inch.
+    A `Drawing` has 72 to the inch. Where it is higher than ``height``, its text is smaller, down to `SMALLEST`.
     """
     for columns in range(len(handles), 0, -1):
-        legend = on.legend(handles=handles, ncols=columns, **options, **TIGHT)
-        if columns == 1 or legend.get_window_extent().width <= room:
-            return
-        legend.remove()
+        legend = on.legend(handles=handles, ncols=columns, fontsize=fontsize, **options, **TIGHT)
+        extent = legend.get_window_extent()
+        if columns > 1 and extent.width > room:
+            legend.remove()
+        elif extent.height > height and fontsize > SMALLEST:
+            legend.remove()
+            return _fitting_legend(on, handles, room, height, fontsize=max(SMALLEST, fontsize - 0.5), **options)
+        else:
+            return None
+    return None
 
 
 def draw_accuracy_on(
@@ -484,7 +517,8 @@ class _Panel:
         self.figure, self.plot, self.panel, self.systems, self.metric = figure, plot, panel, systems, metric
         self.heights = heights
         self.band: Brackets = band
-        self.lengths = panel.lengths
+        self.lengths, self.drew = panel.lengths, set[str]()
+        """Which of `KINDS` the panel has."""
         self.trained = max(systems[index].max_length for index in panel.cells)
         shortest = min(self.lengths[0], self.trained)
         self.logarithmic = shortest > 0 and self.lengths[-1] > 6 * shortest
@@ -522,6 +556,7 @@ class _Panel:
             [self.systems[index].experiment for index in self.panel.cells], self.lengths[-1], self.panel.axes
         )
         if chance and chance > self.heights[0]:
+            self.drew.add("chance")
             plot.axhline(chance, color=QUIET, lw=1, ls=(0, (2, 3)))
             shown = f" chance {chance:.2f}{'' if small else ' (answer)'}"
             plot.text(left, chance + 0.02, shown, color=QUIET, fontsize=size, va="bottom", bbox=SHADE, zorder=4)
@@ -550,7 +585,9 @@ class _Panel:
             tips = [f"{text}: {e.median:.3f}, {e.low:.3f} to {e.high:.3f}" for text, e in where]
             style = {"color": colour, "marker": marker, "ms": 5.5, "lw": 2}
             style |= {"clip_on": self.heights != (LOW, HIGH), "gid": self.figure.tip_id(tips)}
-        (line,) = self.plot.plot(at, medians, zorder=3, ls=line_style(self.panel, index, self.metric), **style)
+        gaps = line_style(self.panel, index, self.metric)
+        self.drew |= {"dashes" if gaps == "--" else "gaps"} if gaps != "-" else set()
+        (line,) = self.plot.plot(at, medians, zorder=3, ls=gaps, **style)
         # Smaller markers and gaps, so that what lies below is seen.
         line.set_markersize(line.get_markersize() * 0.75 ** _below(self.panel, index, self.metric))
         colour = line.get_color()
@@ -564,6 +601,7 @@ class _Panel:
         predicted = all("exact_match_ids" in score.correct for cell in cells for score in cell.scores)
         complete = predicted and len(ceiling) == len(medians)
         if complete and any(c - m > 0.01 for c, m in zip(ceiling, medians, strict=True)):
+            self.drew.add("ids")
             self.plot.plot(at, ceiling, color=colour, lw=1.3, ls=(0, (1, 1.5)), zorder=2)
 
 

@@ -153,8 +153,8 @@ def _interval_text(seeds: int) -> str:
     if seeds == 1:
         return "of one seed Wilson's 95 % interval over its strings, which says nothing of other seeds"
     k, covers = median_rank(seeds)
-    ends = f"range of {seeds} seeds" if k == 1 else f"seeds {k} to {seeds + 1 - k} of {seeds}, from the lowest,"
-    return f"{ends} covers the median with {100 * covers:.0f} %"
+    ends = f"the range of {seeds} seeds" if k == 1 else f"seeds {k} to {seeds + 1 - k} of {seeds}, from the lowest"
+    return f"{ends}, which covers the median with probability {100 * covers:.0f} %"
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class Cell:
 class SystemSummary:
     """The results of one system, with one configuration, for all seeds.
 
-    ``name`` is the same alone and among others; ``settings`` says what tells it from others of its name, if any.
+    ``settings`` says what tells it from others of its name, if any.
     """
 
     recipe: str
@@ -197,8 +197,8 @@ class SystemSummary:
 
     @property
     def known_as(self) -> tuple[str, ...]:
-        """All by which it can be chosen: its label, its name, and that without the recipe's."""
-        return self.label, self.name, self.results[0].system
+        """All by which it can be chosen: its label, its name, and that without recipe and task."""
+        return self.label, self.name, self.results[0].system, short(self.results[0].system)
 
     @property
     def experiment(self) -> dict[str, Any]:
@@ -341,12 +341,13 @@ def axes_text(axes: Axes) -> str:
 def differing_settings(systems: Sequence[SystemSummary]) -> list[dict[str, Any]]:
     """The settings that differ, as ``{"key", "values"}`` with one value per system, None where absent."""
     flat = [_flat(system.experiment) for system in systems]
+    return [{"key": key, "values": [values.get(key) for values in flat]} for key in _differing_keys(systems)]
+
+
+def _differing_keys(systems: Sequence[SystemSummary]) -> list[str]:
+    flat = [_flat(system.experiment) for system in systems]
     keys = sorted({key for values in flat for key in values})
-    return [
-        {"key": key, "values": [values.get(key) for values in flat]}
-        for key in keys
-        if len({repr(values.get(key)) for values in flat}) > 1
-    ]
+    return [key for key in keys if len({repr(values.get(key)) for values in flat}) > 1]
 
 
 MOST_LINES = 8
@@ -379,7 +380,7 @@ def panels(systems: Sequence[SystemSummary]) -> list[Panel]:
     """The panels of all systems, in the order of the results; at least one, unless there is no system."""
     keys = panel_axes([cell for system in systems for cell in system.cells])
     axes = list(dict.fromkeys(panel_of(cell.axes, keys) for system in systems for cell in system.cells)) or [()]
-    groups = list(dict.fromkeys(_group(system) for system in systems))
+    groups = list(dict.fromkeys(group_of(system.name) for system in systems))
     together = [_panel(systems, "", values, keys) for values in axes]
     if "" in groups or max(len(panel.cells) for panel in together) <= MOST_LINES:
         return together
@@ -388,7 +389,8 @@ def panels(systems: Sequence[SystemSummary]) -> list[Panel]:
 
 
 def _panel(systems: Sequence[SystemSummary], group: str, values: Axes, keys: Sequence[str]) -> Panel:
-    mine = tuple(index for index, system in enumerate(systems) if group in ("", _group(system)))
+    mine = tuple(index for index, system in enumerate(systems) if group in ("", group_of(system.name)))
+    mine = tuple(sorted(mine, key=lambda index: not systems[index].cells))  # what is drawn has the first colours
     found = {}
     for index in mine:
         cells = [cell for cell in systems[index].cells if panel_of(cell.axes, keys) == values]
@@ -397,10 +399,15 @@ def _panel(systems: Sequence[SystemSummary], group: str, values: Axes, keys: Seq
     return Panel(group, values, found, mine)
 
 
-def _group(system: SystemSummary) -> str:
-    """The part of a system's name before the first comma; empty if there is none."""
-    first, comma, _ = system.name.partition(", ")
+def group_of(name: str) -> str:
+    """The part of a system's name before the first comma, which is that of a task; empty if there is none."""
+    first, comma, _ = name.partition(", ")
     return first if comma else ""
+
+
+def short(name: str) -> str:
+    """A system's name without `group_of`."""
+    return name.removeprefix(f"{group_of(name)}, ")
 
 
 LEVELS = (
@@ -436,18 +443,45 @@ def advice(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
 
 
 def basis(systems: Sequence[SystemSummary]) -> list[str]:
-    """What a table of several systems must say: training lengths, seeds that fitted, and how the models differ."""
+    """What a table of several systems must say: what was trained, on what, how many seeds fitted, what differs."""
     lengths = " or ".join(map(str, sorted({system.max_length for system in systems})))
     counts = _by_value(systems, lambda system: f"{len(system.fitted)} of {len(system.results)}")
-    missing = any(len(system.fitted) < len(system.results) for system in systems)
-    lines = [f"trained on lengths up to {lengths}; seeds that fitted: {counts}{'; the others are left out' * missing}"]
-    differing = [
-        f"{key.rpartition('.')[2]} {_by_value(systems, lambda system, key=key: _flat(system.experiment).get(key))}"
-        for key in ("model.layers", "model.width")
-        if len({_flat(system.experiment).get(key) for system in systems}) > 1
-    ]
-    lines += [f"models differ: {'; '.join(differing)}"] * bool(differing)
-    return [*lines, *[steps_note(systems)] * bool(steps_note(systems))]
+    lines = [f"trained on lengths up to {lengths}; seeds that fitted: {counts}", setting_note(systems)]
+    for what, section in (("models differ", "model"), ("training differs", "training")):
+        differing = [
+            f"{key.rpartition('.')[2]} {_by_value(systems, lambda system, key=key: _flat(system.experiment).get(key))}"
+            for key in _differing_keys(systems)
+            if key.partition(".")[0] == section and key not in SAID_APART
+        ]
+        lines += [f"{what}: {'; '.join(differing)}"] * bool(differing)
+    return [line for line in (*lines, steps_note(systems)) if line]
+
+
+SAID_APART = ("training.max_length", "training.steps")
+"""Settings in which systems may differ, of which a line of their own speaks."""
+
+
+def setting_note(systems: Sequence[SystemSummary]) -> str:
+    """The settings that all systems share: of the task, the size of models, steps, learning rate, strings of a test."""
+    flat = [_flat(system.experiment) for system in systems]
+
+    def shared(key: str) -> Any:
+        values = [values.get(key) for values in flat]
+        return values[0] if values and all(value == values[0] for value in values) else None
+
+    keys = dict.fromkeys(key for values in flat for key in values if key.startswith("task.") and key != "task.name")
+    task = [f"{key.partition('.')[2]} {_said(shared(key))}" for key in keys if shared(key) is not None]
+    name, layers, width = shared("task.name"), shared("model.layers"), shared("model.width")
+    steps, rate = {one.steps for system in systems for one in system.results}, shared("training.lr")
+    strings = {score.n for system in systems for cell in system.cells for score in cell.scores}
+    parts = (
+        f"{title_of(name)}{' with ' * bool(task)}{', '.join(task)}" if name else "",
+        f"{layers} layer{'s' * (layers != 1)} × width {width}" if layers and width else "",
+        f"{steps.pop():,} steps" if len(steps) == 1 and None not in steps else "",
+        f"learning rate {rate:g}" if rate else "",
+        f"{strings.pop():,} strings for each length and seed" if len(strings) == 1 else "",
+    )
+    return ", ".join(part for part in parts if part)
 
 
 def steps_note(systems: Sequence[SystemSummary]) -> str:
@@ -467,13 +501,20 @@ def steps_note(systems: Sequence[SystemSummary]) -> str:
 
 def _by_value(systems: Sequence[SystemSummary], value: Callable[[SystemSummary], Any]) -> str:
     """The values, each with the systems that have it in brackets where there are several values."""
-    names: dict[Any, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for system in systems:
-        names.setdefault(value(system), []).append(system.label)
+        names.setdefault(_said(value(system)), []).append(system.label)
     if len(names) == 1:
-        return str(next(iter(names)))
+        return next(iter(names))
     who = {key: ", ".join(some) if len(some) <= 3 else f"{len(some)} systems" for key, some in names.items()}
     return ", ".join(f"{key} ({some})" for key, some in who.items())
+
+
+def _said(value: Any) -> str:
+    """A setting in words: ``none``, ``true``, ``0.9, 0.98``."""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_said, value))
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
 def fitted_text(systems: Sequence[SystemSummary]) -> str:
