@@ -96,7 +96,7 @@ def _source(model: Mapping[str, Any], identity: Mapping[str, Any]) -> str:
 def _falls(causes: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """Each sweep with its change, that of the problem itself too, by its name in words."""
     found = {names[name]: change for name, change in causes["changes"].items()}
-    problem = f"{names['problem']}{' (not explained by what was varied alone through filler)' if causes['unexplained'] else ''}"
+    problem = f"{names['problem']}{' (not explained by filler alone)' if causes['unexplained'] else ''}"
     return {**found, **({problem: causes["problem"]} if causes["problem"] else {})}
 
 
