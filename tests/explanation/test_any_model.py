@@ -209,7 +209,10 @@ def test_a_head_of_another_architecture_is_removed_alone(name: str, tmp_path: Pa
         ({"vocab": {"a": 0, "c": 1}}, "unknown token of task 'language' in the vocabulary 'c'"),
         ({"vocab": {"a": 0, "b": 1, "<bos>": 2, "<eos>": 9}}, "names id 9, but the model has 4 tokens"),
         ({"vocab": None}, "say which is which with `vocab`"),
-        ({"lengths": [60]}, "no strings of the lengths 60, or the model has too few position ids"),
+        (
+            {"lengths": [60]},
+            "nothing can be asked: length 60 is left out: it takes 61 position ids, and the model has 48",
+        ),
         ({"train": None}, "give the longest of them as `train`"),
         ({"task": None}, "name the `task`"),
     ],

@@ -84,11 +84,18 @@ def test_a_rule_of_one_s_own_is_named_in_one_line(tmp_path: Path) -> None:
     assert "\n" not in str(error.value)
 
 
-def test_ids_of_the_rule_leave_no_offset(attached) -> None:
+def test_ids_of_the_rule_leave_no_offset(attached, tmp_path: Path) -> None:
     with pytest.raises(lw.LengthwiseError, match="rule gives its position ids; leave `offset` at 0, got 3"):
         lw.explain(attached, train=4, offset=3)
-    with pytest.raises(lw.LengthwiseError, match="was saved without a rule of position ids"):
+    with pytest.raises(lw.LengthwiseError, match=r"has no rule of position ids; give one: attach\(model, rule\)"):
         hf.attach(llama())
+    llama().save_pretrained(tmp_path)
+    with pytest.raises(lw.LengthwiseError, match="was saved without a rule of position ids"):
+        hf.attach(transformers.LlamaForCausalLM.from_pretrained(tmp_path))
+    with pytest.raises(
+        lw.LengthwiseError, match="rule of position ids is one of task 'addition', and `task` is 'rever"
+    ):
+        lw.explain(attached, "reverse", train=4)
 
 
 def test_a_saved_rule_is_never_forgotten(attached, tmp_path: Path) -> None:

@@ -92,7 +92,9 @@ def test_lengths_that_are_left_out_are_named() -> None:
     assert [row.length for row in even.accuracy.rows] == [4, 8, 20]
     assert "length 8 stands for 7, which the task has not" in even.lines
     finite = TASKS.build("regex:aab")
-    with pytest.raises(lw.LengthwiseError, match="no strings of the lengths 9"):
+    with pytest.raises(
+        lw.LengthwiseError, match="nothing can be asked: length 9 is left out: the task has none of 9 to 19"
+    ):
         lw.explain(nothing(finite), finite, train=3, lengths=[9])
     short = lw.explain(nothing(finite), finite, train=3, lengths=[3, 9], samples=8, seconds=10)
     assert "length 9 is left out: the task has none of 9 to 19" in short.lines
@@ -154,7 +156,7 @@ def test_the_answer_comes_first_and_says_breaks_only_of_what_was_learned() -> No
     assert late.endswith("a length counts as right from 0.95 on")
     assert "breaks first at 20" in found({5: 10, 10: 10, 20: 3, 30: 10}).answer
     assert "breaks on hard strings from 20, on random ones nowhere" in found({5: 10, 10: 10, 20: 10}, hard=4).answer
-    assert "breaks on hard strings from 20, on random ones at 30" in found({10: 10, 20: 10, 30: 3}, hard=4).answer
+    assert "right to length 10, breaks from 20:" in found({10: 10, 20: 10, 30: 3}, hard=4).answer  # One border.
     within = found({2: 10, 4: 10, 6: 10, 8: 10, 9: 10, 10: 9, 20: 0}).answer
     assert within.startswith("right to length 9, breaks from 10: at 10 of the trained lengths (up to 10) right on 9 of")
     for never in (found({5: 2, 10: 0, 20: 0}), found({2: 10, 5: 2, 10: 0})):
@@ -193,8 +195,16 @@ def test_first_line_and_what_follows_come_from_one_decision(counts: list[tuple[i
     expected = next((row.length for row in rows if breaks(row)), None)
     assert verdict.broken() == expected
     line = verdict.line
-    assert ("breaks" in line) == (expected is not None)
-    if expected is not None:
+    bracket = re.search(r"as the counts go, to (\d+) .*falls below 0.95 somewhere between (\d+) and (\d+):", line)
+    assert ("breaks" in line or bracket is not None) == (expected is not None)
+    if bracket is not None:
+        # One border, with counts at both ends: the shares reach 0.95 to the lower one, and the upper one breaks.
+        low, again, high = map(int, bracket.groups())
+        assert (low, high) == (again, expected)
+        assert all(row.random.right / 128 >= 0.95 <= row.hard.right / 40 for row in rows if row.length <= low)
+        assert f"at {low} right on" in line
+        assert f"at {high} on" in line
+    elif expected is not None:
         assert re.search(rf"breaks (on hard strings )?(from|first at) {expected}\b", line)
     # "Right to" promises each length up to there, and says no more than was asked.
     if verdict.held is not None:
@@ -204,6 +214,10 @@ def test_first_line_and_what_follows_come_from_one_decision(counts: list[tuple[i
     assert ("too close to say" in line) == (
         expected is None and verdict.held != rows[-1].length
     ) or expected is not None
+    told = Explanation("m", "t", Accuracy((), 10), None, None, None, Failures(rows, (), None, None, 10), None, ())
+    assert [(row[2], row[3], row[5]) for row in told.table().rows] == [
+        (row.random.n, row.random.right, row.hard.n) for row in rows
+    ]
 
 
 def right_up_to(last: int, task) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
@@ -354,6 +368,7 @@ def test_an_interrupted_explanation_goes_on_with_the_same_bits(tmp_path: Path, m
     lines: list[str] = []
     lw.explain(model, task, out=tmp_path / "parts", note=lines.append, **{**settings, "samples": 17})
     assert not any("read from" in line for line in lines)
+    assert sum("holds the answer to another call, which is replaced" in line for line in lines) == 1
     # Nor are parts of another number of threads taken for its own.
     lw.explain(model, task, out=tmp_path / "whole", note=lines.append, **settings)
     assert any("read from" in line for line in lines)

@@ -413,6 +413,11 @@ def test_a_row_without_a_prompt_is_refused_in_the_words_of_its_task(task: Any, t
         ids_of(CoupledPlaces(built_task), row)
     assert says in str(error.value)
     assert "\n" not in str(error.value)
+    row = torch.from_numpy(TASKS.build("addition").batch(3, 1, stream(0, "test")).input_ids)
+    with pytest.raises(
+        LengthwiseError, match=r"it lacks the start token <bos> \(the model's id 1\); put that first: <bos> "
+    ):
+        ids_of(CoupledPlaces("addition"), row[:, 1:])
     with pytest.raises(LengthwiseError, match="the model's token 9 stands for none of the task"):
         ids_of(CoupledPlaces("addition", token_ids=translated(TASKS.build("addition"))), torch.tensor([[9]]))
 
@@ -424,8 +429,9 @@ def test_reach_is_the_longest_that_max_position_suffices_for(name: str):
     task = TASKS.build(name)
     ids_of(rule, torch.from_numpy(task.batch(longest, 1, stream(0, "test")).input_ids))
     beyond = torch.from_numpy(task.batch(longest + 1, 1, stream(0, "test")).input_ids)
-    with pytest.raises(LengthwiseError, match="before training: ids that were never trained are not reached"):
+    with pytest.raises(LengthwiseError, match="before training: ids that were never trained are not reached") as error:
         ids_of(rule, beyond)
+    assert f"task {name!r} reach to length {longest} at most, see rule.reach()" in str(error.value)
     assert CoupledPlaces("addition", {"name": "coupled", "max_position": 40}).reach() == 40 - 3
     with pytest.raises(LengthwiseError, match="before training"):
         ids_of(SchemeIds("pose", max_position=9), torch.zeros(1, 20, dtype=torch.long))

@@ -72,6 +72,13 @@ def advice(subject: Subject, call: Call, accuracy: Accuracy, failures: Failures)
         )
     if moved is not None and (moved.to_blame or moved.absolute) and (start := _other_ids(subject, moved.known, call)):
         return start
+    if getattr(subject.network.rule, "token_ids", None) is not None:  # The ids suit the task; training is what is left.
+        reach = subject.farthest(8 * longest)
+        more = f", and with {_more_ids(subject, call)}" if 2 * broken > reach else ""
+        return (
+            f"train it longer, in its training script: twice the steps{_rows_like(failures)}{more}; then ask the same: "
+            f"{call.again()}"
+        )
     task = typed_name(subject.task)
     systems = f"lengthwise compare {shlex.quote(task)} --max-length {subject.train} --budget 10m"
     if not task:
@@ -88,19 +95,31 @@ def _train_longer(subject: Subject, call: Call, held: int | None, failures: Fail
             f"train longer first, until all strings of the trained lengths are right; here {LONGER} times the {steps} "
             f"steps: {retrain(subject, call, f'training.steps={LONGER * steps}')}"
         )
-    if held is not None:
+    if held is not None and held < subject.train:
         return (
             f"if its training had no longer strings than {held}, ask so: {call.again(train=held)}; else train longer "
             "first, in its training script, until the trained lengths are right"
         )
     if getattr(subject.network.rule, "token_ids", None) is not None:  # Tokens and ids are known, so training is open.
-        return f"train longer first, in its training script, until the trained lengths are right; then: {call.again()}"
+        return (
+            f"train longer first, in its training script, until the trained lengths are right{_rows_like(failures)}; "
+            f"then: {call.again()}"
+        )
     wrong = next((f" ({' '.join(failure.tokens)})" for failure in failures.smallest), "")
     return (
         "check the vocabulary, the offset and the rule of position ids first: does its training script count the "
         f"shortest failing string{wrong} as right? If so, one of the three is not the training's; correct it in: "
         f"{call.again()}. If it is wrong there, too, more training is needed"
     )
+
+
+def _rows_like(failures: Failures) -> str:
+    """Which rows training should have more of: the kinds of strings that fail."""
+    kinds = [each.kind for each in failures.kinds if each.inside.breaks] or [each.kind for each in failures.kinds]
+    if kinds:
+        return f", and, as a try, more rows like those that fail ({', '.join(kinds[:2])})"
+    some = next((" ".join(each.tokens) for each in failures.smallest), "")
+    return f", and, as a try, more rows like those that fail (such as {some})" if some else ""
 
 
 def retrain(subject: Subject, call: Call, *changes: str) -> str:
@@ -116,7 +135,9 @@ def _more_ids(subject: Subject, call: Call) -> str:
     if subject.scheme is not None:
         return retrain(subject, call, f"scheme.max_position={2 * subject.scheme.max_position}")
     if subject.network.rule is not None:
-        return "in its training script, by twice the max_position of its rule"
+        scheme = getattr(subject.network.rule, "scheme", None)
+        now = "" if scheme is None else f" (now {scheme.max_position})"
+        return f"twice the max_position of its rule{now}, set before training"
     return "in its training script, by a larger max_position_embeddings"
 
 

@@ -12,7 +12,7 @@ from lengthwise.core.config import digest, fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import make_folder, remove_unfinished, write_json, write_text
 from lengthwise.core.result_file import read_sealed, write_sealed
-from lengthwise.core.table import Table, Tabular
+from lengthwise.core.table import Spread, Table, Tabular
 from lengthwise.core.user_code import code_of
 from lengthwise.explanation.advice import Call, advice
 from lengthwise.explanation.automaton import Automaton, learn_automaton
@@ -22,7 +22,7 @@ from lengthwise.explanation.given import title_of
 from lengthwise.explanation.heads import Heads, explain_heads
 from lengthwise.explanation.model import Accuracy, RandomStrings, Subject, WordOracle, accuracy
 from lengthwise.explanation.program import ModelProgram, learn_program
-from lengthwise.explanation.verdict import CUT, Verdict
+from lengthwise.explanation.verdict import CUT, Share, Verdict
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.language import Language
@@ -30,10 +30,11 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 7
+VERSION = 8
 COLUMNS = {
     "right": "right: of the random strings",
-    "of hard": "of hard: share of hard strings that is right",
+    "of hard": "of hard: share of hard strings that is right; in brackets the 95 % intervals, none where all strings "
+    "were asked",
     "as constant": "as automaton, as program, as constant: share of words, of the task and near to it, that the model "
     "and its automaton, its program, or the best constant answer both accept or both refuse",
     "forecast P": "forecast P: that at least 0.95 are right",
@@ -79,7 +80,12 @@ class Explanation(Tabular):
         if rate is None:
             return f"no strings of trained lengths were asked; give lengths up to {train}, too"
         if self.learned:
-            return self.verdict.line
+            weak = next((each for each in self.failures.kinds if each.inside.breaks), None)
+            even = "" if weak is None else (
+                f"; not right on every kind of string even at trained lengths: {weak.kind}, right on "
+                f"{weak.inside.right} of {weak.inside.n}"
+            )  # fmt: skip
+            return self.verdict.line + even
         held = f", right to length {self.verdict.held}" if self.verdict.held else ""
         return (
             f"not learned: right on {rate:.3f} of the strings up to length {train}, the trained ones{held}; so there "
@@ -101,9 +107,9 @@ class Explanation(Tabular):
             return ""
         failures, heads = self.failures, self.heads.heads if self.heads is not None else ()
         left = [head.left for head in heads if head.fault]
-        left += [failure.why for failure in failures.smallest if failure.why]
+        left += [failures.heads] if failures.heads else []
         named = sum(head.named for head in heads)
-        left += [f"none of the {named} that have a pattern leaves it"] if heads else []
+        left += [f"none of the {named} that have a pattern leaves it"] if named else []
         parts = {
             "position ids, ": f"tested: {failures.moved.line}" if failures.moved else failures.ids,
             "content of the strings, ": "" if failures.feature else failures.content,
@@ -113,13 +119,17 @@ class Explanation(Tabular):
 
     @property
     def fails_where(self) -> str:
-        """The one feature that tells failing strings from right ones; empty if none does."""
-        return self.failures.feature.line if self.failures.feature else ""
+        """The first wrong token that failing strings share, and a feature that tells them from right ones."""
+        found = (self.failures.mistake, self.failures.feature)
+        return "; ".join(each.line for each in found if each is not None)
 
     @property
     def lines(self) -> list[str]:
         """The explanation in a few sentences, the answer first."""
-        said = {"fails where": self.fails_where, "why": self.why, "next": self.next, "asked": self.measured}
+        said = {
+            "fails where": self.fails_where, "worst on": self.failures.worst, "why": self.why, "next": self.next,
+            "asked": self.measured,
+        }  # fmt: skip
         found = [self.answer, self.computes, *(f"{name}: {text}" for name, text in said.items() if text)]
         rate, beyond = self.accuracy.rate(inside=True), self.accuracy.rate(inside=False)
         if self.learned and beyond is not None:
@@ -144,24 +154,23 @@ class Explanation(Tabular):
 
     def table(self) -> Table:
         """Accuracy, failures and fidelity by length."""
-        shares = {row.length: row.hard for row in self.failures.rows}
         agree = {row.length: row for row in self.program.fidelity} if self.program else {}
         own = {row.length: row for row in self.automaton.beyond} if self.automaton else {}
         expected = {row.length: row.probability for row in self.forecast.rows} if self.forecast else {}
         rows = []
-        for row in self.accuracy.rows:
-            hard, same, states = shares[row.length], agree.get(row.length), own.get(row.length)
+        for row in self.failures.rows:
+            same, states = agree.get(row.length), own.get(row.length)
             words, p = same or states, expected.get(row.length)
             rows.append((
-                row.length, "trained" if row.length <= self.accuracy.train else "", row.n, row.right,
-                round(row.right / row.n, 4), round(hard.value, 4) if hard.n else None,
+                row.length, "trained" if row.length <= self.accuracy.train else "", row.random.n, row.random.right,
+                _cell(row.random), row.hard.n or None, _cell(row.hard),
                 round(1 - states.wrong / states.n, 4) if states else None,
                 round(same.agree / same.n, 4) if same else None,
                 round(words.constant / words.n, 4) if words else None, None if p is None else round(p, 4),
             ))  # fmt: skip
         columns = (
-            "length", "", "strings", "right", "share right", "of hard", "as automaton", "as program", "as constant",
-            "forecast P",
+            "length", "", "strings", "right", "share right", "hard", "of hard", "as automaton", "as program",
+            "as constant", "forecast P",
         )  # fmt: skip
         named = f"{self.model} on {self.task}: {self.answer}"
         asked = self.lines.index(f"asked: {self.measured}") if self.measured else 1
@@ -227,6 +236,20 @@ class Explanation(Tabular):
         return target / "explanation.html"
 
 
+def asked_before(folder: Path) -> str:
+    """The digest of the settings whose parts a folder holds; empty where it holds none, or none that can be read."""
+    with suppress(LengthwiseError):
+        held = read_sealed(folder / "accuracy.json", "part of an explanation")
+        return str(held.get("key", "")) if isinstance(held, dict) else ""
+    return ""
+
+
+def _cell(share: Share) -> float | None:
+    """A share with its interval, unless all strings were asked."""
+    value = round(share.value, 4) if share.n else None
+    return value if value is None or share.every else Spread(value, *(round(end, 4) for end in share.interval))
+
+
 class _Stages:
     """Runs parts, or reads them from a folder in which the same were finished before."""
 
@@ -235,6 +258,10 @@ class _Stages:
         self.key, self.note = digest(key) if key is not None else "", note
         if self.folder is not None:
             remove_unfinished(self.folder)
+            if asked_before(self.folder) not in ("", self.key):
+                note(
+                    f"{self.folder} holds the answer to another call, which is replaced; to keep it, give another `out`"
+                )
 
     def run(self, name: str, cls: type[T], compute: Callable[[], T | None]) -> T | None:
         """The part ``name``; None is kept, too."""
@@ -274,8 +301,7 @@ def explain_subject(
     chosen = subject.lengths(lengths)
     require(
         bool(chosen),
-        f"the task has no strings of the lengths {', '.join(map(str, lengths or [subject.train]))}, or the model has "
-        "too few position ids for them; choose other `lengths`, or a smaller `offset`",
+        f"nothing can be asked: {'; '.join(subject.left_out(lengths))}; choose other `lengths`, or a smaller `offset`",
     )
     beyond = [length for length in chosen if length > subject.train]
     model, notes = subject.network.digest(), subject.left_out(lengths)
@@ -343,7 +369,13 @@ def explain_subject(
 def _measured(subject: Subject, samples: int) -> str:
     """Which strings are asked, and when one is right."""
     task, drawn = subject.task, "the task's own strings"
-    right, hard = "every token of its answer is", "with tokens replaced, exchanged, repeated or sorted"
+    right, hard = (
+        "every token of its answer is",
+        (
+            "with tokens replaced, exchanged, repeated or sorted, or with one token at the beginning or the end of "
+            "every part (what is between fixed tokens of a prompt)"
+        ),
+    )
     if isinstance(task, Language):
         drawn = "half words and half not" if task.ask == "member" else "words of a length, equally likely"
         drawn += f" (all of them, where they are at most {samples})" if task.ask == "next" else ""

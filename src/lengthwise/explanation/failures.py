@@ -1,9 +1,10 @@
-"""Where a model breaks: short failing strings, what they have in common, and which head left the parents."""
+"""Where a model breaks: short failing strings, what they have in common, and which head looks elsewhere in them."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
@@ -16,7 +17,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import EOS, SPECIALS
 from lengthwise.explanation.automaton import product
-from lengthwise.explanation.features import LEAST, Feature, telling_feature
+from lengthwise.explanation.features import LEAST, Feature, Symbols, telling_feature
 from lengthwise.explanation.heads import Heads, head_name, looks, pattern_mask
 from lengthwise.explanation.model import RandomStrings, Subject, edited
 from lengthwise.explanation.verdict import CUT, LengthShares, Share, Verdict, counted
@@ -26,10 +27,21 @@ from lengthwise.languages.sampling import count_words, sample_words
 from lengthwise.models.generate import END
 from lengthwise.tasks.language import Language
 
+MOST_EDGES = 32
+"""Tokens of which edge cases are made."""
+SAID = 4
+"""Tokens before a wrong one that are shown with it."""
+OF_PARENTS = "the tokens that the wrong one follows from"
 WITHIN, SHOWN = 2, 5
 """Failing strings of trained lengths, and of longer ones, that are shown at most."""
 LEFT = 0.1
 """A head has left the parents if its attention on them is this much below that at training lengths."""
+LOOKED_AT = 16
+"""Failing strings of a kind and length whose first wrong token is looked at."""
+FEW_KINDS = 3
+"""Kinds of hard strings that are named at most."""
+FEW_MISTAKES, ALIKE = 4, 0.9
+"""Failing strings that share a mistake, at least, and their share of all up to some length."""
 
 
 @config
@@ -50,6 +62,59 @@ class Failure:
     attention: tuple[tuple[int, float], ...]
     """The tokens that this head looks at instead, and how much."""
     why: str
+    sets: bool = False
+    """Whether right is a set of tokens that may come next, and no answer."""
+
+    @property
+    def said(self) -> str:
+        """What the model says there, after which tokens, and what is right."""
+        end = self.position + self.sets
+        before = ("… " if end > SAID else "") + " ".join(self.tokens[max(0, end - SAID) : end])
+        may = " may come" if self.sets else ""
+        return f"after {before} the model says {self.got}{may}, right is {self.expected}"
+
+
+@config
+class Mistake:
+    """The first wrong token that nearly all failing strings have in common, up to some length."""
+
+    expected: str
+    """What is due there; empty if that differs."""
+    got: str
+    """What the model says; empty if that differs."""
+    place: str
+    """Where it is, in words."""
+    placed: int
+    """How many of these strings have it there."""
+    n: int
+    of: int
+    """Failing strings that were looked at, up to `last`."""
+    last: int
+    longer: tuple[int, int] = (0, 0)
+    """Of longer failing strings, how many have it, and of how many."""
+
+    @property
+    def line(self) -> str:
+        """It in one sentence, with its counts."""
+        due = f"{self.expected} is due" if self.expected else "the answer goes on"
+        what = f"stops with {EOS} where {due}" if self.got == EOS else f"says {self.got} where {due}"
+        if not self.got:
+            what = f"goes on where {EOS} is due"
+        where = "" if 2 * self.placed < self.n else f", {self.placed} times at the {self.place}"
+        said = f"{what}: {self.n} of {self.of} failing strings by their first wrong token{where}"
+        same, longer = self.longer
+        if not longer:
+            return said
+        return f"up to length {self.last} it {said}; of longer ones {same} of {longer}, the others differ"
+
+
+@config
+class KindShares:
+    """Hard strings of a kind that were right, at trained lengths and beyond."""
+
+    kind: str
+    inside: Share
+    beyond: Share
 
 
 @config
@@ -144,6 +209,12 @@ class Failures:
     """What is known of the position ids where no strings were moved to others."""
     content: str = ""
     """What was tried in vain as a feature."""
+    mistake: Mistake | None = None
+    """What most failing strings have in common at their first wrong token; of tasks with answers."""
+    heads: str = ""
+    """Which head looks elsewhere in failing strings than in right ones of the same length, the first that breaks."""
+    kinds: tuple[KindShares, ...] = ()
+    """Kinds of hard strings with certainly fewer right ones than `CUT` and all hard ones have, the worst first."""
 
     def __repr__(self) -> str:
         return f"Failures({'; '.join(self.lines)})"
@@ -162,12 +233,23 @@ class Failures:
                 text = " ".join(some[0].tokens)
                 found.append(
                     f"the shortest failing string found {where} training has length {some[0].length} "
-                    f"({some[0].kind}): {text}"
+                    f"({some[0].kind}): {text}; {some[0].said}"
                 )
         beyond = [row.length for row in self.rows if row.length > self.train]
         if beyond and not self._of(inside=False):
             found.append(f"no failing string was found beyond training (lengths {beyond[0]} to {beyond[-1]})")
         return found
+
+    @property
+    def worst(self) -> str:
+        """The kinds of hard strings on which it is worse than on the others, with counts; empty without one."""
+
+        def counts(each: KindShares) -> str:
+            both = (("of trained lengths", each.inside), ("of longer ones", each.beyond))
+            return ", ".join(f"{share.right} of {share.n} {where}" for where, share in both if share.n)
+
+        said = "; ".join(f"{each.kind}: {counts(each)}" for each in self.kinds[:FEW_KINDS])
+        return f"hard strings of these kinds, right: {said}" if said else ""
 
     def _of(self, *, inside: bool) -> list[Failure]:
         return [failure for failure in self.smallest if (failure.length <= self.train) == inside]
@@ -199,6 +281,12 @@ def hard_strings(
         for kind, change in _CHANGES.items():
             if (batch := _changed(subject, base, change, rng)) is not None:
                 yield kind, batch
+        prompt = base.input_ids[:, : base.prompt_length]
+        pool = np.unique(prompt[:, (prompt != prompt[:1]).any(0)])[:MOST_EDGES]
+        few = select(base, range(max(1, min(count // 4, 2 * count // max(1, len(pool))))))
+        for last, token in itertools.product((True, False), pool.tolist()):
+            if (batch := _changed(subject, few, _edge(token, last), rng, base)) is not None:
+                yield f"all parts {'end' if last else 'begin'} with {task.vocab.tokens[token]}", batch
 
 
 def _hard_words(task: Language, length: int, count: int, rng: Rng, learned: Dfa | None) -> Iterator[tuple[str, Batch]]:
@@ -257,6 +345,17 @@ def _reversed(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
     prompt[free] = np.sort(prompt[free])[:: int(rng.choice([1, -1]))]
 
 
+def _edge(token: int, last: bool) -> Callable[[ndarray, ndarray, ndarray, Rng], None]:
+    """Up to half of every part of the prompt, at its end or its beginning, is one token: leading zeros, for example."""
+
+    def change(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
+        for part in np.split(free, np.flatnonzero(np.diff(free) > 1) + 1):
+            size = int(rng.integers(1, max(2, len(part) // 2 + 1)))
+            prompt[part[-size:] if last else part[:size]] = token
+
+    return change
+
+
 _CHANGES: dict[str, Callable[[ndarray, ndarray, ndarray, Rng], None]] = {
     "an edit of a right string": _replace,
     "two tokens exchanged": _swap,
@@ -266,19 +365,22 @@ _CHANGES: dict[str, Callable[[ndarray, ndarray, ndarray, Rng], None]] = {
 }
 
 
-def _changed(subject: Subject, base: Batch, change: Callable[..., None], rng: Rng) -> Batch | None:
+def _changed(
+    subject: Subject, base: Batch, change: Callable[..., None], rng: Rng, all_drawn: Batch | None = None
+) -> Batch | None:
     """Strings whose prompts are changed and still instances of the task; None if there are none.
 
-    Only where places don't depend on the tokens, and the answer has as many tokens as before. Parents are kept where
-    they are the same for all strings.
+    Which tokens may change is seen in ``all_drawn``, if ``base`` is a part of it. Only where places don't depend on the
+    tokens, and the answer has as many tokens as before. Parents are kept where they are the same for all strings.
     """
     task, end = subject.task, base.prompt_length
     prompt = base.input_ids[:, :end]
-    free = np.flatnonzero((prompt != prompt[:1]).any(0))
+    drawn = (all_drawn or base).input_ids[:, :end]
+    free = np.flatnonzero((drawn != drawn[:1]).any(0))
     contiguous = bool(base.scored[end:].all())
     if not (base.places == base.places[:1]).all() or len(free) < 2 or base.allowed is not None or not contiguous:
         return None
-    pool, rows = np.unique(prompt[:, free]), []
+    pool, rows = np.unique(drawn[:, free]), []
     for row in range(base.size):
         new = prompt[row].copy()
         change(new, free, pool, rng)
@@ -337,12 +439,124 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
                         break
     broken = Verdict(rows, subject.train).broken(subject.train)
     moved = None if broken is None else _moved(subject, broken, rows[-1].length, samples, seed)
-    feature, wrong = telling_feature(strings, seed), sum(not right for right in strings.values())
-    content = "" if feature else "tested: no length, count, run, last position or period tells which fail"
+    parts = [(length, *part) for length, both in sorted(groups.items()) for part in itertools.chain(*both)]
+    seen = [(batch, *_first_wrong(subject, batch, good)) for _, _, batch, good in parts]
+    mistake, place = _mistake(seen)
+    holds = {} if place is None else _near(place, [batch for _, _, batch, _ in parts])
+    feature, wrong = telling_feature(strings, seed, holds), sum(not right for right in strings.values())
+    if feature is None and mistake is not None and mistake.longer[1]:
+        short = dict.fromkeys(
+            symbols_of(batch, row) for n, _, batch, _ in parts if n <= mistake.last for row in range(batch.size)
+        )
+        feature = telling_feature({string: strings[string] for string in short}, seed, holds)
+        feature = feature and dataclasses.replace(feature, name=f"up to length {mistake.last} {feature.name}")
+    tried = "length, counts and runs of tokens, last positions, period"
+    tried += f", the {place.words} and the tokens that it follows from" if place is not None else ""
+    content = "" if feature else f"tested: none of these features tells which strings fail: {tried}"
     if min(wrong, len(strings) - wrong) < 2 * LEAST:
         content = f"not tested, since that needs {2 * LEAST} failing and {2 * LEAST} right strings"
     known = ("", moved) if isinstance(moved, str) else (moved, "")
-    return Failures(tuple(rows), tuple(smallest), known[0] or None, feature, subject.train, known[1], content)
+    there = [] if broken is None else [(batch, good) for n, _, batch, good in parts if n == broken]
+    return Failures(
+        tuple(rows), tuple(smallest), known[0] or None, feature, subject.train, known[1], content, mistake,
+        usual.elsewhere(there, broken) if broken is not None else "",
+        _worst_kinds([(n, kind, good) for n, both in groups.items() for kind, _, good in both[1]], subject.train),
+    )  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class _Place:
+    """A place of the answer, counted from its end (1: the last token), or from its beginning (0: the first)."""
+
+    number: int
+    from_end: bool
+
+    def at(self, batch: Batch) -> int:
+        """The column in a batch."""
+        return batch.tokens - self.number if self.from_end else batch.prompt_length + self.number
+
+    @property
+    def words(self) -> str:
+        """It in words."""
+        if not self.from_end:
+            return f"token {self.number + 1} of the answer"
+        near = {1: "last token", 2: "last token but one"}
+        return f"{near.get(self.number, f'token {self.number} from the end')} of the answer"
+
+
+def _first_wrong(subject: Subject, batch: Batch, good: ndarray) -> tuple[ndarray, ndarray, ndarray]:
+    """Of a few failing rows: which rows, the column of the first wrong token, and what the model says there."""
+    rows = np.flatnonzero(~good)[:LOOKED_AT]
+    if batch.allowed is not None or not len(rows):
+        none = np.array([], dtype=int)
+        return none, none, none
+    some = select(batch, rows)
+    at = np.flatnonzero(some.scored)[np.asarray(subject.right(some)).argmin(axis=1)]
+    got = subject.logits(some)[np.arange(len(rows)), at - 1].argmax(-1)
+    differs = got != some.input_ids[np.arange(len(rows)), at]
+    return rows[differs], at[differs], got[differs]
+
+
+def _mistake(seen: Sequence[tuple[Batch, ndarray, ndarray, ndarray]]) -> tuple[Mistake | None, _Place | None]:
+    """What failing strings have in common at their first wrong token, up to the largest length; and where that is."""
+    found: list[tuple[int, str, str, tuple[_Place, _Place]]] = []
+    for batch, rows, columns, got in seen:
+        names, length = batch.vocab.tokens, batch.layout.length
+        for row, at, said in zip(rows.tolist(), columns.tolist(), got.tolist(), strict=True):
+            places = _Place(batch.tokens - at, from_end=True), _Place(at - batch.prompt_length, from_end=False)
+            found.append((length, names[batch.input_ids[row, at]], names[said], places))
+    for last in sorted({length for length, *_ in found}, reverse=True):
+        some = [each for each in found if each[0] <= last]
+        pair = Counter((due, said) for _, due, said, _ in some).most_common(1)[0][0]
+        for expected, got in (pair, ("", EOS), (EOS, "")):
+            same = [each for each in found if expected in ("", each[1]) and got in ("", each[2])]
+            short = [each for each in same if each[0] <= last]
+            if len(short) >= max(FEW_MISTAKES, ALIKE * len(some)):
+                place, placed = Counter(place for *_, places in short for place in places).most_common(1)[0]
+                longer = len(same) - len(short), len(found) - len(some)
+                told = Mistake(expected, got, place.words, placed, len(short), len(some), last, longer)
+                return told, place if 2 * placed >= len(short) else None
+    return None, None
+
+
+def _near(place: _Place, batches: Sequence[Batch]) -> dict[str, Callable[[Symbols], bool]]:
+    """What may hold of a string at a place of its answer: the token that is due, and those that it follows from."""
+    known: dict[Symbols, dict[str, set[str]]] = {}
+    due, prompt = f"the {place.words} is", f"all tokens of the prompt that the {place.words} follows from are"
+    every = f"all tokens that the {place.words} follows from are"
+    for batch in batches:
+        at, names = place.at(batch), batch.vocab.tokens
+        if batch.allowed is not None or not 0 <= at < batch.tokens or not batch.scored[at]:
+            continue
+        for row, ids in enumerate(batch.input_ids):
+            parents = {int(p) for field in (batch.parents, batch.selectors) for p in field[row, at] if p >= 0}
+            known[symbols_of(batch, row)] = {
+                due: {names[ids[at]]},
+                prompt: {names[ids[p]] for p in parents if p < batch.prompt_length},
+                every: {names[ids[p]] for p in parents},
+            }
+    found: dict[str, Callable[[Symbols], bool]] = {}
+    for what in (due, prompt, every):
+        for token in sorted({token for near in known.values() for token in near[what]}):
+            found[f"{what} {token}"] = lambda s, what=what, token=token: known.get(s, {}).get(what) == {token}
+    return found
+
+
+def _worst_kinds(parts: Sequence[tuple[int, str, ndarray]], train: int) -> tuple[KindShares, ...]:
+    """Kinds of hard strings that are certainly below the cut and worse than all, inside or beyond; worst first."""
+
+    def shares(kind: str = "") -> tuple[Share, Share]:
+        of = [(n <= train, good) for n, name, good in parts if kind in ("", name)]
+        both = ([good for within, good in of if within == inside] for inside in (True, False))
+        inside, beyond = (Share(sum(int(g.sum()) for g in some), sum(map(len, some))) for some in both)
+        return inside, beyond
+
+    every, found = shares(), []
+    for kind in dict.fromkeys(kind for _, kind, _ in parts):
+        each = shares(kind)
+        if any(one.breaks and one.interval[1] < all_.value for one, all_ in zip(each, every, strict=True)):
+            found.append(KindShares(kind, *each))
+    return tuple(sorted(found, key=lambda each: min(share.value for share in (each.inside, each.beyond) if share.n)))
 
 
 def _between(subject: Subject, low: int, high: int) -> list[int]:
@@ -415,7 +629,8 @@ def _replayed(subject: Subject, one: Batch, kind: str, usual: _Usual) -> Failure
     parents = tuple(sorted({int(p) for field in (one.parents, one.selectors) for p in field[0, at] if p >= 0}))
     head, attention, why = usual.blame(one, at - 1, parents)
     return Failure(
-        one.layout.length, kind, tuple(one.text(0)), position, expected, got, parents, head, attention, why
+        one.layout.length, kind, tuple(one.text(0)), position, expected, got, parents, head, attention, why,
+        one.allowed is not None,
     )  # fmt: skip
 
 
@@ -468,6 +683,47 @@ class _Usual:
         weights = look.weights[layer][0, head, int(np.flatnonzero(look.queries == query)[0])]
         top = [(int(k), round(float(weights[k]), 4)) for k in np.argsort(-weights)[:5] if weights[k] >= 0.05]
         name = head_name(layer, head, self.subject.network.heads[layer][head])
-        what = "the parents" if parents else "its pattern"
+        what = OF_PARENTS if parents else "its pattern"
         usual, here = self.mass[layer, head], now[layer, head]
         return name, tuple(top), f"{name} has {here:.2f} of its attention on {what}; at training lengths {usual:.2f}"
+
+    def elsewhere(self, strings: Sequence[tuple[Batch, ndarray]], length: int) -> str:
+        """The head that, in failing strings, looks less where a token follows from than in right ones of this length.
+
+        Empty where no head does so by `LEFT`, or no string has parents. Where no string of the length is right, those
+        of the longest training length stand for them.
+        """
+        if not self.subject.network.heads:
+            return ""
+        seen = [(batch, good, *_first_wrong(self.subject, batch, good)[:2]) for batch, good in strings]
+        columns = Counter(at for *_, found in seen for at in found.tolist())
+        if not columns:
+            return ""
+        at = columns.most_common(1)[0][0]
+        sums: list[dict[tuple[int, int], float]] = [{}, {}]
+        counts = [0, 0]
+        for batch, good, rows, found in seen:
+            if not any(field.shape[2] and (field[:, at] >= 0).any() for field in (batch.parents, batch.selectors)):
+                continue
+            for number, some in enumerate((rows[found == at], np.flatnonzero(good)[:LOOKED_AT])):
+                if len(some):
+                    counts[number] += len(some)
+                    for head, mass in self._on(select(batch, some), at - 1).items():
+                        sums[number][head] = sums[number].get(head, 0) + mass * len(some)
+        if not counts[0]:
+            return ""
+        wrong = {head: total / counts[0] for head, total in sums[0].items()}
+        right = {head: total / counts[1] for head, total in sums[1].items()} or self.mass
+        drop, head = max(((right[head] - wrong[head], head) for head in right if head in wrong), default=(0, (0, 0)))
+        if drop < LEFT:
+            return ""
+        name = head_name(*head, self.subject.network.heads[head[0]][head[1]])
+        return (
+            f"{name} has {wrong[head]:.2f} of its attention on {OF_PARENTS} in {counts[0]} failing strings of length "
+            f"{length}, and {right[head]:.2f} "
+            + (
+                f"there in {counts[1]} right ones of that length"
+                if counts[1]
+                else "at training lengths, since no string of that length is right"
+            )
+        )

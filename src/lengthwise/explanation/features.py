@@ -32,6 +32,8 @@ class Feature:
     failing_told: int
     right: int
     right_told: int
+    sentence: bool = False
+    """Whether the name says what holds, so that there is no threshold to name."""
 
     @property
     def balanced(self) -> float:
@@ -41,9 +43,11 @@ class Feature:
     @property
     def line(self) -> str:
         """The feature in one sentence."""
-        side = f"above {self.threshold}" if self.above else f"at most {self.threshold}"
+        side = f" is above {self.threshold}" if self.above else f" is at most {self.threshold}"
+        if self.sentence:
+            side = "" if self.above else " does not hold"
         return (
-            f"{self.name} is {side}: {self.failing_told} of {self.failing} failing strings, and not {self.right_told} "
+            f"{self.name}{side}: {self.failing_told} of {self.failing} failing strings, and not {self.right_told} "
             f"of {self.right} right ones, held out (balanced accuracy {self.balanced:.2f})"
         )
 
@@ -80,10 +84,13 @@ def features_of(symbols: Sequence[str]) -> Iterator[tuple[str, Callable[[Symbols
     yield "the smallest period", smallest_period
 
 
-def telling_feature(strings: Mapping[Symbols, bool], seed: int) -> Feature | None:
+def telling_feature(
+    strings: Mapping[Symbols, bool], seed: int, holds: Mapping[str, Callable[[Symbols], bool]] | None = None
+) -> Feature | None:
     """The simplest feature with a threshold that tells failing from right strings; None if none does well enough.
 
-    It is chosen on one half of the strings and scored on the other. ``strings`` says which are right.
+    It is chosen on one half of the strings and scored on the other. ``strings`` says which are right, ``holds`` has
+    what else a string may be, tried after the features of all strings.
     """
     rng, halves = stream(seed, "explain", "features"), ([], [])
     for kind in (True, False):
@@ -94,9 +101,10 @@ def telling_feature(strings: Mapping[Symbols, bool], seed: int) -> Feature | Non
     failing = sum(fails for _, fails in held)
     if min(failing, len(held) - failing) < LEAST:
         return None
-    fails, found = np.array([fails for _, fails in known]), []
-    for name, value in features_of(sorted({symbol for string in strings for symbol in string})):
-        values = np.array([value(string) for string, _ in known])
+    fails, found, holds = np.array([fails for _, fails in known]), [], holds or {}
+    usual = features_of(sorted({symbol for string in strings for symbol in string}))
+    for name, value in itertools.chain(usual, holds.items()):
+        values = np.array([int(value(string)) for string, _ in known])
         for threshold in np.unique(values)[:-1].tolist():
             share = ((values > threshold) & fails).sum() / fails.sum() + ((values <= threshold) & ~fails).sum() / (
                 ~fails
@@ -109,5 +117,5 @@ def telling_feature(strings: Mapping[Symbols, bool], seed: int) -> Feature | Non
     _, name, value, above, threshold = max((each for each in found if each[1] == name), key=lambda each: each[0])
     told = [((value(string) > threshold) == above) == fails for string, fails in held]
     both = [sum(ok for ok, (_, fails) in zip(told, held, strict=True) if fails == kind) for kind in (True, False)]
-    feature = Feature(name, above, threshold, failing, both[0], len(held) - failing, both[1])
+    feature = Feature(name, above, threshold, failing, both[0], len(held) - failing, both[1], name in holds)
     return feature if feature.balanced >= WANTED else None

@@ -585,7 +585,13 @@ def subject_of(
         require(callable(model), f"model must be a path, a model or a function of logits, got {type(model).__name__}")
         model = FunctionNetwork(model)
     if model.rule is not None:
-        task = task or getattr(model.rule, "task", None)
+        own = getattr(model.rule, "task", None)
+        require(
+            task is None or own is None or task.name == own.name,
+            f"the model's rule of position ids is one of task {getattr(own, 'name', '')!r}, and `task` is "
+            f"{getattr(task, 'name', '')!r}; leave out `task`, or name the model of that task",
+        )
+        task = task or own
         require(offset == 0, f"the model's rule gives its position ids; leave `offset` at 0, got {offset}")
     task, train = given(task, train)
     if offset != "random":

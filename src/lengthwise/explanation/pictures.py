@@ -100,7 +100,7 @@ def _edge(axes: Axes, source: tuple[float, float], target: tuple[float, float], 
 
 
 def draw_failure(failure: Failure, number: int) -> Drawing | None:
-    """Arcs from the wrong token to its parents (above) and to what the blamed head looks at (below)."""
+    """Arcs from the wrong token to those that it follows from (above) and to what the blamed head looks at (below)."""
     size, longest = len(failure.tokens), max(map(len, failure.tokens[1:-1]), default=1)
     if size > MOST_DRAWN or not (failure.parents or failure.attention):
         return None
@@ -119,7 +119,7 @@ def draw_failure(failure: Failure, number: int) -> Drawing | None:
             _arc(axes, failure.position, parent, 1, COLOURS[2], 1.0)
         for key, weight in failure.attention:
             _arc(axes, failure.position, key, -1, COLOURS[1], weight)
-        axes.text(-0.9, 1.1, "parents" if failure.parents else "", fontsize=8, color=COLOURS[2])
+        axes.text(-0.9, 1.1, "what it follows from" if failure.parents else "", fontsize=8, color=COLOURS[2])
         axes.text(-0.9, -1.2, f"attention of {failure.head}" if failure.head else "", fontsize=8, color=COLOURS[1])
         return figure
 

@@ -11,6 +11,7 @@ from lengthwise.core.statistics import wilson
 
 CUT = 0.95
 """The share of strings from which on a length counts as right."""
+RULE = f"a length counts as right from {CUT} on"
 FEW = 4
 """So many lengths are named one by one."""
 
@@ -110,6 +111,8 @@ class Verdict:
         said = [] if held is None else [f"right to length {held}"]
         if held == self.rows[-1].length:
             said[0] += ", the longest that was asked"
+        if near and broken is not None and (likely := self._likely(broken)) is not None:
+            return self._between(likely, broken)
         if near:
             some = f"{len(near)} of the {len(later)} {'longer ' if held else ''}lengths that were asked"
             said.append(f"too close to say at {', '.join(map(str, near)) if len(near) <= FEW else some}")
@@ -118,21 +121,41 @@ class Verdict:
         if broken is None and near:
             said.insert(0, f"no break found to length {self.rows[-1].length}, the longest that was asked")
         shown = broken or (near[0] if near else held)
-        row = next(row for row in self.rows if row.length == shown)
-        shares = [share.words(kind) for kind, share in (("random", row.random), ("hard", row.hard)) if share.n]
         within = f" of the trained lengths (up to {self.train})" if broken is not None and broken <= self.train else ""
+        return f"{', '.join(said)}: at {shown}{within} right on {self._shares(shown)}; {RULE}"
+
+    def _shares(self, length: int | None) -> str:
+        row = next(row for row in self.rows if row.length == length)
+        return " and on ".join(
+            share.words(kind) for kind, share in (("random", row.random), ("hard", row.hard)) if share.n
+        )
+
+    def _likely(self, broken: int) -> int | None:
+        """The last length before the break to which the counted shares reach the cut, beyond what is certain."""
+        likely = None
+        for row in self.rows:
+            if row.length >= broken or any(share.n and share.value < CUT for share in (row.random, row.hard)):
+                break
+            likely = row.length
+        return likely if (likely or 0) > max(self.train, self.held or 0) else None
+
+    def _between(self, likely: int, broken: int) -> str:
+        """One border with its bracket, where lengths before the break are too close to say."""
+        times = f"{likely / self.train:.1f}".removesuffix(".0")
+        certain = f"right to length {self.held} for certain, and" if self.held else "right"
         return (
-            f"{', '.join(said)}: at {shown}{within} right on {' and on '.join(shares)}; a length counts as right from "
-            f"{CUT} on"
+            f"{certain}, as far as the counts go, to {likely} ({times} times the trained {self.train}), falls below "
+            f"{CUT} somewhere between {likely} and {broken}: at {likely} right on {self._shares(likely)}; at {broken} "
+            f"on {self._shares(broken)}; {RULE}"
         )
 
     def _breaks(self, broken: int) -> str:
         later = [row for row in self.rows if row.length >= broken]
         lasts = all(row.random.breaks or row.hard.breaks for row in later)
-        at, random = f"{'from' if lasts else 'first at'} {broken}", self.first("random")
-        if random == broken:
+        at = f"{'from' if lasts else 'first at'} {broken}"
+        if self.first("random") is not None:
             return f"breaks {at}"
-        return f"breaks on hard strings {at}, on random ones {'nowhere' if random is None else f'at {random}'}"
+        return f"breaks on hard strings {at}, on random ones nowhere"
 
 
 def counted(rows: Sequence[Share]) -> Share:

@@ -276,7 +276,8 @@ def attach(model: HFModel, rule: IdRule | IdFunction | None = None, *, module: s
     saved: Any = _TRAINED.get(inner) or getattr(inner.config, SAVED, None)
     if rule is None:
         saved = getattr(inner.config, SAVED, None)
-        require(saved is not None, "the model was saved without a rule of position ids; give one: attach(model, rule)")
+        loaded = "was saved without a rule of position ids" if inner.name_or_path else "has no rule of position ids"
+        require(saved is not None, f"the model {loaded}; give one: attach(model, rule)")
         rule, module = built(saved), module or saved.get("module")
     needed = getattr(rule, "vocab_size", 0)
     known = getattr(inner.config.get_text_config(), "vocab_size", needed)

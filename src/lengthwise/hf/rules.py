@@ -180,13 +180,16 @@ def training_rng() -> Rng:
 
 
 @contextmanager
-def said_in_time() -> Iterator[None]:
-    """An error about ``max_position`` inside says when it can be raised."""
+def said_in_time(reach: Callable[[], str] = str) -> Iterator[None]:
+    """An error about ``max_position`` inside says when it can be raised, after what ``reach`` says first."""
     try:
         yield
     except LengthwiseError as error:
-        late = " before training: ids that were never trained are not reached" * ("max_position" in str(error))
-        raise LengthwiseError(f"{error}{late}") from None
+        if "max_position" not in str(error):
+            raise
+        raise LengthwiseError(
+            f"{reach()}{error} before training: ids that were never trained are not reached"
+        ) from None
 
 
 @dataclass(frozen=True, init=False)
@@ -333,7 +336,7 @@ class CoupledPlaces(IdRule):
             else:
                 # One drawing for a layout, whichever rows come with it: beams and steps see the same ids.
                 scheme, rng = scheme.for_evaluation(), stream(self.seed, "hf", "places")
-            with said_in_time():
+            with said_in_time(self._reaches):
                 found = scheme.assign(places, self.task.levels, rng)[:, :, 0]
             width = min(rows.shape[1], found.shape[1])
             ids[chosen, :width] = found[:, :width]
@@ -362,6 +365,13 @@ class CoupledPlaces(IdRule):
 
         short = bisect_right(lengths, self.scheme.max_position, key=needed)
         return lengths[short - 1] if short else 0
+
+    def _reaches(self) -> str:
+        if self.scheme.wraps:
+            return ""
+        return (
+            f"problems of task {self.task.name!r} reach to length {self.reach()} at most, see rule.reach(): this one "
+        )
 
     def _translated(self, tokens: Tensor) -> Int[ndarray, "B T"]:
         """The task's numbers of the tokens, -1 where it has none."""
@@ -405,6 +415,10 @@ class CoupledPlaces(IdRule):
         shown = example.text(0)[: example.prompt_length]
         if unknown:
             return f"{what}: the model's token {unknown[0]} stands for none of the task; map it in token_ids"
+        if words[:1] != [shown[0]] and shown[0] in SPECIALS:
+            start = self.token_ids[shown[0]]
+            whole = " ".join(shown)
+            return f"{what}: it lacks the start token {shown[0]} (the model's id {start}); put that first: {whole}"
         end = words.index(shown[-1]) + 1 if shown[-1] in words else len(words)
         why = self.task.why_no_prompt(words[:end])
         return f"{what}{f': {why}' * bool(why)}; a whole prompt reads: {' '.join(shown)}"
