@@ -91,7 +91,12 @@ def row(sweep: str, level: int, right: int, n: int = 20) -> dict[str, Any]:
             1,
             "first step asked, 16 words with 6 of 20 right; smaller ones were not asked. From there on",
         ),
-        ((20, 12, 5, 6), 1, 2, "From 32 words on, with 5 of 20 right, it stays within 10 points of the last."),
+        (
+            (20, 12, 5, 6),
+            1,
+            2,
+            "From 32 words on, with 5 of 20 right, it stays within 10 points of the rate at the last.",
+        ),
         ((20, 19, 5, 6), 2, 2, "at 32 words with 5 of 20 right; the step before is 16 words with 19 of 20 right. From"),
         ((20, 19, 12, 3), 2, None, "It changes up to the last step"),
         ((20, 20, 19, 3), 3, None, "at 64 words with 3 of 20 right; the step before is 32 words with 19 of 20 right."),
@@ -119,7 +124,9 @@ def test_what_a_drop_is_said_to_be_obeys_the_printed_rule(rights: list[int]):
     settled = [i for i in range(first or 99, len(counts) - 1) if all(abs(k - counts[-1]) <= 2 for k in counts[i:])]
     assert (place["begins"], place["complete"]) == (first, min(settled, default=None))
     if found["breaks"]:
-        assert ("stays within 10 points of the last." in found["finding"][0]) == (first not in (None, len(counts) - 1))
+        assert ("stays within 10 points of the rate at the last." in found["finding"][0]) == (
+            first not in (None, len(counts) - 1)
+        )
         assert ("none before it stays" in found["finding"][0]) == (not settled and first not in (None, len(counts) - 1))
 
 
@@ -161,7 +168,7 @@ def test_wrong_answers_are_traced_to_distractors():
     copied, chance = copies(last)
     assert copied == len(last) == 20
     assert 0 < chance < copied
-    assert "At 5 distractors (45 words), 20 of 20 wrong answers are right for a" in causes(cells_of(answers))["says"]
+    assert "20 of 20 wrong answers are right for a distractor" in causes(cells_of(answers))["says"]
     # By chance, in another way: each pair of texts of the cell, in one of which the answer of the other is right.
     pairs = sum(one.read in map(joined, other.question.others) for one in last for other in last if one is not other)
     assert chance == pytest.approx(pairs / 19, abs=0.05)

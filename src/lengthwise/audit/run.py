@@ -397,9 +397,10 @@ def _plan_values(plan: AuditPlan, form: str) -> dict[str, Any]:
     return {
         "format": FORMAT, "task": TASKS.describe(plan.task), "summary": plan.task.summary,
         "instruction": instruction(plan.task, plan.digits), "told": told, "lengths": list(plan.lengths),
-        "samples": plan.samples, "shots": plan.shots, "seed": plan.seed, "digits": plan.digits, "scoring": plan.scoring._asdict(),
-        "answer_tokens": plan.answer_tokens, "forms": list(plan.forms), "tokens": list(plan.tokens),
-        "depths": list(plan.depths), "text": plan.text and str(plan.text), "best_form": form,
+        "samples": plan.samples, "shots": plan.shots, "seed": plan.seed, "digits": plan.digits,
+        "scoring": plan.scoring._asdict(), "answer_tokens": plan.answer_tokens, "forms": list(plan.forms),
+        "tokens": list(plan.tokens), "depths": list(plan.depths), "text": plan.text and str(plan.text),
+        "best_form": form,
         "number_grows": number_grows(plan), "date": now()[:10], "names": NAMES,
         "trained": plan.trained and list(plan.trained),
         "untrained": [x for x in plan.lengths if plan.trained and not plan.trained[0] <= x <= plan.trained[1]],
