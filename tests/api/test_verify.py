@@ -132,14 +132,13 @@ def test_the_reliability_is_that_of_the_verdict() -> None:
         "next_symbols": {"nope": {"yes": second}},
         "other_positions": {},
     }
-    of = "held for 25 of 26 other languages that fit, of 28 trained (blind study: 0.70 right at 101–150 symbols)"
-    yes, no = f"yes on membership {of}", f"no on membership {of}"
+    of = "was true of 25 of 26 other languages (blind study: 28 were trained, 26 fit)"
+    yes, no = f"a yes on membership {of}", f"a no on membership {of}"
     assert reliability_line(measured, "ape", "yes") == reliability_line(measured, "ape", "yes", "yes") == yes
     assert reliability_line(measured, "nope", "no") == no
     assert reliability_line(measured, "ape", "no") == ""
     assert reliability_line(measured, "nope", "no", "yes") == (
-        f"{no}; yes on next symbols for 8 of 9 other languages that fit, of 16 trained (second study: 0.70 right at "
-        "101–150 symbols)"
+        f"{no}; a yes on next symbols of 8 of 9 other languages (second study: 16 were trained, 9 fit)"
     )
 
 
@@ -152,7 +151,7 @@ def test_the_verdict_is_on_next_symbols_which_are_measured(tmp_path: Path) -> No
     assert any(
         "theory says yes: the decision finds a program for the next symbols of words of" in line for line in lines
     )
-    assert "; yes on next symbols for " in row["reliability"]
+    assert "; a yes on next symbols of " in row["reliability"]
     (row,) = verify("a*", ["nope"], out=tmp_path / "other", budget=1e-9, jobs=1).rows
     assert (row["predicted"], row["next_symbols"]) == ("yes", "yes")
 

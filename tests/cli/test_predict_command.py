@@ -58,7 +58,7 @@ def test_json(terminal: Terminal) -> None:
         ("coupled", "yes", "ours"),
     ]
     assert {row["scheme"]: len(row["span"]) for row in found["structure"]} == {"sequential": 4, "coupled": 4}
-    assert len(found["caveats"]) == 4
+    assert len(found["caveats"]) == 5
 
 
 def test_selectors_have_a_span_of_their_own(terminal: Terminal) -> None:

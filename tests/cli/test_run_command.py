@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 from terminal import TINY_OPTIONS, Terminal, files_in, tiny_recipe
 
+from lengthwise.api.experiment import recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import run_directory
 
@@ -169,3 +171,23 @@ def test_mistakes_in_named_systems(terminal: Terminal, tmp_path: Path, words: li
     assert answer.code == 2
     assert says in answer.err
     assert answer.err.count("\n") == 1
+
+
+def test_a_run_ends_with_the_next_step(terminal: Terminal, tmp_path: Path) -> None:
+    for seed, right in enumerate((99, 40)):
+        pretend(tmp_path, seed, fitted=True, right=right)
+    lengths = ("--set", "evaluation.lengths=[3,12]", "--out", tmp_path)
+    (line,) = [line for line in terminal(*RUN, *lengths, "--seeds", "2").err.splitlines() if line.startswith("next: ")]
+    assert "right at 12 (on at least 95% of the strings) in 1 of 2 seeds" in line
+    folder = re.findall(r"lengthwise explain (\S+)`", line)[0]
+    assert json.loads((Path(folder) / "result.json").read_text(encoding="utf-8"))["seed"] == 0
+    pretend(tmp_path, 2, fitted=False, right=0)
+    said = terminal(*RUN, *lengths, "--seed", "2").err
+    assert "next: coupled does not fit after 4 steps: the same command with --set training.steps=16" in said
+
+
+def test_more_layers_are_named_only_where_given_tokens_share_an_id() -> None:
+    from lengthwise.cli.run import _given_share_ids
+
+    shared = {name: _given_share_ids(recipe(name).jobs[0].experiment) for name in ("addition", "sort")}
+    assert shared == {"addition": True, "sort": False}

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import lengthwise as lw
+from lengthwise.api import compare
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.crasp.decide import no_counting
 from lengthwise.experiments.defaults import chosen_systems
@@ -25,7 +26,9 @@ from lengthwise.forecast.model import Forecast, Forecaster, Logistic, forecaster
 from lengthwise.forecast.predict import (
     BANDS,
     BY_THEORY,
+    KNOWN,
     LIKELY,
+    NOT_FITTED,
     NOT_KNOWN,
     NOT_MEASURED,
     OPEN,
@@ -78,7 +81,8 @@ def agree(found: Forecasts) -> None:
         likely, unlikely = middle >= 70 and low >= 30, middle <= 30 and high <= 70
         assert word == (LIKELY if likely else UNLIKELY if unlikely else OPEN), found.text()
         assert BANDS in text
-    assert f"{NOT_KNOWN}: nothing like it" in text or best.answer != NOT_KNOWN
+    tried = "it was not tested longer" if best.measured else "nothing like it"
+    assert f"{NOT_KNOWN}: {tried}" in text or best.answer != NOT_KNOWN
     # Few languages are named only where they are why the interval that is shown is wide.
     assert all(
         f.interval[1] - f.interval[0] >= module.WIDE for f in found if f.interval and module.SO_FEW in f.measured
@@ -106,7 +110,7 @@ def agree(found: Forecasts) -> None:
             continue
         assert bool(system.base_rate) == (system.answer == NOT_KNOWN)
         if system.base_rate:
-            assert not system.measured
+            assert not system.measured or NOT_FITTED in system.measured
             assert "%" not in system.chance + repr(system)
         if system.accuracy is not None:
             assert system.answer == (RIGHT if system.accuracy >= found.cut else WRONG)
@@ -250,7 +254,7 @@ def test_ids_modulo_a_period_are_named_with_what_was_measured():
 
 def test_test_lengths_of_a_command_have_strings():
     instead = predict("(aaa)*", 40, 200, encoding="nope")["nope"].instead
-    assert all("--test-lengths 39,198" in each.command for each in instead if "state-scratchpad" not in each.command)
+    assert all("--test-lengths 39,201" in each.command for each in instead if "state-scratchpad" not in each.command)
 
 
 class MadeUpProbe:
@@ -260,7 +264,7 @@ class MadeUpProbe:
     rungs = (ProbedRung(1, 2_500, [0.31, 0.2, 0.95], [None, None, None]),)
 
     def __init__(self, status: str, accuracy: float | None = None) -> None:
-        self.status, self.accuracy = status, accuracy
+        self.status, self.accuracy, self.needs = status, accuracy, 600.0 if status == "out of time" else 0.0
         self.rung = 2 if status == "fitted" else None
         self.stopped = {"not fitted": "fewer than 2 seeds fit at the last rung", "fitted": "2 of 3 seeds fit at rung 2"}
         self.stopped = self.stopped.get(status, "the budget ended at step 249 of 2,500 of rung 1 of 3, loss 0.006")
@@ -302,7 +306,7 @@ def test_with_a_probe_no_line_contradicts_the_first(target: str, found_by: Any, 
     text = " ".join(found.text().split())
     assert one.probe
     assert one.probe in text
-    assert ("right on 0.31, 0.20, 0.95" in text) == (found_by.status == "out of time")
+    assert ("fits 0.31, 0.20, 0.95" in text) == (found_by.status == "out of time")
     # Three witnesses, and which were heard: theory and evidence, the probe, no test at M.
     assert one.probability is None or one.accuracy is not None or "No test at 200" in text
     has_model = with_probe or ("language with probe" in kinds() and target not in ("addition", "copy"))
@@ -686,3 +690,102 @@ def test_of_an_own_task_only_the_base_rate_is_known_and_what_to_do_is_said(tmp_p
     assert alone["rope"].base_rate in " ".join(alone.text().split())
     assert ("in theory possible" in " ".join(alone.text().split())) == (alone["rope"].verdict == "yes")
     assert others_right(module.KNOWN["coupled"].system, 5.0, 0.95) == found["coupled"].others == (right, tasks)
+
+
+def test_a_condition_that_is_not_known_to_hold_is_no_yes(tmp_path: Path) -> None:
+    """The two halves of a string woven together: the places are near, and no rule gives the next one."""
+    path = tmp_path / "mine.py"
+    path.write_text(WEAVE, encoding="utf-8")
+    found = predict(f"{path}:Weave", 10, 40, "predictive-coupling")
+    (verdict,) = (v for v in found.theory.verdicts if v.system == "predictive-coupling")
+    text = " ".join(found.text().split())
+    assert verdict.unmet
+    assert verdict.answer == "yes"
+    assert verdict.shown.startswith("sparse if the ids can be predicted")
+    assert "possible" not in text.replace("impossible", "")
+    assert "in theory sparse if the ids can be predicted, and no rule for that is known" in text
+    row = compare.explained(found.theory, KNOWN["predictive-coupling"].system)
+    assert row["verdict"] == "sparse if the ids can be predicted"
+    assert row["condition"] == verdict.condition
+    # The length that is meant is the one that is answered, in every line.
+    odd = predict(f"{path}:Weave", 10, 41)
+    assert (odd.test, odd.meant != "") == (40, True)
+    assert odd.systems == predict(f"{path}:Weave", 10, 40).systems
+
+
+WEAVE = '''
+from functools import cached_property
+import lengthwise as lw
+
+
+@lw.config
+class Weave(lw.Task):
+    """The first half and the second half of a string, woven together."""
+
+    summary = "weave the halves of a string"
+    min_length = 2
+
+    def lengths(self, low, high):
+        return [n for n in range(max(low, 2), high + 1) if n % 2 == 0]
+
+    @cached_property
+    def vocab(self):
+        return lw.Vocab.of(map(str, range(10)))
+
+    def write(self, seq, layout, rng):
+        half = layout.length // 2
+        digits = rng.integers(10, size=(layout.length, seq.size)) + self.vocab["0"]
+        seq.bos()
+        given = [seq.given(digit, place=i % half + 2) for i, digit in enumerate(digits)]
+        seq.sep(place=1)
+        for i in range(half):
+            for at in (i, half + i):
+                seq.predicted(digits[at], place=i + 2, parents=[given[at]])
+        seq.eos()
+
+    def answer(self, prompt):
+        half = (len(prompt) - 2) // 2
+        return [token for pair in zip(prompt[1 : half + 1], prompt[half + 1 : -1]) for token in pair] + ["<eos>"]
+'''
+
+
+def test_runs_that_fit_nothing_count_as_tried_and_no_system_replaces_itself() -> None:
+    found = predict("odds-first", 8, 32, "pose")
+    assert NOT_FITTED in found["pose"].measured
+    assert "nothing like it was measured" not in found.text()
+    assert "PoSE" not in found.text()
+    assert "PoSE" in predict("odds-first", 8, 32, "nope").text()
+    assert not any("PoSE" in verdict.help for verdict in found.theory.verdicts)
+
+
+def test_counts_of_languages_of_its_kind_are_in_the_answer_where_there_is_no_forecast() -> None:
+    found = predict("(0|1(01*0)*1)*", 10, 40)
+    answer = " ".join(found.text().split("Measure it with")[0].split())
+    assert found.systems[0].measured in answer
+
+
+def test_a_partial_probe_says_what_it_saw_and_the_next_command_has_time_for_the_rest() -> None:
+    partial = MadeUpProbe("out of time")
+    found = predict("(0|1(01*0)*1)*", 40, 200, "rope", probe=partial)  # type: ignore[arg-type]
+    assert "fits 0.31, 0.20, 0.95 of the strings of trained lengths so far" in " ".join(found.text().split())
+    minutes = re.findall(r"--probe (\d+)m", found.settle)
+    assert 60 * int(minutes[0]) >= partial.needs
+
+
+def test_the_scratchpads_that_are_counted_are_named() -> None:
+    found = predict("(0|1(01*0)*1)*", 20, 80, "rope")
+    (pad,) = found["rope"].instead
+    text = " ".join(" ".join(found.other_tasks()).split())
+    assert f"right in {sum(pad.counted.values())} of {len(pad.counted)} measured tasks" in pad.measured
+    assert all(name in text for name in pad.counted)
+
+
+def test_the_tasks_with_the_same_verdict_are_counted() -> None:
+    found = predict("reverse", 10, 40, "coupled")
+    found = dataclasses.replace(found, systems=(dataclasses.replace(found.systems[0], others=(1, 1), accuracy=None),))
+    text = " ".join(" ".join(found.other_tasks()).split())
+    right, of = map(int, re.findall(r"right in (\d+) of the (\d+) on which theory says the same", text)[0])
+    tasks = module.others_measured(KNOWN["coupled"].system, 4.0)
+    verdicts = [lw.predict(module.TASKS.build(dict(task[0][1]))).theory.verdicts for task in tasks.values()]
+    assert of == sum(v.answer == "yes" and not v.unmet for vs in verdicts for v in vs if v.system == "coupled")
+    assert right <= of < len(tasks)

@@ -108,7 +108,11 @@ def test_an_edited_task_of_the_same_name_is_another_probe(tmp_path: Path, monkey
 
 def test_a_budget_that_ends_says_where() -> None:
     began = time.monotonic()
-    found = probe(ProbeCell(Language(language="(a|b)*b"), "nope", 16), settings=tiny(100_000), budget="1s")
+    lines: list[str] = []
+    cell = ProbeCell(Language(language="(a|b)*b"), "nope", 16)
+    found = probe(cell, settings=tiny(100_000), budget="2s", note=lines.append)
+    assert found.needs > 2
+    assert sum("if every rung is needed" in line for line in lines) == 1
     assert time.monotonic() - began < 30
     assert found.status == "out of time"
     assert "of 100,000 of rung 1 of 1" in found.stopped

@@ -20,11 +20,11 @@ def test_lines_have_the_numbers_of_the_file() -> None:
     } == table
     nope, ape = predict_target("unique_copy", ["nope", "ape"]).reliability
     for line, counts, kind in ((nope, first["nope"]["no"], "nope: no"), (ape, first["ape"]["yes"], "ape: yes")):
+        system, answer = kind.split()
         assert line.startswith(
-            f"{kind} on membership held for {counts['right']} of {counts['decided']} other languages"
+            f"{system} a {answer} on membership was true of {counts['right']} of {counts['decided']} other languages"
         )
-        assert "(blind study: 0.70 right at 101–150 symbols)" in line
-        assert (f"of {counts['cells']} trained" in line) == (counts["cells"] > counts["decided"])
+        assert f"(blind study: {counts['cells']} were trained, {counts['decided']} fit)" in line
 
 
 def test_rope_and_alibi_have_lines_of_their_own() -> None:
@@ -32,22 +32,19 @@ def test_rope_and_alibi_have_lines_of_their_own() -> None:
     for system, target, answer in (("rope", "(aa)*", "yes"), ("rope", "(a|b)*abb", "no"), ("alibi", "(ab)*", "yes")):
         (line,) = predict_target(target, [system]).reliability
         counts = others[system][answer]
-        held = f"{counts['right']} of {counts['decided']} other languages that fit"
-        assert line.startswith(f"{system}: {answer} on membership held for {held}")
-        assert "(twelve more: 0.70 right" in line
+        held = f"{counts['right']} of {counts['decided']} other languages"
+        assert line.startswith(f"{system}: a {answer} on membership was true of {held}")
+        assert f"(twelve more: {counts['cells']} were trained" in line
 
 
 def test_languages_have_the_verdict_on_next_symbols_too() -> None:
     (line,) = predict_target("((a?c)*)*b*", ["nope"]).reliability
-    assert line.startswith("nope: no on membership held for ")
-    assert "; yes on next symbols for " in line
+    assert line.startswith("nope: a no on membership was true of ")
+    assert "; a yes on next symbols of " in line
     (named,) = predict_target("D-3", ["nope"]).reliability
-    assert "; yes on next symbols for " in named
+    assert "; a yes on next symbols of " in named
 
 
-def test_verdicts_that_were_not_measured_get_the_whole_study() -> None:
-    counts = [c for by_answer in measured_reliability()["reliability"].values() for c in by_answer.values()]
-    (line,) = predict_target("(ab)*", ["sinusoidal"]).reliability
-    right, decided, cells = (sum(count[name] for count in counts) for name in ("right", "decided", "cells"))
-    assert f"{right} of {decided} other languages that fit, of {cells} trained" in line
-    assert predict_target("variable-assignment", ["coupled"]).reliability == (line,)
+def test_verdicts_that_were_not_measured_get_no_line() -> None:
+    assert predict_target("(ab)*", ["sinusoidal"]).reliability == ()
+    assert predict_target("variable-assignment", ["coupled"]).reliability == ()

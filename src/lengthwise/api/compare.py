@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from lengthwise.positions.schemes import PositionScheme, Sequential
 from lengthwise.positions.system import PositionSystem, position_systems
 from lengthwise.prediction.predict import predict_task, structure_row
 from lengthwise.prediction.target import task_named
-from lengthwise.prediction.verdict import SHOWN, Prediction, Verdict
+from lengthwise.prediction.verdict import SHOWN, SPARSE_IF, Prediction, Verdict
 from lengthwise.report.pages import comparison_table, outcome_of
 from lengthwise.tasks import Task
 from lengthwise.tasks.language import Language
@@ -54,8 +55,11 @@ class Comparison(Tabular):
         return self.values["systems"]
 
     def table(self) -> Table:
-        """One row per system, best first."""
-        return comparison_table(self.values)
+        """One row per system, best first; below it what a *yes* of theory presupposes."""
+        made = comparison_table(self.values)
+        notes = [f"theory's {row['verdict']} for {row['system']}, on the condition: {row['condition']}"
+                 for row in self.rows if row.get("condition")]  # fmt: skip
+        return replace(made, notes=(*made.notes, *notes))
 
     @property
     def accuracy(self) -> Accuracy:
@@ -190,7 +194,8 @@ def explained(prediction: Prediction, system: PositionSystem) -> dict[str, Any]:
     """The verdict for a system and its reason; None where theory says nothing."""
     verdict = next((v for v in (*prediction.verdicts, *prediction.models) if v.system == system.known_as), None)
     return {
-        "verdict": None if verdict is None else SHOWN[verdict.answer],
+        "verdict": None if verdict is None else SPARSE_IF if verdict.unmet else SHOWN[verdict.answer],
+        "condition": verdict.condition if verdict is not None and verdict.answer == "yes" else "",
         "why": None if verdict is None else verdict.why,
     }
 

@@ -56,14 +56,14 @@ def compare(
 
 
 def draw(console: Console, comparison: Comparison, task: str, jobs: str = "1") -> None:
-    """The answer, the table of `comparison_table` with its notes, what to do next, and where the picture is."""
+    """The answer, the table of the comparison with its notes, what to do next, and where the picture is."""
     from rich.text import Text
 
     from lengthwise.report.differences import how_sure
-    from lengthwise.report.pages import command_of, comparison_finding, comparison_table, next_rung
+    from lengthwise.report.pages import command_of, comparison_finding, next_rung
 
     values = comparison.values
-    table = comparison_table(values)
+    table = comparison.table()
     best = next((row for row in values["systems"] if row["fitted"]), None)
     unfitted = "No system is right on its training lengths, so nothing is known of longer ones."
     console.print(Text(comparison_finding(values) or unfitted, style="bold"))

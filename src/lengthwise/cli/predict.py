@@ -58,6 +58,7 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool) -> Non
     from rich.text import Text
 
     from lengthwise.positions.system import CITED_LINK
+    from lengthwise.prediction.measured import CUT, DECIDING
     from lengthwise.prediction.verdict import CAVEATS
 
     console.print(Text.assemble((prediction.target, "bold"), ("   " + prediction.summary, "dim")))
@@ -81,7 +82,7 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool) -> Non
     # To keep to one screen, models without attention are shown with the certificates.
     for group in _same_reason((*prediction.verdicts, *(prediction.models if certificates else ()))):
         first, names = group[0], ", ".join(verdict.system for verdict in group)
-        style = STYLE["unknown"] if first.conflict else STYLE[first.answer]
+        style = STYLE["unknown"] if first.conflict or first.unmet else STYLE[first.answer]
         easier = f"; next symbols: {first.next_symbols}" * (first.next_symbols not in (None, first.answer))
         table.add_row(names, Text(first.shown + easier, style=style), first.basis or "–", Text(_reason(group)))
     console.print(table)
@@ -102,7 +103,11 @@ def draw(console: Console, prediction: Prediction, *, certificates: bool) -> Non
             console.print(Text(f"  and {more} more {systems}: see --json and studies", style="dim"))
     if prediction.reliability:
         console.print()
-        console.print(Text("theory's record elsewhere: other languages and another cut than above", style="bold"))
+        cut, (low, high) = 100 * CUT, DECIDING
+        console.print(Text("theory's record elsewhere", style="bold"))
+        console.print(
+            Text(f"  A yes is true where {cut:g} % of the strings of {low}–{high} symbols are right, a no where not.")
+        )
         for line in prediction.reliability:
             console.print(Text("  " + line))
     if certificates:

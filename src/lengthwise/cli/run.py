@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from lengthwise.core.result_file import StudyResult
     from lengthwise.experiments.engine import Sweep
     from lengthwise.experiments.recipe import Study
+    from lengthwise.experiments.run_config import RunConfig
     from lengthwise.report.summary import Estimate
 
 OPENING = (
@@ -92,6 +93,54 @@ def run(
         draw_summary(out(), done.sweep)
     if not as_json:
         err().print(f"results in {done.folder}; `lengthwise report {done.folder}` makes a page of them", soft_wrap=True)
+        if made.trains:
+            err().print(f"next: {next_step(done.sweep, done.out)}", soft_wrap=True, markup=False, highlight=False)
+
+
+def next_step(sweep: Sweep, folder: Path) -> str:
+    """How many seeds were right at the longest test and the command for the first of them; where none fit, what to try.
+
+    Of several systems, the one that is right most often.
+    """
+    from lengthwise.core.result_file import RunResult
+    from lengthwise.experiments.run_directory import run_directory
+    from lengthwise.report.summary import RIGHT
+
+    ranked = []
+    for job, results in zip(sweep.recipe.jobs, sweep.results, strict=True):
+        fitted = [result for result in results if isinstance(result, RunResult) and result.fitted]
+        longest = max(job.experiment.evaluation.lengths)
+        # A seed is as good as its hardest layout.
+        rates = [
+            min((s.rate("exact_match") for s in found.scores if s.length == longest), default=0.0) for found in fitted
+        ]
+        ranked.append((sum(rate >= RIGHT for rate in rates), len(fitted), job, fitted, longest))
+    right, count, job, fitted, longest = max(ranked, key=lambda one: one[:2])
+    if not count:
+        made = job.experiment
+        line = (
+            f"{job.name} does not fit after {made.training.steps:,} steps: the same command with "
+            f"--set training.steps={4 * made.training.steps}"
+        )
+        if made.model.layers == 1 and made.scheme.equals_places and _given_share_ids(made):
+            line += ", or with --set model.layers=2: one layer can't tell the order of given tokens with the same id"
+        return line
+    work = next((w for w in job.candidates.configs if w.to_json() == fitted[0].to_json()["experiment"]), job.experiment)
+    run = run_directory(folder, sweep.recipe.name, work, fitted[0].seed)
+    more = f"; more seeds: the same command with --seeds {len(job.seeds) + 2}" if len(job.seeds) < 3 else ""
+    return (
+        f"{job.name} is right at {longest} (on at least {RIGHT:.0%} of the strings) in {right} of {len(job.seeds)} "
+        f"seeds; what it computes: `lengthwise explain {run}`{more}"
+    )
+
+
+def _given_share_ids(made: RunConfig) -> bool:
+    """Whether two given tokens of a string have the same place, other than none."""
+    from lengthwise.core.rng import stream
+
+    batch = made.task.batch(made.task.lengths(1, made.training.max_length)[-1], 1, stream(0, "next step"))
+    places = [tuple(column) for column in batch.places[0][~batch.scored].tolist() if any(column)]
+    return len(set(places)) < len(places)
 
 
 def draw_summary(console: Console, sweep: Sweep) -> None:

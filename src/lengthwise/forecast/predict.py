@@ -7,13 +7,13 @@ import math
 import re
 import shlex
 import statistics
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from lengthwise.core.config import changed_fields, digest, fields_of
+from lengthwise.core.config import canonical_json, changed_fields, digest, fields_of
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, shortened, spelled
 from lengthwise.core.statistics import wilson
 from lengthwise.core.table import Table, Tabular
@@ -27,11 +27,11 @@ from lengthwise.languages.sampling import lengths_with_words
 from lengthwise.measured.cells import Format, MeasuredCell, cells, others
 from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, position_systems
 from lengthwise.prediction.measured import same_task, task_identity, trained_with
-from lengthwise.prediction.predict import predict_target, predict_with_search, silent
+from lengthwise.prediction.predict import predict_target, predict_task, predict_with_search, silent
 from lengthwise.prediction.recurrent import MODELS
 from lengthwise.prediction.search import NOT_SEARCHED
 from lengthwise.prediction.target import AutomatonFile, Expression, parse_target, task_of
-from lengthwise.prediction.verdict import NO_ARGUMENT, SHOWN, Prediction
+from lengthwise.prediction.verdict import NO_ARGUMENT, SHOWN, UNMET, Prediction
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.base import EXPRESSION
 from lengthwise.tasks.language import Language
@@ -51,8 +51,8 @@ BANDS = (
     f"{UNLIKELY_TO} %, and it does not end above {LIKELY_FROM}; else OPEN"
 )
 """The rule of the words, on the percents that are shown."""
-KNOWN_WELL = f"{NOT_KNOWN}: nothing like it was measured, so all that is known is theory and how other tasks came out"
-"""What that answer means."""
+KNOWN_WELL = f"{NOT_KNOWN}: {{}}, so all that is known is theory and how other tasks came out"
+"""What that answer means, and what was tried."""
 ORDER = (NOT_MEASURED, NOT_KNOWN, WRONG, UNLIKELY, "possible in theory", OPEN, LIKELY, RIGHT)
 """The answers, the worst first; *not known well* counts for more where theory has a yes."""
 BY_THEORY = (NOT_KNOWN, NOT_MEASURED)
@@ -62,6 +62,8 @@ IN_THEORY: dict[Answer, str] = {
     "no": "no guarantee in theory",
     "unknown": "theory does not say",
 }
+NO_PROGRAM = "no program of the kind that such a model can run does it at every length"
+"""Theory's *no* on a language."""
 WIDTH = 80
 NEAR, NEAR_TRAIN = 1.6, 2.0
 """Tests within this factor of M / N are shown as measured; they answer if N, too, is within a factor."""
@@ -160,6 +162,8 @@ class Instead:
     measured: str
     command: str
     """What to type to train it; empty where no command does."""
+    counted: Mapping[str, bool] = field(default_factory=dict)
+    """The tasks that `measured` counts, and whether each was right; empty where it counts none."""
 
     @property
     def line(self) -> str:
@@ -208,6 +212,8 @@ class SystemForecast:
     """How many other tasks were right, and of how many, where nothing else is known of this one; None where more is."""
     verdict: Answer = "unknown"
     """Theory's answer."""
+    unmet: bool = False
+    """Whether the condition of theory's *yes* is not known to hold (`Verdict.unmet`)."""
     cut: float = 0.95
     weak: str = ""
     """What the forecast is of, where such ones were wrong most often; empty elsewhere."""
@@ -304,7 +310,7 @@ class Forecasts(Tabular):
     source: str | Task
     """The target as it was given."""
     meant: str = ""
-    """Which length is meant where nothing has exactly the one in question; empty where something has."""
+    """Why ``test`` is another length than the one asked for, which nothing has; empty where it is that one."""
     couple: str = ""
     """The command that shows the coupling that a search found; empty where none was looked for or found."""
     span: str = ""
@@ -416,13 +422,19 @@ class Forecasts(Tabular):
         of = f"with {words(best.system)}"
         asked = f"{self.target}{f' {of}' * alone}, trained to {self.train}, is right at {self.test}"
         if best.answer in BY_THEORY:
-            yes = [words(f.system) for f in self.systems if f.verdict == "yes" and f.answer in BY_THEORY]
-            says = {"yes": "in theory possible", "no": "theory has no guarantee", "unknown": "theory does not say"}
-            known = [says[best.verdict] + f" with {', '.join(yes)}" * (bool(yes) and not alone)]
+            yes = [
+                words(f.system) for f in self.systems if f.verdict == "yes" and f.answer in BY_THEORY and not f.unmet
+            ]
+            no = NO_PROGRAM if best.theory.startswith(NO_PROGRAM) else "theory has no guarantee"
+            possible = f"in theory {UNMET}" if best.unmet else "in theory possible"
+            says = {"yes": possible, "no": no, "unknown": "theory does not say"}
+            known = [says[best.verdict] + f" with {', '.join(yes)}" * (bool(yes) and not alone and not best.unmet)]
             known += [self.span] * bool(self.span and (not alone or best.scheme in features.SCHEMES_OF_PLACES))
             known += [best.base_rate] * bool(alone and best.base_rate)
             own = alone and (self.format == "answer" or best.measured.startswith(OWN_LANGUAGE))
             seen = best.measured.split(";")[0] if own else ""
+            alike = best.measured.startswith(f"with {words(best.system)}, right in")
+            known += [best.measured.split(";")[0]] * (alike and not seen)
             conclusively, known = " conclusively" * bool(seen), [*[f"measured: {seen}"] * bool(seen), *known]
             text = f"{best.answer}{conclusively} whether {asked}{';' if seen else ':'} {'; '.join(known)}"
             text += ". Measure it with:" if self.settle else ""
@@ -452,7 +464,7 @@ class Forecasts(Tabular):
              lambda f: (f.chance, f.answer)),
             ("other tasks: how many were right with such ids; theory on this one", (NOT_KNOWN,),
              lambda f: ("{} of {}".format(*f.others), far if far and f.scheme in features.SCHEMES_OF_PLACES
-                        else IN_THEORY[f.verdict])),
+                        else "if the ids can be predicted" if f.unmet else IN_THEORY[f.verdict])),
         ):  # fmt: skip
             rows = [(f.system, *row(f)) for f in self.systems if f.answer in answers]
             lines += [f"  {heading}"] * bool(rows)
@@ -480,7 +492,8 @@ class Forecasts(Tabular):
                 basis = f"theory, {self.cells} measured settings (of {of}: those that had a probe) and the probe"
             means += [f"% [from, to]: the chance, and where 90 % of the estimates lie, by {basis}", untested, BANDS]
         if any(f.base_rate for f in shown):
-            means += [KNOWN_WELL] * (shown[0].answer == NOT_KNOWN)
+            tried = "it was not tested longer" if shown[0].measured else "nothing like it was measured"
+            means += [KNOWN_WELL.format(tried)] * (shown[0].answer == NOT_KNOWN)
             means.append(f"other tasks: trained with such ids, tested {self._near}; --why names them")
             means += [untested] * (untested not in means)
         return wrapped("numbers", ". ".join(means))
@@ -491,11 +504,24 @@ class Forecasts(Tabular):
         for f in self.systems:
             if f.base_rate and f.others and f.others[1]:
                 found = others_by_name(KNOWN[f.system].system, self.test / self.train, self.cut)
-                right, wrong = (", ".join(n for n, good in found.items() if good is is_right) or "none"
-                                for is_right in (True, False))  # fmt: skip
-                more = f". Not: {wrong}" if f is first or f.verdict == "yes" else ""
-                lines += wrapped("", f"{f.system}: right: {right}{more}")
+                alike = ""
+                if f is first or f.verdict == "yes":
+                    tasks = others_measured(KNOWN[f.system].system, self.test / self.train)
+                    same = [
+                        found[name] for name, settings in tasks.items()
+                        if answers_on(canonical_json(settings[0][1]))[f.system] == (f.verdict, f.unmet)
+                    ]  # fmt: skip
+                    alike = f"right in {sum(same)} of the {len(same)} on which theory says the same; " * bool(same)
+                lines += wrapped("", f"{f.system}: {alike}{named(found, f is first or f.verdict == 'yes')}")
+        for each in first.instead:
+            lines += wrapped("", f"{each.words}: {named(each.counted)}" * bool(each.counted))
         return lines
+
+
+def named(found: Mapping[str, bool], both: bool = True) -> str:
+    """The tasks that were right, and with ``both`` the others, too."""
+    right, wrong = (", ".join(n for n, good in found.items() if good is of) or "none" for of in (True, False))
+    return f"right: {right}" + f". Not: {wrong}" * both
 
 
 def better(found: Sequence[Instead]) -> list[str]:
@@ -586,7 +612,7 @@ def predict(
     parsed = parse_target(target) if isinstance(target, str) else target
     name, word = (target, target) if isinstance(target, str) else (shown(target), typed_name(target))
     trainable, couple = task_of(parsed), ""
-    meant = meant_length(parsed, name, train, test)
+    test, meant = meant_length(parsed, name, train, test)
     if isinstance(probe, str | int | float):
         probe = run_probe(trainable, name, requested[0], train, probe, note, folder)
 
@@ -607,7 +633,8 @@ def predict(
         found_by_search = any(a.certificate.get("kind") == "coupling" for v in theory.verdicts for a in v.arguments)
         couple = f"lengthwise couple {shlex.quote(word)}" if found_by_search and word else ""
         span = not_near(theory)
-        helps = "" if any(f.verdict == "yes" for f in forecasts) else what_helps(theory)
+        asked = {system.name for system in requested}
+        helps = "" if any(f.verdict == "yes" for f in forecasts) else what_helps(theory, asked)
     if probe is not None and (probe.accuracy or 0.0) >= cut:
         pad = None  # What was seen to work has no rival that nobody measured.
     if any(found.by_probe for found in forecasts):
@@ -661,15 +688,15 @@ def not_near(theory: Prediction) -> str:
     return f"a token depends on ever more others ({', '.join(map(str, row.sparsity))} {at}), also under coupled ids"
 
 
-def what_helps(theory: Prediction) -> str:
-    """What would help in theory, and where it says how."""
-    found = next((v.help for v in theory.verdicts if v.help), "")
+def what_helps(theory: Prediction, asked: set[str]) -> str:
+    """What would help in theory, for the systems asked about where there are any, and where it says how."""
+    found = next((v.help for v in theory.verdicts if v.help and (not asked or v.system in asked)), "")
     found = f"{found} (docs/howto/own-task.md says how to write one)" if "scratchpad" in found else found
     return f"in theory, and untried here: {found}" if found else ""
 
 
-def meant_length(parsed: Any, name: str, train: int, test: int) -> str:
-    """Which length is meant where nothing has exactly ``test``; empty where something has.
+def meant_length(parsed: Any, name: str, train: int, test: int) -> tuple[int, str]:
+    """The length nearest to ``test`` that something has, and a sentence on it where that is another; else empty.
 
     Raises `LengthwiseError` for a language without words beyond ``train``, or without any that are shorter.
     """
@@ -678,7 +705,7 @@ def meant_length(parsed: Any, name: str, train: int, test: int) -> str:
     if dfa is None and isinstance(task, Language) and task.ask == "next":
         dfa = task.automaton()
     if dfa is None and task is None:
-        return ""
+        return test, ""
     lengths = partial(lengths_with_words, dfa) if dfa is not None else task.lengths  # type: ignore[union-attr]
     name = shortened(name, WIDTH)
     # Words of an infinite language are at most one turn through its automaton apart.
@@ -697,10 +724,10 @@ def meant_length(parsed: Any, name: str, train: int, test: int) -> str:
                 f"{shortest}: choose train from there")  # fmt: skip
     near = min((*below, *above), key=lambda length: abs(length - test), default=test)
     if near == test:
-        return ""
+        return test, ""
     of_words = dfa is not None or isinstance(task, Language)
     what = f"no word has {test} symbols" if of_words else f"no problem has length {test}"
-    return f"{what}; {near} is the nearest length with any, and is meant"
+    return near, f"{what}; {near} is the nearest length with any, and is meant"
 
 
 def shown(task: Task) -> str:
@@ -760,9 +787,13 @@ def probe_line(probe: Probe) -> str:
     """How far a probe got and what it found."""
     low, high = probe.bins[-1]
     if probe.status == "out of time":
-        saw = "; ".join(f"rung {r.rung}: right on {', '.join(f'{fit:.2f}' for fit in r.fits)}" for r in probe.rungs)
-        saw = f"; so far, at the lengths of its training, a seed each, {saw}" if saw else ""
-        return f"not done: {probe.stopped}{saw}; the same again goes on there, and the forecast does without it"
+        saw = ""
+        if probe.rungs:
+            last = probe.rungs[-1]
+            fits = ", ".join(f"{fit:.2f}" for fit in last.fits)
+            saw = f"fits {fits} of the strings of trained lengths so far (rung {last.rung}, a seed each); not tested "
+            saw += "longer; "
+        return f"{saw}not done: {probe.stopped}; the same again goes on there, and the forecast does without it"
     if probe.status == "not fitted":
         return f"does not fit lengths up to {probe.trained[1]}: {probe.stopped}"
     return (
@@ -844,7 +875,7 @@ def settle_command(
             lengths = "" if (train, test) == (40, 200) else f" --train {train} --test {test}"
             how = f" --scheme {one.scheme} --encoding {one.encoding}"
             how = f" --encoding {one.system}" if one.system in KNOWN else how
-            longer = "10m" if probe is not None else "2m"
+            longer = "2m" if probe is None else f"{math.ceil(1.5 * probe.needs / 60) or 10}m"  # tests come on top
             if train >= SHORTEST_PROBE:
                 return f"lengthwise predict {word}{how}{lengths} --probe {longer}"
         return train_it(one)
@@ -946,7 +977,8 @@ def instead_of(
     best = best or first_with_command(better_ones, train_it)
     known = []
     for f, line in best:
-        seen = f"possible in theory; {f.base_rate}" if f.base_rate else f.measured if f.answer == RIGHT else ""
+        theory = UNMET if f.unmet else IN_THEORY["yes"]
+        seen = f"{theory}; {f.base_rate}" if f.base_rate else f.measured if f.answer == RIGHT else ""
         number = (None, None) if seen else (f.probability, f.interval)
         known.append(Instead(f.system, words(f.system), *number, seen, line))
     return tuple(known + ([pad] if pad is not None and not good else []))
@@ -981,20 +1013,24 @@ def scratchpad_instead(task: Task | None, train: int, test: int, cut: float) -> 
     command = run_command(pad, pad.name, "predictive-coupling", "learned", train, test, more)
     system = KNOWN["predictive-coupling"].system
     found = others_by_name(system, test / train, cut)
-    written = [right for name, right in found.items() if "scratchpad" in name]
+    written = {name: right for name, right in found.items() if "scratchpad" in name}
     here = "Not measured here"
     for cell in others():
         if cell.task.get("trace") == "states" and trained_plainly(cell, system) and (
             place := bin_of(test / train, cell)
         ):  # fmt: skip
-            written.append((cell.accuracy(*place) or 0.0) >= cut)
+            of = cell.task["task"]
+            name = f"{shortened(str(of.get('language', of['name'])), 20)} (states, {cell.study})"
+            name += f" {len(written) + 1}" * (name in written)
+            written[name] = (cell.accuracy(*place) or 0.0) >= cut
             if TASKS.build(cell.task["task"]) == task:
                 here = f"Measured here: {line_of(cell, place)}"
     line = (
         "the model also writes the state after each symbol, so its data and its output change; then each token needs "
-        f"few and near ones. {here}; right in {sum(written)} of {len(written)} measured tasks with such a scratchpad"
+        f"few and near ones. {here}; right in {sum(written.values())} of {len(written)} measured tasks with such a "
+        "scratchpad (--why names them)"
     )
-    return Instead("predictive-coupling", "a scratchpad of states with coupled ids", None, None, line, command)
+    return Instead("predictive-coupling", "a scratchpad of states with coupled ids", None, None, line, command, written)
 
 
 def modulo_instead(dfa: Dfa, format: Format, task: Task | None, word: str, train: int, test: int) -> Instead | None:
@@ -1142,7 +1178,8 @@ def of_task(
         measured = measured_task(task, system, train, test / train, others())
     argument = "no theorem covers this system"
     if verdict is not None:
-        argument = f"{'possible' if verdict.answer == 'yes' else SHOWN[verdict.answer]}: {verdict.in_theory}"
+        answer = UNMET if verdict.unmet else "possible" if verdict.answer == "yes" else SHOWN[verdict.answer]
+        argument = f"{answer}: {verdict.in_theory}"
         unsearched = next((line for line in theory.searched if line.startswith(NOT_SEARCHED)), "")
         if unsearched and verdict is not None and not verdict.arguments and verdict.fragment is not None:
             argument = f"unknown: {unsearched}; {NO_ARGUMENT}"
@@ -1152,24 +1189,39 @@ def of_task(
         values = features.of_task(features.TaskQuestion(theory, system.system, train, test))
         known = answered(system, found.forecast(values, cut), argument, measured)
         if not measured.line:
-            known = replace(known, others=others_right(system.system, test / train, cut))
-    return with_probe(
-        replace(known, verdict="unknown" if verdict is None else verdict.answer), "task", values, cut, probe
-    )
+            unfitted = never_fitted(task, system, train) if task else ""
+            known = replace(known, others=others_right(system.system, test / train, cut), measured=unfitted)
+    if verdict is not None:
+        known = replace(known, verdict=verdict.answer, unmet=verdict.unmet)
+    return with_probe(known, "task", values, cut, probe)
 
 
 @cache
-def others_by_name(system: PositionSystem, ratio: float, cut: float) -> dict[str, bool]:
-    """For each task that was trained with a system, whether it was right near this ratio, by its median setting."""
-    by_task: dict[str, list[float]] = {}
+def others_measured(system: PositionSystem, ratio: float) -> dict[str, list[tuple[float, Mapping[str, Any]]]]:
+    """For each task that was trained with a system, its accuracy near this ratio in each setting, with the task."""
+    by_task: dict[str, list[tuple[float, Mapping[str, Any]]]] = {}
     for cell in cells():
         if cell.format == "answer" and trained_plainly(cell, system) and (place := bin_of(ratio, cell)) is not None:
             name, *more = task_identity(cell.task).items()
             settings = ", ".join(key if value is True else f"{key} {shortened(str(value), 20)}" for key, value in more
                                  if value is not False)  # fmt: skip
             own = f"{name[1]} ({settings})" if settings else str(name[1])
-            by_task.setdefault(own, []).append(cell.accuracy(*place) or 0.0)
-    return {name: statistics.median(found) >= cut for name, found in sorted(by_task.items())}
+            by_task.setdefault(own, []).append((cell.accuracy(*place) or 0.0, cell.task))
+    return dict(sorted(by_task.items()))
+
+
+@cache
+def others_by_name(system: PositionSystem, ratio: float, cut: float) -> dict[str, bool]:
+    """For each of `others_measured`, whether it was right by its median setting."""
+    found = others_measured(system, ratio)
+    return {name: statistics.median(accuracy for accuracy, _ in settings) >= cut for name, settings in found.items()}
+
+
+@cache
+def answers_on(task: str) -> dict[str, tuple[Answer, bool]]:
+    """Theory's answer on a task, given as JSON, under each system, and whether its condition is unmet."""
+    verdicts = predict_task(TASKS.build(json.loads(task))).verdicts
+    return {verdict.system: (verdict.answer, verdict.unmet) for verdict in verdicts}
 
 
 def others_right(system: PositionSystem, ratio: float, cut: float) -> tuple[int, int]:
@@ -1227,7 +1279,7 @@ def in_theory(dfa: Dfa, format: Format, system: ForecastSystem) -> str:
     if found.verdict == "unknown":
         return "unknown: no program that does it was found, and no proof that there is none"
     if found.verdict == "no":
-        return "no program of the kind that such a model can run does it at every length; a model may still learn it"
+        return f"{NO_PROGRAM}; a model may still learn it"
     uses = ["counts"] if not no_counting(dfa) else ["what was read before, without counting"]
     uses += [f"the last {found.window} symbols"] if (found.window or 1) > 1 else []
     uses += [f"the position modulo {found.period}"] if (found.period or 1) > 1 else []
@@ -1302,6 +1354,20 @@ def measured_language(dfa: Dfa, format: Format, system: ForecastSystem, train: i
         return Measured(line if others else "", None)
     line = f"with {system.words}, right in {counts[0]} of {counts[1]} {OF_KIND[kind]}, near "
     return Measured(line + f"{ratio:.1f} times the training length", None, counts)
+
+
+def never_fitted(task: Task, system: ForecastSystem, train: int) -> str:
+    """The run nearest to this N that was not right on its training lengths, so that none longer was tested, in words.
+
+    Empty where there is none.
+    """
+    setting = TASKS.show(task)
+    found = [c for c in cells() if not c.fit and trained_plainly(c, system.system) and same_task(c.task, setting)]
+    if not found:
+        return ""
+    own = [cell for cell in found if TASKS.build(dict(cell.task)) == task]
+    cell = min(own or found, key=lambda cell: abs(math.log(cell.train / train)))
+    return ("" if own else "with other settings of the task, ") + line_of(cell, (train, train))
 
 
 def measured_task(

@@ -234,6 +234,8 @@ class Probe:
     seconds: float
     """Time of all calls together; of cells that trained together, an even share."""
     stopped: str
+    needs: float = 0.0
+    """About how many seconds more it takes where the time ended and every rung is needed; 0 where that is not known."""
 
     @property
     def fitted(self) -> int:
@@ -429,7 +431,8 @@ class _Climb:
 
     def __post_init__(self) -> None:
         self.started = time.monotonic()
-        self.line_at = 0.0
+        self.line_at = self.needs = 0.0
+        self.told = False
         described = [cell.described() for cell in self.cells]
         code = [cell.code for cell in self.cells]
         self.identity = digest(
@@ -505,7 +508,7 @@ class _Climb:
             status, stopped = "not fitted", f"fewer than {settings.needed} seeds fit at the last rung"
         return Probe(
             cell.described(), (TRAINED[0], cell.half), list(cell.bins), status, len(mine) if fitted else None, last,
-            rungs, round(self._seconds() / len(self.cells), 2), stopped,
+            rungs, round(self._seconds() / len(self.cells), 2), stopped, self.needs if status == "out of time" else 0.0,
         )  # fmt: skip
 
     def _seconds(self) -> float:
@@ -532,6 +535,20 @@ class _Climb:
                 "rungs": _RUNGS.dump_python(self.rungs, mode="json"),
             }  # fmt: skip
             write_json(self.folder / STATE, sealed(state), dense=True)
+
+
+FIRST_STEPS = 20
+"""Steps after which the time that is needed is said."""
+
+
+def duration(seconds: float) -> str:
+    """``45 s`` or ``6 min``."""
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+
+
+def _size(rung: Rung) -> float:
+    """What the time of a step grows with, at most."""
+    return rung.layers * rung.width * rung.batch
 
 
 def _fitted(seeds: Sequence[ProbedSeed]) -> int:
@@ -573,18 +590,32 @@ class _Watch:
             self._write()  # The trainer saves its own checkpoint right after this.
             if not last:
                 return
+        if not climb.told and step - self.began[1] >= FIRST_STEPS:
+            climb.told = True
+            climb._say(f"by its first steps about {duration(self._left(step))} for this rung, and "
+                       f"{duration(self._needs(step))} if every rung is needed; tests come on top")  # fmt: skip
         if time.monotonic() - climb.line_at > LINE_EVERY or last:
             climb._say(self._line(step))
         if not last and time.monotonic() > climb.ends:
             self.trainer.suspend()
+            climb.needs = round(self._needs(step), 1)
             raise OutOfTimeError(
                 f"the budget ended at step {step:,} of {self.rung.steps:,} of rung {self.number} of "
-                f"{len(self.settings.ladder)}, loss {loss:.4f}; this rung needs about {self._left(step):.0f} s more"
+                f"{len(self.settings.ladder)}, loss {loss:.4f}; this rung needs about "
+                f"{duration(self._left(step))} more, and all "
+                f"that may follow about {duration(climb.needs)}"
             )
 
     def _left(self, step: int) -> float:
         since, first = self.began
         return (time.monotonic() - since) / max(1, step - first) * (self.rung.steps - step)
+
+    def _needs(self, step: int) -> float:
+        """Seconds to the end of the last rung, the later ones at the pace of this one, by their size."""
+        since, first = self.began
+        pace = (time.monotonic() - since) / max(1, step - first) / _size(self.rung)
+        later = self.settings.ladder[self.number :]
+        return self._left(step) + sum(pace * _size(rung) * rung.steps for rung in later)
 
     def _line(self, step: int) -> str:
         rates = list(self.by_step[max(self.by_step)].values()) if self.by_step else []

@@ -221,31 +221,23 @@ def reliability_line(measured: Mapping[str, Any], encoding: str, answer: str, ne
     encoding.
     """
     if other := measured["other_positions"].get(encoding, {}).get(answer):
-        return f"{answer} on membership held for {_counted(other, 'twelve more')}"
+        return f"a {answer} on membership was true of {_counted(other, 'twelve more')}"
     first = measured["reliability"].get(encoding, {}).get(answer)
     second = measured["next_symbols"].get(encoding, {}).get(next_symbols)
-    line = f"{answer} on membership held for {_counted(first, 'blind study')}" if first else ""
+    line = f"a {answer} on membership was true of {_counted(first, 'blind study')}" if first else ""
     if line and second:
-        line += f"; {next_symbols} on next symbols for {_counted(second, 'second study')}"
+        line += f"; a {next_symbols} on next symbols of {_counted(second, 'second study')}"
     return line
 
 
 def reliability_lines(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
-    """A line for each verdict whose kind was measured; where there is none, one line on the whole blind study."""
+    """A line for each verdict whose kind was measured."""
     measured = measured_reliability()
     lines = {v.system: reliability_line(measured, v.system, v.answer, v.next_symbols) for v in verdicts}
-    return tuple(f"{system}: {line}" for system, line in lines.items() if line) or (_over_all(measured["reliability"]),)
-
-
-def _over_all(measured: Mapping[str, Mapping[str, Mapping[str, int]]]) -> str:
-    counts = [counts for by_answer in measured.values() for counts in by_answer.values()]
-    total = {name: sum(count[name] for count in counts) for name in ("cells", "decided", "right")}
-    held = f"held for {_counted(total, 'blind study, two systems each')}"
-    return f"no such verdict was measured; those with learned positions or none {held}"
+    return tuple(f"{system}: {line}" for system, line in lines.items() if line)
 
 
 def _counted(counts: Mapping[str, int], study: str) -> str:
     """How often a verdict held, and on what: other languages, and another cut, than those of a forecast."""
-    where = f"{study}: {CUT:.2f} right at {DECIDING[0]}–{DECIDING[1]} symbols"
-    tried = f", of {counts['cells']} trained" * (counts["cells"] > counts["decided"])
-    return f"{counts['right']} of {counts['decided']} other languages that fit{tried} ({where})"
+    tried = f"{counts['cells']} were trained, {counts['decided']} fit"
+    return f"{counts['right']} of {counts['decided']} other languages ({study}: {tried})"

@@ -17,11 +17,16 @@ Basis = Literal["proved", "ours", "cited", "evidence"]
 SHOWN: dict[Answer, str] = {"yes": "yes", "no": "no guarantee", "unknown": "unknown"}
 """What a reader sees of an answer."""
 
+SPARSE_IF = "sparse if the ids can be predicted"
+UNMET = f"{SPARSE_IF}, and no rule for that is known"
+"""What a reader sees of a *yes* whose condition is not known to hold, in short and in full."""
+
 NO_ARGUMENT = "no argument from few and near tokens for each step (sparsity and locality) applies"
 """Why theory says nothing where a program is not known to exist, nor known not to."""
 CAVEATS = (
     "yes: a program does it at every length, so an idealized learner generalizes; no training length follows",
     "no: no program that such a model can run does it at every length; a given model may still do well at some",
+    "basis: proved, by a construction that runs; ours, our own proof, unreviewed; cited, published; evidence, seen",
     "sparsity and locality (each step needs few and near tokens) can give a yes, never a no",
     "the words of theory, such as window, period and communication bound: docs/concepts.md#theory",
 )
@@ -97,10 +102,16 @@ class Verdict:
         return self.conflict is not None and self.conflict.below == self.conflict.settings
 
     @property
+    def unmet(self) -> bool:
+        """Whether the condition of a *yes* is not known to hold: no rule was found for some of the predicted ids."""
+        rules = [a.certificate["id_rule"] for a in self.arguments if "id_rule" in a.certificate]
+        return self.answer == "yes" and any(rule["missing"] > 0 for rule in rules)
+
+    @property
     def shown(self) -> str:
         """The answer as a reader sees it, with its condition and its conflict named."""
-        words = SHOWN[self.answer]
-        if self.answer == "yes" and self.condition:
+        words = UNMET if self.unmet else SHOWN[self.answer]
+        if self.answer == "yes" and self.condition and not self.unmet:
             words += ", on a condition"
         return f"{words}; {self.conflict.shown}" if self.conflict else words
 
