@@ -339,6 +339,21 @@ def traces(path: Path) -> Rows:
     yield other_row("traces", task, name, system, train, seeds, settings, values["commit"])
 
 
+def smallest_claims(path: Path) -> Rows:
+    """Sorting or indexing under one of two methods; the task of indexing and NAPE are classes of the study's file."""
+    values = lw.core.files.read_json(path)
+    what, *positions = values["cell"].split(", ")
+    task = {"name": "bucket-sort", "letters": 8} if what == "sort" else {"name": "indirect-indexing"}
+    system = lw.PositionSystem("sequential", "-".join(positions).lower().replace("no positions", "nope"))
+    rates = [own["rates"] for own in values["seeds"]]
+    train = min(int(length) for length in rates[0])
+    seeds = {own["seed"]: seed_of(own["rates"], train, own["fit"] >= 0.98) for own in values["seeds"]}
+    fitted = {seed: fits for seed, (fits, _) in seeds.items()}
+    tests = [as_test(*bounds, [own[bounds] for _, own in seeds.values()]) for bounds in next(iter(seeds.values()))[1]]
+    name = ", ".join(positions)
+    yield row_of("smallest-claims", task, name, system, train, fitted, tests, {}, values["commit"])
+
+
 def training_lengths(path: Path) -> Rows:
     """A language under a system, trained to one length after the other."""
     values, design = read(path)
@@ -424,6 +439,7 @@ TRAINED_WITH = ("task", "layers", "base", "no_bias", "steps", "rows", "lr")
 OTHERS: dict[str, Callable[[Path], Rows]] = {
     "architectures/results/*/*.json": architectures,
     "traces/results/traces/*.json": traces,
+    "methods/results/smallest-claims/*.json": smallest_claims,
     "training_length/results/*/*.json": training_lengths,
     "forecast/results/forecast/probes/*.json": probes,
     "forecast/results/forecast/probe-matrix/*.json": probes,

@@ -80,7 +80,10 @@ def advice(subject: Subject, call: Call, accuracy: Accuracy, failures: Failures)
             f"{call.again()}"
         )
     task = typed_name(subject.task)
-    systems = f"lengthwise compare {shlex.quote(task)} --max-length {subject.train} --budget 10m"
+    options = {"max-length": subject.train, "budget": "10m"}
+    systems = f"lengthwise compare {shlex.quote(task)}" + "".join(
+        f" --{name} {value}" for name, value in options.items()
+    )
     if not task:
         systems = f"lengthwise.compare(task, max_length={subject.train}, budget='10m')"
     return f"train small models under other position systems, to see which one carries this task farther: {systems}"

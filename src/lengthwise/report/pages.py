@@ -295,7 +295,9 @@ def _differences(values: Mapping[str, Any]) -> str | None:
         "layers": {name: copy["model"]["layers"] for name, copy in copies.items()},
         "width": {name: copy["model"]["width"] for name, copy in copies.items()},
         "learning rate": {name: copy["training"]["lr"] for name, copy in copies.items()},
-        "log-length scaling": {name: copy["model"].get("log_length") for name, copy in copies.items()},
+        "length from which attention is scaled by its logarithm": {
+            name: copy["model"].get("log_length") for name, copy in copies.items()
+        },
     }
     equal = [f"{part} {next(iter(of.values()))}" for part, of in parts.items() if len(set(of.values())) == 1]
     unlike = []
