@@ -88,7 +88,7 @@ def _cells(values: dict[str, Any]) -> Table:
     )  # fmt: skip
     columns = ("varied", "form", "level", "tokens", "words", "distance", "number", "distractors", "prose", "right",
                "interval", "copied", "strict", "not counted")  # fmt: skip
-    tokens = f"{values['prompt_tokens']:,} tokens asked, {values['completion_tokens']:,} answered"
+    tokens = f"{values['prompt_tokens']:,} tokens asked, {values['completion_tokens']:,} tokens answered"
     notes = (*values["warnings"], f"{values['requests']} questions, {values['retries']} tried again, {tokens}")
     caption = "\n".join((f"{values['model']['name']}:", *values["causes"]["lines"]))
     return Table(columns, rows, caption=caption, notes=notes)

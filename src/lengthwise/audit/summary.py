@@ -367,7 +367,7 @@ def _rest(own: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str, Any]]) 
     return {**change(alike[-1], own[-1]), "filled": right, "words": alike[-1]["words"]}
 
 
-_OTHER = " A problem alone has no distractors, so this is another failure than theirs."
+_OTHER = " A problem alone has no distractors."
 
 
 def _not_alone(changes: Mapping[str, Any]) -> str:

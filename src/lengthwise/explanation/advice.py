@@ -60,6 +60,13 @@ def advice(subject: Subject, call: Call, accuracy: Accuracy, failures: Failures)
     open_run = broken is not None and subject.experiment is not None and rate < 1
     if rate < CUT or open_run or (broken is not None and broken <= subject.train):
         return _train_longer(subject, call, held, failures)
+    coupled = getattr(subject.network.rule, "token_ids", None) is not None
+    longer = (
+        f"train it longer, in its training script: twice the steps{_rows_like(failures)}; then ask the same: "
+        f"{call.again()}"
+    )
+    if coupled and broken is None and any(each.inside.breaks for each in failures.kinds):
+        return longer
     if broken is None and held != longest:
         samples = MORE * call.settings.get("samples", 128)
         return f"ask more strings, since it is too close to say: {call.again(samples=samples)}"
@@ -72,13 +79,8 @@ def advice(subject: Subject, call: Call, accuracy: Accuracy, failures: Failures)
         )
     if moved is not None and (moved.to_blame or moved.absolute) and (start := _other_ids(subject, moved.known, call)):
         return start
-    if getattr(subject.network.rule, "token_ids", None) is not None:  # The ids suit the task; training is what is left.
-        reach = subject.farthest(8 * longest)
-        more = f", and with {_more_ids(subject, call)}" if 2 * broken > reach else ""
-        return (
-            f"train it longer, in its training script: twice the steps{_rows_like(failures)}{more}; then ask the same: "
-            f"{call.again()}"
-        )
+    if coupled:  # The ids suit the task; training is what is left.
+        return longer
     task = typed_name(subject.task)
     options = {"max-length": subject.train, "budget": "10m"}
     systems = f"lengthwise compare {shlex.quote(task)}" + "".join(
