@@ -125,8 +125,13 @@ def others() -> tuple[MeasuredCell, ...]:
     return _read("others")
 
 
+@lru_cache(maxsize=1)
+def _content() -> Mapping[str, Any]:
+    return json.loads(FILE.read_text(encoding="utf-8"))
+
+
 def _read(part: str) -> tuple[MeasuredCell, ...]:
-    content = json.loads(FILE.read_text(encoding="utf-8"))
+    content = _content()
     return tuple(_cell(row, content) for row in content[part])
 
 
