@@ -213,9 +213,9 @@ def test_a_price_is_shown_before_anything_is_asked(tmp_path: Path, capsys: pytes
         assert main([*words, "--out", str(tmp_path)]) == 0, "what is known costs nothing"
 
 
-def test_an_address_at_which_nothing_listens_is_an_error_at_once() -> None:
+def test_a_server_without_any_connection_is_one_error_and_not_many_answers() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
-    with pytest.raises(LengthwiseError, match="nothing listens") as error:
-        Endpoint(f"http://127.0.0.1:{port}/v1", "m", context=99).ask("1 2", 1)
+    with pytest.raises(LengthwiseError, match="no connection to") as error:
+        Endpoint(f"http://127.0.0.1:{port}/v1", "m", context=99, retries=0).ask("1 2", 1)
     assert not isinstance(error.value, RequestFailed)

@@ -38,7 +38,7 @@ from lengthwise.testing.own_tasks import refuse_broken
 from lengthwise.training.config import TrainingConfig
 
 if TYPE_CHECKING:
-    from lengthwise.core.result_file import StudyResult
+    from lengthwise.core.result_file import RunResult, StudyResult
     from lengthwise.experiments.cost import SweepPlan
     from lengthwise.experiments.engine import Sweep
     from lengthwise.experiments.recipe import Study
@@ -265,16 +265,16 @@ class RecipeResult(Tabular):
     @property
     def result(self) -> Result:
         """The results of its trainings."""
+        runs = zip(self.sweep.recipe.jobs, self.sweep.results, strict=True)
+        return Result.of(self.run_folder(job, result) for job, results in runs for result in results)
+
+    def run_folder(self, job: Job, result: RunResult | StudyResult) -> Path:
+        """The run directory of one of the results of a system."""
         from lengthwise.experiments.run_directory import run_directory
 
-        folders = []
-        for job, results in zip(self.sweep.recipe.jobs, self.sweep.results, strict=True):
-            works = job.candidates.configs
-            for result in results:
-                # The candidate that the results are of.
-                work = next((work for work in works if work.to_json() == result.to_json()["experiment"]), works[0])
-                folders.append(run_directory(self.out, self.sweep.recipe.name, work, result.seed))
-        return Result.of(folders)
+        works, trained = job.candidates.configs, result.to_json()["experiment"]
+        work = next((work for work in works if work.to_json() == trained), works[0])
+        return run_directory(self.out, self.sweep.recipe.name, work, result.seed)
 
     @property
     def studies(self) -> list[tuple[Study, StudyResult]]:

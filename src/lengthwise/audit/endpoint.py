@@ -7,7 +7,6 @@ import json
 import math
 import os
 import re
-import socket
 import threading
 from collections.abc import Awaitable
 from dataclasses import dataclass
@@ -123,7 +122,7 @@ class Endpoint(Asker):
         self.url = self.url.rstrip("/")
         self.tries = self.retries + 1
         self._key = _key_of(self.key_variable)
-        self._limit, self._listens = "max_tokens", False
+        self._limit, self._answered = "max_tokens", False
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
         self._client: Any = openai.AsyncOpenAI(
@@ -139,7 +138,6 @@ class Endpoint(Asker):
         return {"url": self.url, "model": self.model, "api": self.api}
 
     def ask(self, prompt: str, budget: int) -> Reply:
-        self._need_listener()
         try:
             raw = self._wait(self._request(prompt, budget))
         except openai.APIStatusError as error:
@@ -148,21 +146,13 @@ class Endpoint(Asker):
             raise RequestFailed(TIMED_OUT, f"no whole response within {self.timeout:g} s") from None
         except openai.APIError as error:
             cause = error.__cause__ or error
+            require(
+                self._answered or not isinstance(cause, httpx2.ConnectError),
+                self._without_key(f"no connection to {self.url} ({cause}); start the server, or correct the URL"),
+            )
             raise RequestFailed(FAILED, self._without_key(f"{type(cause).__name__}: {cause}")) from None
+        self._answered = True
         return reply_of(json.loads(self._without_key(raw.http_response.text)), budget, raw.retries_taken)
-
-    def _need_listener(self) -> None:
-        """Before the first question: an address at which nothing listens is an error at once, without retries."""
-        address = urlsplit(self.url)
-        if not self._listens and address.hostname:
-            port = address.port or (443 if address.scheme == "https" else 80)
-            try:
-                socket.create_connection((address.hostname, port), timeout=LISTING).close()
-            except ConnectionRefusedError:
-                raise LengthwiseError(f"nothing listens at {self.url}; start the server, or correct the URL") from None
-            except OSError:
-                return  # behind a proxy, say: the request itself will tell
-            self._listens = True
 
     def cancel(self) -> None:
         for task in asyncio.all_tasks(self._loop):

@@ -245,7 +245,7 @@ def causes(
             may = "may break" if problem["high"] >= -NOTICEABLE else "breaks"
             finding.append(
                 f"What {may} the model: longer problems. {_finding('problem', problem)} "
-                f"{_not_alone(changes)}{_rest_say(rest, own) if rest else ''}.{_OTHER * ('distractors' in breaks)}"
+                f"{_not_alone(changes)}{_rest_say(rest, own) if rest else ''}."
             )
         finding = finding or [_none_found(problem, wide or empty or failing)]
         asked = max(cell.get("asked", cell["answered"]) for cell in own or [base])
@@ -365,9 +365,6 @@ def _rest(own: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str, Any]]) 
         return None
     right = f"{alike[-1]['counts'][RIGHT]} of {alike[-1]['answered']}"
     return {**change(alike[-1], own[-1]), "filled": right, "words": alike[-1]["words"]}
-
-
-_OTHER = " A problem alone has no distractors."
 
 
 def _not_alone(changes: Mapping[str, Any]) -> str:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+    from lengthwise.api.experiment import RecipeResult
     from lengthwise.core.result_file import StudyResult
     from lengthwise.experiments.engine import Sweep
     from lengthwise.experiments.recipe import Study
@@ -94,20 +95,19 @@ def run(
     if not as_json:
         err().print(f"results in {done.folder}; `lengthwise report {done.folder}` makes a page of them", soft_wrap=True)
         if made.trains:
-            err().print(f"next: {next_step(done.sweep, done.out)}", soft_wrap=True, markup=False, highlight=False)
+            err().print(f"next: {next_step(done)}", soft_wrap=True, markup=False, highlight=False)
 
 
-def next_step(sweep: Sweep, folder: Path) -> str:
+def next_step(done: RecipeResult) -> str:
     """How many seeds were right at the longest test and the command for the first of them; where none fit, what to try.
 
     Of several systems, the one that is right most often.
     """
     from lengthwise.core.result_file import RunResult
-    from lengthwise.experiments.run_directory import run_directory
     from lengthwise.report.summary import RIGHT
 
     ranked = []
-    for job, results in zip(sweep.recipe.jobs, sweep.results, strict=True):
+    for job, results in zip(done.sweep.recipe.jobs, done.sweep.results, strict=True):
         fitted = [result for result in results if isinstance(result, RunResult) and result.fitted]
         longest = max(job.experiment.evaluation.lengths)
         # A seed is as good as its hardest layout.
@@ -125,12 +125,10 @@ def next_step(sweep: Sweep, folder: Path) -> str:
         if made.model.layers == 1 and made.scheme.equals_places and _given_share_ids(made):
             line += ", or with --set model.layers=2: one layer can't tell the order of given tokens with the same id"
         return line
-    work = next((w for w in job.candidates.configs if w.to_json() == fitted[0].to_json()["experiment"]), job.experiment)
-    run = run_directory(folder, sweep.recipe.name, work, fitted[0].seed)
     more = f"; more seeds: the same command with --seeds {len(job.seeds) + 2}" if len(job.seeds) < 3 else ""
     return (
         f"{job.name} is right at {longest} (on at least {RIGHT:.0%} of the strings) in {right} of {len(job.seeds)} "
-        f"seeds; what it computes: `lengthwise explain {run}`{more}"
+        f"seeds; what it computes: `lengthwise explain {done.run_folder(job, fitted[0])}`{more}"
     )
 
 

@@ -125,13 +125,8 @@ def others() -> tuple[MeasuredCell, ...]:
     return _read("others")
 
 
-@lru_cache(maxsize=1)
-def _content() -> Mapping[str, Any]:
-    return json.loads(FILE.read_text(encoding="utf-8"))
-
-
 def _read(part: str) -> tuple[MeasuredCell, ...]:
-    content = _content()
+    content = json.loads(FILE.read_text(encoding="utf-8"))
     return tuple(_cell(row, content) for row in content[part])
 
 
