@@ -110,7 +110,7 @@ def balanced_potentials(system: LocalSystem) -> np.ndarray:
 def test_a_local_system_names_merged_states_that_its_idempotent_fixes():
     rng = stream(28, "systems")
     found = 0
-    for _ in range(200):
+    for _ in range(80):
         dfa = minimize(random_dfa(5, "ab", rng))
         semigroup = transition_semigroup(dfa)
         system = stable_local_test(semigroup)
