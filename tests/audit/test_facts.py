@@ -58,7 +58,8 @@ def test_context_and_scaling_are_those_of_the_configuration(
 def test_a_learned_table_is_not_rotary():
     facts = facts_of(GPT2Config(n_positions=512), "model")
     assert (facts.context, facts.encoding, facts.rope_scaling) == (512, "ape", None)
-    assert facts_of(GPT2Config(n_positions=512), "model", context=64, encoding="nope").context == 64
+    said = facts_of(GPT2Config(n_positions=512), "model", context=64, encoding="nope")
+    assert (facts.given, said.context, said.given) == ((), 64, ("context", "encoding"))
 
 
 class Scaled(Asker):

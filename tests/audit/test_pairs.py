@@ -88,7 +88,7 @@ def test_two_models_in_one_audit(tmp_path: Path):
     assert "points" in says.split(" at length 2, right on ")[0]
     assert says.split(";")[1].startswith(" +")
     page = audit_page(result).replace("&#39;", "'")
-    assert all(line in page for line in result["against"]["lines"])
+    assert all(line in page for line in result["overview"]["finding"])
     assert run_audit(Tiny(0, 0, plan), plan, tmp_path, against=Tiny(1, 0, plan)) == result, "nothing is asked again"
 
 

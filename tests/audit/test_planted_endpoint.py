@@ -131,7 +131,8 @@ def test_the_cause_is_found(plan: str, cause: str, wrapping: str, interface: str
         if cause in ("distractors", "nothing", "number", "prose"):
             assert set(found["excluded"]) == sweeps - {cause}
         if cause == "length":
-            assert "fails where the sweep begins" in found["says"], "the others begin where the length ends"
+            assert {*found["kinds"].values()} == {"breaks", "failing"}, "the others begin where the length ends"
+            assert "nothing can be said of words away" in found["says"]
 
 
 def cut(reply: dict[str, Any], size: int) -> None:
@@ -160,7 +161,8 @@ def test_limits_of_a_server_are_no_fault_of_the_model(wrapping: str, limit: Call
         found = with_truncation(found)
     says = causes(cells_of(found))
     assert says["breaks"] == says["excluded"] == []
-    assert "too few answers count: length of the text through filler; distance" in says["says"]
+    assert {*says["kinds"].values()} == {"empty"}
+    assert "othing can be said of words of text, words away" in says["says"]
     assert {each.outcome == RIGHT for each in found if len(each.question.prompt) <= 2000} == {True}
     assert {each.outcome == RIGHT for each in found if len(each.question.prompt) > 2000} == {False}
 
@@ -216,7 +218,7 @@ def test_a_server_that_cuts_prompts_short_is_no_fault_of_the_model(tmp_path: Pat
         result = run_audit(Endpoint(stub.url, "stub", timeout=10), AuditPlan(
             TASK, (3, 30), samples=14, shots=1, forms=("lines",)), tmp_path)  # fmt: skip
     assert result["causes"]["breaks"] == []
-    assert "too few answers count" in result["causes"]["says"]
+    assert "empty" in result["causes"]["kinds"].values()
     assert any("cut short" in line for line in result["warnings"])
 
 
@@ -272,12 +274,12 @@ def test_no_tokenizer_looks_like_truncation_and_a_cut_does(count: Callable[[str]
     ("cells", "says"),
     [
         ([], "nothing can be said"),
-        ([("length", 5, 20, 20), ("length", 60, 0, 0)], "Nothing can be said, since too few answers count: length"),
-        ([("length", 5, 20, 20)], "Nothing can be said, since too few answers count: length"),
+        ([("length", 5, 20, 20), ("length", 60, 0, 0)], "Nothing can be said of words of text."),
+        ([("length", 5, 20, 20)], "Nothing can be said of words of text."),
         ([("distance", 5, 20, 20), ("distance", 60, 20, 20)], "nothing can be said"),
         ([("length", 5, 0, 20), ("length", 60, 0, 20)], "Never right, even at the shortest length: nothing can be"),
         ([("length", 5, 7, 20), ("length", 60, 0, 20)], "Right on 7 of 20 at the shortest length: nothing can be"),
-        ([("length", 5, 2, 2), ("length", 60, 2, 2)], "too wide to say"),
+        ([("length", 5, 2, 2), ("length", 60, 2, 2)], "Nothing can be said of words of text."),
     ],
 )  # fmt: skip
 def test_nothing_is_concluded_from_no_data(cells: list[tuple[str, int, int, int]], says: str):
@@ -308,6 +310,6 @@ def test_what_was_not_varied_is_not_named():
         {"sweep": "length", "level": level, "answered": 90, "high": 1.0, "counts": {"right": 90}, "guess": 0.0}
         for level in (5, 60)
     ]
-    says = causes(rows)["says"]
-    assert "length of the text" in says
-    assert not any(name in says for name in ("distance", "number", "distractors")), json.dumps(says)
+    found = causes(rows)
+    assert found["kinds"] == {"length": "excluded"}
+    assert not any(name in found["says"] for name in ("distance", "matter", "distractors")), json.dumps(found)

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from lengthwise.api.audit import audit_model
 from lengthwise.audit.model import UNKNOWN, Asker, ModelFacts, Reply, RequestFailed
 from lengthwise.audit.questions import MARK, AuditPlan, Question, natural_questions, sweep_questions
-from lengthwise.audit.run import QUESTIONS, run_audit
+from lengthwise.audit.run import QUESTIONS, is_beyond, run_audit
 from lengthwise.audit.scoring import RIGHT, WRONG, joined
 from lengthwise.audit.summary import (
-    NAMES,
+    CULPRITS,
     AskedQuestion,
     by_distance,
     causes,
@@ -28,7 +28,6 @@ from lengthwise.audit.summary import (
     copies,
     points,
     tally,
-    trained_say,
 )
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.report.pages import audit_page
@@ -70,12 +69,11 @@ def test_a_drop_that_no_sweep_explains_is_said_with_what_remains():
     found = causes(cells_of(answers))
     assert found["unexplained"]
     assert found["problem"]["change"] == pytest.approx(-0.3)
-    assert found["rest"]["change"] == pytest.approx(-0.3)
     assert "alone explains it" in found["finding"][0]
-    assert "samples (100)" in found["lines"][-1]
+    assert "samples (100)" in found["says"]
     calm = causes(cells_of(outcomes(PLAN, lambda each: True)))
     assert not calm["unexplained"]
-    assert calm["finding"][0].startswith("Nothing that was varied breaks the model")
+    assert calm["finding"][0].endswith("; nothing that was varied breaks it.")
 
 
 def row(sweep: str, level: int, right: int, n: int = 20) -> dict[str, Any]:
@@ -83,51 +81,33 @@ def row(sweep: str, level: int, right: int, n: int = 20) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("right", "begins", "complete", "says"),
+    ("right", "begins", "says"),
     [
-        (
-            (20, 6, 5, 6),
-            1,
-            1,
-            "first step asked, 16 words with 6 of 20 right; smaller ones were not asked. From there on",
-        ),
-        (
-            (20, 12, 5, 6),
-            1,
-            2,
-            "From 32 words on, with 5 of 20 right, it stays within 10 points of the rate at the last.",
-        ),
-        ((20, 19, 5, 6), 2, 2, "at 32 words with 5 of 20 right; the step before is 16 words with 19 of 20 right. From"),
-        ((20, 19, 12, 3), 2, None, "It changes up to the last step"),
-        ((20, 20, 19, 3), 3, None, "at 64 words with 3 of 20 right; the step before is 32 words with 19 of 20 right."),
-        ((20, 3), 1, None, "Steps between these were not asked."),
-        ((20, 3, 20, 3), 1, None, "It changes up to the last step"),
-        ((20, 3, 6), 1, None, "It changes up to the last step"),
+        ((20, 6, 5, 6), 1, "breaks it at 16 words (6 of 20 right)."),
+        ((20, 19, 5, 6), 2, "breaks it at 32 words (5 of 20 right; 6 of 20 at 64 words)."),
+        ((20, 20, 19, 3), 3, "breaks it at 64 words (3 of 20 right)."),
+        ((20, 3), 1, "breaks it at 16 words (3 of 20 right)."),
+        ((20, 3, 20, 3), 1, "breaks it at 16 words (3 of 20 right)."),
     ],
 )
-def test_a_cause_says_where_its_drop_is_sure_and_complete(
-    right: tuple[int, ...], begins: int, complete: int | None, says: str
-):
+def test_a_cause_says_where_its_drop_is_sure(right: tuple[int, ...], begins: int, says: str):
     found = causes([row("length", 8 << i, k) for i, k in enumerate(right)])
-    place = found["changes"]["length"]
-    assert (place["begins"], place["complete"]) == (begins, complete)
-    assert says in found["finding"][0]
+    assert found["changes"]["length"]["begins"] == begins
+    assert found["finding"] == [f"A longer text alone {says}"]
 
 
-@given(rights=st.lists(st.integers(0, 20), min_size=2, max_size=6))
-def test_what_a_drop_is_said_to_be_obeys_the_printed_rule(rights: list[int]):
-    """Complete: the first level, from where it begins on and before the last, from which all are within 10 points."""
-    found = causes([row("length", 8 << i, k) for i, k in enumerate([20, *rights])])
-    place = found["changes"]["length"]
-    counts = [20, *rights]
-    first = next((i for i in range(1, len(counts)) if change(*(c(k) for k in (20, counts[i])))["high"] < 0), None)
-    settled = [i for i in range(first or 99, len(counts) - 1) if all(abs(k - counts[-1]) <= 2 for k in counts[i:])]
-    assert (place["begins"], place["complete"]) == (first, min(settled, default=None))
-    if found["breaks"]:
-        assert ("stays within 10 points of the rate at the last." in found["finding"][0]) == (
-            first not in (None, len(counts) - 1)
-        )
-        assert ("none before it stays" in found["finding"][0]) == (not settled and first not in (None, len(counts) - 1))
+@given(rights=st.lists(st.integers(0, 20), min_size=2, max_size=6), sweep=st.sampled_from(["length", "problem"]))
+def test_a_drop_begins_where_it_is_beyond_chance(rights: list[int], sweep: str):
+    """The first level whose interval to the start is below 0; the verdict says it with the right answers there."""
+    rows = [row(sweep, 8 << i, k) for i, k in enumerate([20, *rights])]
+    found = causes(rows if sweep == "length" else [*rows, row("length", 8, 20)])
+    place = found["problem"] if sweep == "problem" else found["changes"]["length"]
+    first = next((i for i, k in enumerate(rights, 1) if change(c(20), c(k))["high"] < 0), None)
+    assert place["begins"] == first
+    said = first is not None and f"at {place['steps'][first]['at']} ({rights[first - 1]} of 20 right" in found["says"]
+    assert said == (first is not None and (sweep == "problem" or found["breaks"] == ["length"]))
+    if sweep == "problem" and first is None:
+        assert found["finding"][0].startswith(("Holds to length", "No drop beyond chance to length"))
 
 
 def c(right: int, n: int = 20) -> dict[str, Any]:
@@ -148,8 +128,9 @@ def test_every_number_in_brackets_has_the_sign_of_the_data(
         assert each["low"] <= each["change"] <= each["high"]
     known = {points(each) for each in (*found["changes"].values(), found["problem"])}
     assert set(re.findall(r"[+-]\d+ points \[[+-]\d+ to [+-]\d+\]", found["says"])) <= known
-    assert "points" not in re.sub(r"[+-]\d+ points \[|a drop of 20 points|within 10 points", "", found["says"])
-    assert all(sweep in found["breaks"] or name not in " ".join(found["finding"]) for sweep, name in NAMES.items())
+    assert "points" not in re.sub(r"[+-]\d+ points \[|a drop of 20 points|one of 20 points", "", found["says"])
+    for sweep, beginning in CULPRITS.items():
+        assert (sweep in found["breaks"]) == (f"{beginning} break" in found["says"].lower())
 
 
 def test_near_and_far_are_told_apart_in_the_problems_themselves():
@@ -158,7 +139,7 @@ def test_near_and_far_are_told_apart_in_the_problems_themselves():
     longest = [each.question.distance < 32 for each in answers if each.question.cell == ("problem", "lines", 64)]
     near = sum(longest)
     assert re.search(
-        rf"problems of length 64: right on {near} of {near} where .* on 0 of {20 - near} where it is \d+ to \d+:", says
+        rf"problems of length 64, right on {near} of {near} where .* on 0 of {20 - near} where it is \d+ to \d+:", says
     )
 
 
@@ -177,26 +158,24 @@ def test_wrong_answers_are_traced_to_distractors():
 def test_one_distractor_is_the_least_that_is_asked_for():
     answers = outcomes(PLAN, lambda each: not each.others)
     found = causes(cells_of(answers), plan=PLAN, command=lambda plan: "the command")
-    assert "there is no smaller number to ask" in found["says"]
-    assert found["command"] is None
+    assert found["command"] is found["next"] is None
     later = causes(
         cells_of(outcomes(PLAN, lambda each: len(each.others) < 4)), plan=PLAN, command=lambda plan: str(plan)
     )
-    assert "ask between 2 distractors (18 words) and 4 distractors (36 words)" in later["says"]
+    assert "ask between 2 distractors and 4 distractors" in later["says"]
     assert "distractors=(0, 1, 2, 3, 4, 5)" in later["command"]
 
 
-@given(trained=st.tuples(st.integers(1, 99), st.integers(1, 99)).map(sorted), seed=st.integers(0, 1))
-def test_lengths_of_training_change_no_question_and_say_which_are_outside(trained: list[int], seed: int):
+@given(trained=st.tuples(st.integers(2, 99), st.integers(2, 99)).map(sorted), seed=st.integers(0, 1))
+def test_lengths_of_training_change_no_question_and_mark_what_is_outside(trained: list[int], seed: int):
     low, high = trained
     plan = replace(PLAN, lengths=(8, 16, 32), samples=1, seed=seed, trained=(low, high))
-    (says,) = trained_say(plan, plan.lengths)
-    part = {int(n): part for part in re.findall(r"\d+(?: and \d+|, \d+)* (?:is|are) \w+", says.split(":")[1])
-            for n in re.findall(r"\d+", part)}  # fmt: skip
-    for length in plan.lengths:
-        assert ("below" if length < low else "beyond" if length > high else "within") in part[length]
+    longest = plan.problems(high)[0].relevance.words
+    for question in (*natural_questions(plan), *sweep_questions(plan, "lines")):
+        outside = not low <= question.problem <= high or question.words > longest
+        assert is_beyond({"problem": question.problem, "words": question.words}, plan) == outside
     assert natural_questions(plan) == natural_questions(replace(plan, trained=None))
-    assert not trained_say(replace(plan, trained=None), plan.lengths)
+    assert not is_beyond({"problem": 32, "words": 999}, replace(plan, trained=None))
 
 
 def test_wrong_answers_are_counted_by_kind():
@@ -297,8 +276,8 @@ def test_a_page_of_two_models_names_and_shows_both(tmp_path: Path):
     for name in ("first", "second"):
         assert f"Every count, {name}" in page
     assert "Holm" in page
-    assert "All questions have form “lines”." in page
-    assert "a larger problem takes" not in page, "no sweep of the number here"
+    assert "first alone: " in page
+    assert "a larger problem" not in page, "no sweep of the number here"
 
 
 def test_only_what_applies_is_to_be_checked(tmp_path: Path):

@@ -23,7 +23,7 @@ COUNTS = ("right", "wrong")
 
 
 class Audit(Tabular):
-    """What a model answered as one thing at a time varied; ``file`` is audit.json.
+    """What a model answered as one thing at a time varied; ``file`` is audit.json, and `overview` the answer.
 
     ``now`` counts the questions that this call asked, and ``before`` the answers that an earlier one left.
     """
@@ -41,6 +41,29 @@ class Audit(Tabular):
         """What breaks the model, and first, with a second one, what that changes."""
         both = self.values["against"]
         return " ".join(part["says"] for part in (both, self.values["causes"]) if part)
+
+    def __repr__(self) -> str:
+        return repr(self.overview())
+
+    def _repr_html_(self) -> str:
+        return self.overview()._repr_html_()
+
+    def overview(self, width: int | None = None) -> Table:
+        """What the page begins with: the verdict, and right answers step by step as one thing at a time grows.
+
+        Arguments:
+            width: letters of a line, over which the steps are folded; None for no end.
+        """
+        from textwrap import fill
+
+        shown = self.values["overview"]
+        rest = sum(max(len(row[i]) for row in shown["rows"]) + 2 for i in (0, 1, 3))
+        rows = tuple(
+            (name, says, fill(steps, max(24, (width or 10**6) - rest)).replace("\xa0", " "), change)
+            for name, says, steps, change in shown["rows"]
+        )
+        caption = "\n".join([f"{shown['title']}: {shown['task']}", *shown["finding"]])
+        return Table(tuple(shown["heads"]), rows, caption=caption, notes=(*shown["legend"], *shown["warnings"]))
 
     def table(self) -> Table:
         """One row per cell: right answers of those that count, their interval, and what was counted apart."""
@@ -64,7 +87,7 @@ class Audit(Tabular):
             if row["difference"] is not None
         )  # fmt: skip
         columns = ("varied", "form", "level", "pairs", "lost", "won", "points", "low", "high", "McNemar p", "Holm p")
-        return Table(columns, rows, caption="\n".join(self.values["against"]["lines"]))
+        return Table(columns, rows, caption="\n".join(self.values["against"]["finding"]))
 
     def to_json(self) -> dict[str, Any]:
         """All values, and the file."""
@@ -90,7 +113,7 @@ def _cells(values: dict[str, Any]) -> Table:
                "interval", "copied", "strict", "not counted")  # fmt: skip
     tokens = f"{values['prompt_tokens']:,} tokens asked, {values['completion_tokens']:,} tokens answered"
     notes = (*values["warnings"], f"{values['requests']} questions, {values['retries']} tried again, {tokens}")
-    caption = "\n".join((f"{values['model']['name']}:", *values["causes"]["lines"]))
+    caption = "\n".join((f"{values['model']['name']}:", *values["causes"]["finding"]))
     return Table(columns, rows, caption=caption, notes=notes)
 
 
@@ -137,7 +160,9 @@ def audit_model(
     folder = _folder(plan, asker, other) if out is None else arguments.path("out", out)
     _check_folder(folder / RESULT, plan, asker, other)
     _ask_first(plan, [one for one in (asker, other) if one is not None and not one.by_content], folder, agree)
-    values = run_audit(asker, plan, folder, progress, against=other, spending=spending)
+    values = run_audit(
+        asker, plan, folder, progress, against=other, spending=spending, out=None if out is None else folder
+    )
     found = Audit(values, folder / RESULT, spending.questions, len(spending.before))
     write_text(found.page, audit_page(values))
     require(not values["no_response"], f"{values['no_response']} ({found.page} has the counts)")

@@ -131,7 +131,9 @@ class Endpoint(Asker):
             # Those of the user's account elsewhere are no business of this server.
             default_headers={"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()},  # type: ignore[dict-item]
         )  # fmt: skip
-        self.facts = ModelFacts(self.model, self.url, self.context or self._declared(), encoding=self.encoding)
+        given = tuple(name for name in ("context", "encoding") if getattr(self, name) is not None)
+        context = self.context or self._declared()
+        self.facts = ModelFacts(self.model, self.url, context, encoding=self.encoding, given=given)
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -192,7 +194,9 @@ class Endpoint(Asker):
             )
         text = shortened(printable(self._without_key(error.response.text)))
         passing = status in PASSING or status >= 500
-        return RequestFailed(FAILED if passing else REFUSED, f"status {status}: {text}")
+        return RequestFailed(
+            FAILED if passing else REFUSED, f"status {status}: {text}", final=not passing and status >= 400
+        )
 
     def _without_key(self, text: str) -> str:
         # A placeholder such as EMPTY, which servers without keys take, may be a part of an answer.

@@ -52,10 +52,10 @@ class Reply:
 
 
 class RequestFailed(Exception):
-    """A request without an answer; ``kind`` is one of `WRITTEN`."""
+    """A request without an answer; ``kind`` is one of `WRITTEN`, and ``final`` says that no other try will have one."""
 
-    def __init__(self, kind: str, detail: str) -> None:
-        self.kind, self.detail = kind, shortened(printable(detail))
+    def __init__(self, kind: str, detail: str, *, final: bool = False) -> None:
+        self.kind, self.detail, self.final = kind, shortened(printable(detail)), final
         super().__init__(f"{kind}: {self.detail}")
 
 
@@ -80,6 +80,8 @@ class ModelFacts:
     revision: str | None = None
     """The commit on the hub that was loaded."""
     dtype: str | None = None
+    given: tuple[str, ...] = ()
+    """Which of these the user said, so that nothing was looked up or measured."""
 
     def warnings(self) -> list[str]:
         """What a reader of the numbers should know, in sentences."""
@@ -109,6 +111,8 @@ class Asker(ABC):
     """Most requests for one answer."""
     by_content: bool = True
     """Whether `identity` names the model by what it is, or (a server) only by what it is called."""
+    heard: bool = False
+    """Whether it has answered, now or in an earlier call: after that, a refusal is one of a question."""
 
     @property
     @abstractmethod
@@ -283,6 +287,7 @@ def _without_last(ids: list[int], special: set[int]) -> list[int]:
 
 def facts_of(config: Any, source: str, context: int | None = None, encoding: str | None = None) -> ModelFacts:
     """What a configuration declares of context, rotary scaling and position encoding."""
+    given = tuple(name for name, value in (("context", context), ("encoding", encoding)) if value is not None)
     declared = context or getattr(config, "max_position_embeddings", None)
     rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
     kind = rope.get("rope_type") or rope.get("type")
@@ -296,5 +301,5 @@ def facts_of(config: Any, source: str, context: int | None = None, encoding: str
     dtype = getattr(config, "dtype", None)
     return ModelFacts(
         source, str(source), declared, trained or (declared if kind == "default" else None), shown, encoding,
-        getattr(config, "_commit_hash", None), None if dtype is None else str(dtype).removeprefix("torch."),
+        getattr(config, "_commit_hash", None), None if dtype is None else str(dtype).removeprefix("torch."), given,
     )  # fmt: skip

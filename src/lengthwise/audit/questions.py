@@ -529,6 +529,12 @@ class AuditPlan:
         """The forms in their order."""
         return [form_named(form) for form in self.forms]
 
+    @property
+    def longest_trained(self) -> int | None:
+        """Words of the longest problem that the model was trained on, if its lengths are known."""
+        lengths = self.task.lengths(*self.trained) if self.trained else ()
+        return max(problem.relevance.words for problem in self.problems(lengths[-1])) if lengths else None
+
     def problems(self, length: int) -> list[Problem]:
         """The problems of one length; the same in every sweep and form."""
         return self._problems("problems", length, self.samples)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 import threading
 from collections import Counter
@@ -43,7 +44,8 @@ from lengthwise.audit.questions import (
 from lengthwise.audit.scoring import ONLY_THOUGHT, WRONG, Scoring, outcome, reading, strictly_right
 from lengthwise.audit.summary import (
     AMOUNTS,
-    NAMES,
+    BY_TOKENS,
+    ROWS,
     AskedQuestion,
     amount_says,
     best_form,
@@ -51,6 +53,7 @@ from lengthwise.audit.summary import (
     causes,
     cells_of,
     is_copied,
+    overview,
     paired,
     paired_says,
     tally,
@@ -75,6 +78,8 @@ PROMPT_SHOWN = 600
 """Characters from the end of a prompt that is shown as an example."""
 OTHER_LENGTH = 0.05
 """A prompt that differs by a larger share from the tokens that it should have is reported."""
+AS_GIVEN = " (as given, not measured)"
+"""What marks a fact that the user said."""
 COMMON = ["rope", "alibi", "nope", "ape"]
 """Position systems of language models."""
 ReportDone = Callable[[int, int], None]
@@ -193,7 +198,7 @@ def estimate(plan: AuditPlan, *askers: Asker, folder: Path) -> dict[str, int]:
 
 def run_audit(
     asker: Asker, plan: AuditPlan, folder: Path, progress: ReportDone = lambda done, total: None,
-    *, against: Asker | None = None, spending: Spending | None = None,
+    *, against: Asker | None = None, spending: Spending | None = None, out: Path | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Ask in every form, then vary one thing at a time in the best one; writes ``audit.json`` and returns it.
 
@@ -207,12 +212,14 @@ def run_audit(
         progress: is called after every answer.
         against: a second model, which gets the same questions.
         spending: bounds of this call; questions beyond them are counted as not asked.
+        out: the folder, if a user chose it, for the commands in the result.
 
     Returns:
         The result as JSON values. Where no question was answered, ``no_response`` says why.
 
     Raises:
-        LengthwiseError: if the model can't be reached, or another process is at work in the folder.
+        LengthwiseError: if the model can't be reached or refuses the first question, or another process is at work in
+            the folder.
     """
     make_folder(folder)
     spending = spending or Spending()
@@ -247,7 +254,7 @@ def run_audit(
             store.close()
 
         def command(asked: AuditPlan) -> str:
-            return command_of(asked, asker, against)
+            return command_of(asked, asker, against, out)
 
         result = {
             **_plan_values(plan, form), **_result(asker, both[0], store, plan, form, command),
@@ -260,6 +267,7 @@ def run_audit(
                 **_result(against, both[1], store, plan, form, command), "pairs": rows,
                 **paired_says(rows, form, names, plan, command),
             }  # fmt: skip
+        result["overview"] = _overview(result, form, plan)
         result["no_response"] = no_response
         write_text(
             folder / QUESTIONS,
@@ -289,7 +297,9 @@ def _ask_all(
     """What became of every question; equal prompts are asked once. ``known`` gets their keys, for the progress."""
     keys = [_key(asker, question) for question in questions]
     failed = {key: record.get("failed") for key in keys if (record := store.get(key)) is not None}
-    again = AGAIN if any(kind not in NO_RESPONSE for kind in failed.values()) else NO_RESPONSE
+    heard = any(kind not in NO_RESPONSE for kind in failed.values())
+    asker.heard |= heard
+    again = AGAIN if heard else NO_RESPONSE
     open_ = {key: question for key, question in zip(keys, questions, strict=True) if failed.get(key, again[0]) in again}
     spending.before |= store.before & set(keys) - set(open_)
     known.update(keys)
@@ -297,11 +307,14 @@ def _ask_all(
     progress(done, len(known))
     executor = ThreadPoolExecutor(max_workers=max(1, asker.concurrency))
     try:
-        futures = [executor.submit(_ask, asker, key, question, store, spending) for key, question in open_.items()]
-        for future in as_completed(futures):
-            future.result()
-            done += 1
-            progress(done, len(known))
+        # Until a model was heard, its first question goes alone: if that is refused for good, no other is sent.
+        alone, waiting = 0 if asker.heard else 1, list(open_.items())
+        for some in (waiting[:alone], waiting[alone:]):
+            futures = [executor.submit(_ask, asker, key, question, store, spending) for key, question in some]
+            for future in as_completed(futures):
+                future.result()
+                done += 1
+                progress(done, len(known))
     except BaseException:
         executor.shutdown(wait=False, cancel_futures=True)
         asker.cancel()
@@ -363,8 +376,14 @@ def _ask(asker: Asker, key: str, question: Question, store: AnswerStore, spendin
     try:
         reply = asker.ask(question.prompt, budget)
     except RequestFailed as failure:
+        require(
+            asker.heard or not failure.final,
+            f"{asker.facts.where} refuses the first question to {asker.facts.name!r} ({failure.detail}), so no other "
+            "is asked; correct the model or what it names, and give the command again",
+        )
         store.put(key, {"failed": failure.kind, "detail": failure.detail})
         return
+    asker.heard = True
     known = reply.prompt_tokens is not None and reply.completion_tokens is not None
     used = (reply.prompt_tokens or 0) + (reply.completion_tokens or 0) if known else most
     spending.give_back(most * (asker.tries - reply.retries) - used, asker.tries - 1 - reply.retries)
@@ -401,17 +420,22 @@ def _plan_values(plan: AuditPlan, form: str) -> dict[str, Any]:
         "scoring": plan.scoring._asdict(), "answer_tokens": plan.answer_tokens, "forms": list(plan.forms),
         "tokens": list(plan.tokens), "depths": list(plan.depths), "text": plan.text and str(plan.text),
         "best_form": form,
-        "number_grows": number_grows(plan), "date": now()[:10], "names": NAMES,
+        "number_grows": number_grows(plan), "date": now()[:10], "names": BY_TOKENS if plan.tokens else ROWS,
         "trained": plan.trained and list(plan.trained),
-        "untrained": [x for x in plan.lengths if plan.trained and not plan.trained[0] <= x <= plan.trained[1]],
         "distractor": f"another whole problem of length {plan.lengths[0]} without its answer, in a line that begins "
-        f"with {MARK}, such as {plan.other(0, 0).text!r}. A prompt with distractors has several problems with all "
-        f"their marks, and only that without {MARK} is asked: it is a harder question than the problem alone, and "
-        "no prompt says that the others are to be left out.",
+        f"with {MARK}, such as {plan.other(0, 0).text!r}; nothing says that it is to be left out",
     }  # fmt: skip
 
 
-def command_of(plan: AuditPlan, asker: Asker, against: Asker | None = None) -> str:
+def is_beyond(cell: Mapping[str, Any], plan: AuditPlan) -> bool:
+    """Whether a problem has a length outside of training, or its text is longer than any problem there."""
+    if plan.trained is None:
+        return False
+    low, high = plan.trained
+    return not low <= cell["problem"] <= high or cell["words"] > (plan.longest_trained or math.inf)
+
+
+def command_of(plan: AuditPlan, asker: Asker, against: Asker | None = None, out: Path | None = None) -> str:
     """What asks the questions of a plan; settings of a task have no option, and are named beside it."""
 
     def several(values: Sequence[Any]) -> str:
@@ -431,11 +455,14 @@ def command_of(plan: AuditPlan, asker: Asker, against: Asker | None = None) -> s
         options["distractors"] = several(plan.distractors)
     if plan.trained:
         options["trained"] = "-".join(map(str, plan.trained))
-    if not asker.by_content:
-        options |= {"context": asker.facts.context, "encoding": asker.facts.encoding}
+    options |= {name: getattr(asker.facts, name) for name in asker.facts.given}
+    options |= {"key-variable": getattr(asker, "key_variable", None), "out": out}
+    usual = {"api": "chat", "seed": 0, "digits": "blanks", "extract": "exact", "key-variable": "OPENAI_API_KEY"}
+    options = {name: value for name, value in options.items() if value is not None and value != usual.get(name)}
     words = ["lengthwise", "audit", asker.facts.name]
-    words += [word for name, value in options.items() if value is not None for word in (f"--{name}", str(value))]
-    return shlex.join([*words, *([] if plan.scoring.strip_think else ["--keep-think"])])
+    words += [word for name, value in options.items() for word in (f"--{name}", str(value))]
+    asks = any(not one.by_content for one in (asker, against) if one is not None)
+    return shlex.join([*words, *["--keep-think"] * (not plan.scoring.strip_think), *["--yes"] * asks])
 
 
 def _result(
@@ -445,6 +472,7 @@ def _result(
     once = {_key(asker, each.question): each for each in answers}
     everything = list(once.values())
     cells, near, errors = cells_of(answers), by_distance(answers, form), tally(answers, form)
+    cells = [{**cell, "beyond": is_beyond(cell, plan)} for cell in cells]
     return {
         "model": asdict(asker.facts),
         "identity": asker.identity,
@@ -459,6 +487,30 @@ def _result(
         "prompt_tokens": sum(each.prompt_tokens or 0 for each in everything),
         "completion_tokens": sum(each.completion_tokens or 0 for each in everything),
     }
+
+
+def _overview(result: Mapping[str, Any], form: str, plan: AuditPlan) -> dict[str, Any]:
+    """What page and terminal begin with: model and task, verdict, the table of `overview`, warnings, theory's line."""
+    other = result["against"]
+    sides = [result, other] if other else [result]
+    names = [Path(side["model"]["name"]).name or side["model"]["name"] for side in sides]
+    if len({*names}) < len(names):
+        names = [f"{name} at {side['model']['where']}" for name, side in zip(names, sides, strict=True)]
+    alone = [f"{name} alone: {' '.join(side['causes']['finding'])}" for name, side in zip(names, sides, strict=True)]
+    facts = result["model"]
+    known = f", {facts['encoding']} positions{AS_GIVEN * ('encoding' in facts['given'])}" if facts["encoding"] else ""
+    systems: dict[str, list[str]] = {}
+    for each in result["theory"]:
+        systems.setdefault(each["shown"], []).append(each["system"])
+    theory = "; ".join(
+        shown if known else f"{shown} if positions are {' or '.join(of)}" for shown, of in systems.items()
+    )
+    return {
+        "names": names, "title": f"{' and '.join(names)} on {result['task']['name']}", "task": result["instruction"],
+        "finding": (other or result["causes"])["finding"], "alone": alone if other else [],
+        **overview(sides, names, form, plan, other["pairs"] if other else ()), "theory": f"Theory{known}: {theory}.",
+        "warnings": [line for side in sides for line in side["warnings"]],
+    }  # fmt: skip
 
 
 def _examples(asker: Asker, answers: Sequence[AskedQuestion], store: AnswerStore) -> list[dict[str, Any]]:

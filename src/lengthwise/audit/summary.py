@@ -16,31 +16,41 @@ from lengthwise.core.statistics import Z95, holm, wilson
 
 NOTICEABLE = 0.1
 """A change of the rate whose interval lies below minus this breaks the model; above minus twice this, the sweep is
-excluded. A drop is complete where this and all later rates are within this of the last, above or below."""
+excluded."""
 SOUND_BASE = 0.5
 """Rate at the start of a sweep below which nothing can be read from what follows; so if guesses reach it, too."""
-NEXT = (
+NOT_LEARNED = (
+    "The model has not learned the task, or not as it is asked here.",
     f"A verdict needs {SOUND_BASE:.0%} right answers there, and surely more than guesses have. Train longer, try other "
-    "shots or forms, or start at a shorter length."
+    "shots or forms, or start at a shorter length.",
 )
-"""What to do about a model that has not learned the task."""
-NAMES = {
-    "problem": "the problem itself",
-    "length": "length of the text through filler",
-    "distance": "distance through filler",
-    "number": "number of words that matter",
-    "distractors": "other problems in the filler (distractors)",
-    "prose": "prose in the filler",
-}
-"""What varies in each sweep, in words."""
-VARIED = {"length": "words", **{name: name for name in NAMES if name not in ("problem", "length")}}
-"""What grows along each sweep but that of the problem."""
-AMOUNTS = {"problem": "problem", **VARIED}
+"""What follows for a model that fails at the shortest length, and what to do about it."""
+ROWS = {"problem": "problem length", "length": "words of text", "distance": "words away", "number": "words that matter",
+        "distractors": "distractors", "prose": "words of prose"}  # fmt: skip
+"""What grows along each sweep, as the name of a row."""
+BY_TOKENS = {**ROWS, "length": "tokens of text"}
+"""The same where lengths are in tokens."""
+AMOUNTS = {**{name: name for name in ROWS}, "length": "words"}
 """The field of a question that says how far along its sweep it is; with the problem itself, its task length."""
 UNITS = {"problem": "length {}", "length": "{} words", "distance": "{} words away", "number": "{} words that matter",
-         "distractors": "{} distractors", "prose": "{} words of prose"}  # fmt: skip
+         "distractors": "{} distractors", "prose": "{} words of prose", "tokens": "{} tokens"}  # fmt: skip
 """How far along a sweep a cell is."""
+CULPRITS = {
+    "length": "a longer text alone", "distance": "a greater distance alone", "number": "more words that matter alone",
+    "distractors": "other problems in the text (distractors)", "prose": "prose in the text",
+}  # fmt: skip
+"""What may break the model, as the subject of a sentence."""
+PARTS = ("length", "distance", "number")
+"""What grows with a problem, each varied alone."""
+PLURAL = ("number", "distractors")
+"""Things that are counted, whose unit is their name."""
 NO_ROOM = "Distractors were not asked, since none fits whole into the filler; a longer last length makes room."
+BEYOND, SIGN = "†", "*"
+"""What marks a text outside of training, and a difference that is sure."""
+LABELS = {"excluded": "no drop", "wide": "can't say", "failing": "fails at first", "empty": "few answers"}
+"""What the overview says of a sweep without a drop beyond chance."""
+GUESSING = "not surely above guessing"
+"""Said of a rate whose interval holds that of one answer to all."""
 SURE = 0.05
 """Holm's p below which a difference of two models is sure."""
 FEWEST, MORE = 20, 100
@@ -80,7 +90,7 @@ def _cell(key: tuple[str, str, int], members: Sequence[AskedQuestion]) -> dict[s
     low, high = wilson(counts[RIGHT], answered) if answered else (None, None)
     about = {
         name: round(sum(getattr(each.question, name) for each in members) / len(members), 2)
-        for name in (*VARIED.values(), "distractor_words", "problem")
+        for name in (*AMOUNTS.values(), "distractor_words")
     }
     counted = [each.prompt_tokens for each in members if each.prompt_tokens]
     copied, chance = copies(members) if key[0] == "distractors" else (None, None)
@@ -189,12 +199,12 @@ def causes(
 ) -> dict[str, Any]:  # fmt: skip
     """The change of the rate along each sweep with its 95 % interval, and what can be concluded of each.
 
-    A change is the rate at the last level less that at the first, so a loss is negative. A sweep ``breaks`` the model,
-    is ``excluded``, or is open: its interval is too wide, its ends have no answers that count, or the model fails where
-    it begins already. ``learned`` says whether there is a verdict: without one the changes are counts and no diagnosis.
-    ``problem`` is the change of the problem itself, and ``rest`` that from the shortest problem among as much filler to
-    the longest one, where no sweep of the number is between them; ``unexplained`` says whether the problem drops and no
-    part of it does.
+    A change is the rate at the last level less that at the first, so a loss is negative. By ``kinds``, a sweep
+    ``breaks`` the model, is ``excluded``, or is open: ``wide`` is its interval, ``empty`` are its ends of answers that
+    count, or the model is ``failing`` where it begins already. ``learned`` says whether there is a verdict: without one
+    the changes are counts and no diagnosis. ``problem`` is the change of the problem itself, and ``unexplained``
+    says whether it drops and no part of it does. ``finding`` is the verdict, ``why`` is what else was seen, and
+    ``next`` what to ask, with its ``command``.
 
     Arguments:
         cells: of `cells_of`.
@@ -203,78 +213,134 @@ def causes(
         command: asks what a plan says of the same model.
         errors: of `tally`, which is said where nothing explains what is lost.
     """
+    by_tokens = plan is not None and bool(plan.tokens)
     changes: dict[str, dict[str, Any]] = {}
-    breaks, excluded, wide, empty, failing = [], [], [], [], []
-    for sweep in VARIED:
-        if not (rows := _along(sweep, [cell for cell in cells if cell["sweep"] == sweep])):
+    kinds: dict[str, str] = {}
+    for sweep in ROWS:
+        if sweep == "problem" or not (rows := _along(sweep, [cell for cell in cells if cell["sweep"] == sweep])):
             continue
         if len(rows) < 2 or not rows[0]["answered"] or not rows[-1]["answered"]:
-            empty.append(sweep)
+            kinds[sweep] = "empty"
             continue
-        found = changes[sweep] = _with_place(sweep, rows)
-        if not is_sound(rows[0]):
-            failing.append(sweep)
-        elif found["high"] < -NOTICEABLE:
-            breaks.append(sweep)
-        elif found["low"] > -2 * NOTICEABLE:
-            excluded.append(sweep)
-        else:
-            wide.append(sweep)
+        changes[sweep] = _with_place(sweep, rows, by_tokens)
+        kinds[sweep] = _kind(changes[sweep]) if is_sound(rows[0]) else "failing"
     base = min((cell for cell in cells if cell["sweep"] == "length"), key=lambda cell: cell["level"], default=None)
     learned = base is not None and bool(base["answered"]) and is_sound(base)
     own = [c for c in cells if base is not None and (c["sweep"], c.get("form")) == ("problem", base.get("form"))]
     own = _along("problem", own)
     ends = len(own) > 1 and bool(own[0]["answered"] and own[-1]["answered"])
-    problem = _with_place("problem", own) if ends else None
-    rest = _rest(own, cells) if problem else None
-    unexplained = learned and problem is not None and problem["change"] <= 1e-9 - NOTICEABLE and not (
-        {"length", "distance", "number"} & {*breaks}
-    )  # fmt: skip
-    finding: list[str] = []
+    problem = _with_place("problem", own, by_tokens) if ends else None
+    kinds = kinds if learned else {}
+    breaks, excluded = ([sweep for sweep, kind in kinds.items() if kind == which] for which in ("breaks", "excluded"))
+    drops = learned and problem is not None and problem["change"] <= 1e-9 - NOTICEABLE
+    unexplained = drops and not {*PARTS} & {*breaks}
+    why: list[str] = []
     further: dict[str, Any] = {}
     if base is None or not base["answered"]:
         finding = ["No answer at the shortest length counts, so nothing can be said about what breaks the model."]
-        breaks, excluded, lines = [], [], []
-    elif not is_sound(base):
-        finding = [f"{_not_learned(base)}: nothing can be said about length."]
-        breaks, excluded, lines, further = [], [], [NEXT], _easier(plan)
+    elif not learned:
+        finding = [f"{_not_learned(base)}: nothing can be said about length.", NOT_LEARNED[0]]
+        why, further = [NOT_LEARNED[1]], _easier(plan)
     else:
-        found = {**changes, "problem": problem}
-        finding = [f"What breaks the model: {NAMES[sweep]}. {_finding(sweep, found[sweep])}" for sweep in breaks]
-        if unexplained and problem is not None:
-            may = "may break" if problem["high"] >= -NOTICEABLE else "breaks"
-            finding.append(
-                f"What {may} the model: longer problems. {_finding('problem', problem)} "
-                f"{_not_alone(changes)}{_rest_say(rest, own) if rest else ''}."
-            )
-        finding = finding or [_none_found(problem, wide or empty or failing)]
+        finding = _verdict(problem, changes, kinds, explained=not unexplained)
         asked = max(cell.get("asked", cell["answered"]) for cell in own or [base])
-        lines = [
-            *([] if unexplained else _lengths_say(own)),
-            *_near_say(changes if "distance" not in (*breaks, *failing) else {}, near),
+        why = [
+            *_near_say(near),
             *_copied_say(cells),
             *(_tally_say(errors) if unexplained and errors else []),
-            *trained_say(plan, [cell["level"] for cell in own]),
-            f"How sure: brackets are 95 % intervals over {asked} problems per length; minus means fewer right.",
-            *_open_say(excluded, wide, empty, failing, changes),
             *([NO_ROOM] if plan is not None and not any(cell["sweep"] == "distractors" for cell in cells) else []),
         ]
-        unsure = bool(wide) or (unexplained and problem is not None and problem["high"] >= -NOTICEABLE)
-        fell = [(sweep, found[sweep]) for sweep in [*breaks, *(["problem"] if unexplained else [])]]
+        unsure = "wide" in kinds.values() or (unexplained and problem is not None and problem["high"] >= -NOTICEABLE)
+        fell = [(sweep, changes[sweep]) for sweep in breaks]
+        fell += [("problem", problem)] if unexplained and problem is not None else []
         further = _next(asked, unsure, fell, plan)
     return {
         "changes": changes, "breaks": breaks, "excluded": excluded, "learned": learned, "problem": problem,
-        "rest": rest, "unexplained": unexplained, "finding": finding, **_said([*finding, *lines], further, command),
+        "unexplained": unexplained, "kinds": kinds, **_said(finding, why, further, command),
     }  # fmt: skip
 
 
 def _said(
-    lines: list[str], further: Mapping[str, Any], command: Callable[[AuditPlan], str] | None
+    finding: list[str], why: list[str], further: Mapping[str, Any], command: Callable[[AuditPlan], str] | None
 ) -> dict[str, Any]:  # fmt: skip
-    """Lines with what to do next, and the command for it as the last of them."""
+    """The verdict, what else was seen, what to do next with its command, and all of it as one text."""
     run = command(further["plan"]) if command is not None and further.get("plan") is not None else None
-    lines = [*lines, *([f"What next: {further['says']}."] if further else []), *([run] if run else [])]
-    return {"lines": lines, "command": run, "says": " ".join(lines)}
+    then = f"What next: {further['says']}." if further else None
+    says = " ".join(filter(None, [*finding, *why, then, run]))
+    return {"finding": finding, "why": why, "next": then, "command": run, "says": says}
+
+
+def _kind(found: Mapping[str, Any]) -> str:
+    """What the interval of a change says."""
+    if found["high"] < -NOTICEABLE:
+        return "breaks"
+    return "excluded" if found["low"] > -2 * NOTICEABLE else "wide"
+
+
+def overview(
+    sides: Sequence[Mapping[str, Any]], names: Sequence[str], form: str, plan: AuditPlan,
+    pairs: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, Any]:  # fmt: skip
+    """A row for each sweep: what can be said, right answers step by step, and the change.
+
+    Of two models, a step has the right answers of both, and the change is that from the first to the second in the
+    last step.
+
+    Arguments:
+        sides: one or two models with ``cells`` and ``causes``.
+        names: of the models.
+        form: of the sweeps; the problem itself has a row for each form.
+        plan: what was asked.
+        pairs: of `paired`.
+    """
+    cells = [cell for side in sides for cell in side["cells"]]
+    sizes, differences = {cell["answered"] for cell in cells}, {(r["sweep"], r["form"], r["level"]): r for r in pairs}
+    titles, steps, rows = BY_TOKENS if plan.tokens else ROWS, {}, []
+    for group in zip(*(side["cells"] for side in sides), strict=True):
+        cell = group[0]
+        found = differences.get((cell["sweep"], cell["form"], cell["level"]), {})
+        mark = SIGN * ((found.get("holm") or SURE) < SURE)
+        counts = "→".join(_count(one, alone=len(sizes) == 1) for one in group)
+        shown = _number(_place(cell["sweep"], cell, bool(plan.tokens))[1])
+        step = f"{shown}{BEYOND * cell['beyond']}:\xa0{counts}{mark}"
+        steps.setdefault((cell["sweep"], cell["form"]), []).append((step, found))
+    for (sweep, name), along in steps.items():
+        says, moves = _conclusion(sweep, sides[0]["causes"]) if name == form and not pairs else ("", "")
+        moves = _bare(_points_of(along[-1][1])) if along[-1][1].get("pairs") else moves
+        title = f"{titles[sweep]}, {name}" if sweep == "problem" and len(plan.forms) > 1 else titles[sweep]
+        rows.append((title, says, "; ".join(step for step, _ in along), moves))
+    said = " ".join(row[1] for row in rows).strip()
+    words = f" ({plan.longest_trained} words)" if plan.longest_trained else ""
+    apart = {name: sum(cell["counts"][name] for cell in cells) for name in APART}
+    legend = {
+        f"{'→'.join(names)}; {SIGN} where the difference is sure after Holm's correction.": bool(pairs),
+        f"Change: points {'in the last step' if pairs else 'from the first step to the last'}, with its 95 % interval.":
+        any(row[3] for row in rows),
+        f"No drop: one of {round(200 * NOTICEABLE)} points is excluded.": LABELS["excluded"] in said,
+        "Guessing: one answer to all.": GUESSING in str(sides[0]["causes"]["finding"]) and bool(said),
+        f"{BEYOND} outside the trained lengths, as given, or in a text longer than such{words}.": (
+            any(cell["beyond"] for cell in cells)
+        ),
+        f"Not counted: {', '.join(f'{n} {name}' for name, n in apart.items() if n)}.": any(apart.values()),
+    }  # fmt: skip
+    heads = ["what grows", "verdict", f"step: right{f' of {max(sizes)}' if len(sizes) == 1 else ''}", "change [95 %]"]
+    return {"heads": heads, "rows": rows, "legend": [text for text, holds in legend.items() if holds]}
+
+
+def _conclusion(sweep: str, causes: Mapping[str, Any]) -> tuple[str, str]:
+    """What a sweep says, in a few words, and its change; nothing where the model has not learned the task."""
+    found = causes["problem"] if sweep == "problem" else causes["changes"].get(sweep)
+    if not causes["learned"]:
+        return "", ""
+    kind = causes["kinds"].get(sweep) or (_kind(found) if found else "empty")
+    if found is None or kind == "failing" or found["begins"] is None:
+        return LABELS[kind], _bare(points(found)) if found else ""
+    verb = "breaks" if kind == "breaks" else "drops"
+    return f"{verb} at {found['steps'][found['begins']]['short']}", _bare(points(found))
+
+
+def _bare(said: str) -> str:
+    return said.replace(" points", "")
 
 
 def _along(sweep: str, cells: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -282,121 +348,97 @@ def _along(sweep: str, cells: Sequence[Mapping[str, Any]]) -> list[Mapping[str, 
     return sorted(cells, key=lambda cell: cell.get(AMOUNTS[sweep], cell["level"]))
 
 
-def _with_place(sweep: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The change along a sweep, and the places among its steps where it begins and is complete; these may be None.
-
-    It begins at the first level with an interval below the start, and is complete at the first from there on, and
-    before the last, whose rate, with all later ones, is within `NOTICEABLE` of the last, above or below.
-    """
+def _with_place(sweep: str, rows: Sequence[Mapping[str, Any]], by_tokens: bool) -> dict[str, Any]:
+    """The change along a sweep, and where among its steps it begins: the first with an interval below the start."""
     start, *later = [row for row in rows if row["answered"]]
     steps = [
-        {"level": row["level"], "at": _at(sweep, row), "right": row["counts"][RIGHT], "answered": row["answered"]}
+        {"level": row["level"], "at": amount_says(unit, amount), "short": _number(amount),
+         "right": row["counts"][RIGHT], "answered": row["answered"], "guessing": _may_guess(row)}
         for row in (start, *later)
-    ]
+        for unit, amount in [_place(sweep, row, by_tokens)]
+    ]  # fmt: skip
     begins = next((i for i, row in enumerate(later, 1) if change(start, row)["high"] < 0), None)
-    rates = [step["right"] / step["answered"] for step in steps]
-    near = [abs(rate - rates[-1]) <= NOTICEABLE + 1e-9 for rate in rates]
-    complete = next((i for i in range(begins or len(steps), len(steps) - 1) if all(near[i:])), None)
-    return {**change(start, later[-1]), "steps": steps, "begins": begins, "complete": complete}
+    return {**change(start, later[-1]), "steps": steps, "begins": begins}
 
 
-def _at(sweep: str, cell: Mapping[str, Any]) -> str:
-    """How far along its sweep a cell is, in words; a text's length in tokens, too, and distractors with their words."""
-    shown = amount_says(sweep, cell.get(AMOUNTS[sweep], cell["level"]))
-    if sweep == "distractors" and cell.get("distractor_words"):
-        return f"{shown} ({cell['distractor_words']:.3g} words)"
-    return f"{shown} ({cell['tokens']:,} tokens)" if sweep == "length" and cell.get("tokens") else shown
+def _place(sweep: str, cell: Mapping[str, Any], by_tokens: bool) -> tuple[str, float]:
+    """What a cell has grown in, and to how much; a text in tokens, where these are what was asked for."""
+    if sweep == "length" and by_tokens and cell.get("tokens"):
+        return "tokens", cell["tokens"]
+    return sweep, cell.get(AMOUNTS[sweep], cell["level"])
 
 
-def amount_says(sweep: str, amount: float) -> str:
-    """How far along its sweep something is, in words."""
-    shown = UNITS[sweep].format(f"{amount:.1f}".removesuffix(".0"))
+def _number(amount: float) -> str:
+    return f"{amount:,.0f}" if amount >= 3 else f"{amount:.1f}".removesuffix(".0")
+
+
+def amount_says(unit: str, amount: float) -> str:
+    """How far along a sweep something is, in words."""
+    shown = UNITS[unit].format(_number(amount))
     return shown.replace("words", "word").replace("distractors", "distractor") if amount == 1 else shown
+
+
+def _count(cell: Mapping[str, Any], *, alone: bool) -> str:
+    """Right answers of a cell, and of how many where that is not the same in all."""
+    if not cell["answered"]:
+        return "–"
+    return f"{cell['counts'][RIGHT]}" if alone else f"{cell['counts'][RIGHT]}/{cell['answered']}"
+
+
+def _may_guess(cell: Mapping[str, Any]) -> bool:
+    """Whether a rate is not surely above that of one answer to all."""
+    return bool(cell["guess"]) and wilson(cell["counts"][RIGHT], cell["answered"])[0] <= cell["guess"]
 
 
 def _right(step: Mapping[str, Any]) -> str:
     return f"{step['right']} of {step['answered']}"
 
 
-def _finding(sweep: str, found: Mapping[str, Any]) -> str:
-    """How much is lost along a sweep, where that begins and where it is complete."""
-    steps, begins, complete = found["steps"], found["begins"], found["complete"]
-    shown = [f"{step['at']} with {_right(step)} right" for step in steps]
-    first, last = (f"{_right(step)} at {step['at']}" for step in (steps[0], steps[-1]))
-    text = f"Right on {first}, on {last}: {points(found)}."
-    if begins is None:
-        return f"{text} No step alone is beyond chance below the first."
-    # A distractor is whole, so none is between these.
-    smallest = sweep == "distractors" and begins == 1 and steps[1]["level"] == 1
-    if begins > 1:
-        place = f"The first drop beyond chance is at {shown[begins]}; the step before is {shown[begins - 1]}"
-    elif smallest:
-        place = f"One is enough for a drop beyond chance: {shown[1]}"
-    elif len(steps) == 2:
-        return f"{text} Steps between these were not asked."
-    else:
-        place = f"The drop is beyond chance already at the first step asked, {shown[1]}; smaller ones were not asked"
-    if begins == len(steps) - 1:
-        return f"{text} {place}."
-    within = f"within {round(100 * NOTICEABLE)} points of the rate at the last"
-    if complete is None:
-        return f"{text} {place}. It changes up to the last step: none before it stays {within}."
-    step = steps[complete]
-    where = "there on" if complete == begins else f"{step['at']} on, with {_right(step)} right,"
-    return f"{text} {place}. From {where} it stays {within}."
+def _where(found: Mapping[str, Any], at: str = "at") -> str:
+    """Where a drop begins, with the right answers there and, if these are others, at the last step."""
+    start, last = found["steps"][found["begins"]], found["steps"][-1]
+    least = "" if _right(start) == _right(last) else f"; {_right(last)} at {last[at]}"
+    guess = f", {GUESSING}" if last["guessing"] else ""
+    return f"at {start[at]} ({_right(start)} right{least}{guess})"
 
 
-def _none_found(problem: Mapping[str, Any] | None, is_open: object) -> str:
-    """That no cause was found, with how the problem itself does."""
-    text = "No cause was found" if is_open else "Nothing that was varied breaks the model"
-    if problem is None:
-        return f"{text}."
-    first, last = problem["steps"][0], problem["steps"][-1]
-    return f"{text}: right on {_right(first)} at {first['at']}, on {_right(last)} at {last['at']}, {points(problem)}."
+def _verdict(
+    problem: Mapping[str, Any] | None, changes: Mapping[str, Any], kinds: Mapping[str, str], *, explained: bool
+) -> list[str]:  # fmt: skip
+    """How far the model holds, what breaks it and what doesn't, and of what nothing can be said, in a few sentences."""
+    of = {kind: [sweep for sweep in kinds if kinds[sweep] == kind] for kind in ("breaks", "excluded")}
+    rest = [ROWS[sweep] for sweep, kind in kinds.items() if kind not in of]
+    found = {
+        sweep: f"{CULPRITS[sweep]} break{'s' * (sweep not in PLURAL)} it "
+        f"{_where(changes[sweep], 'short' if sweep in PLURAL else 'at')}"
+        for sweep in of["breaks"]
+    }
+    first = [_holds(problem)] if problem is not None else []
+    no = [CULPRITS[sweep] for sweep in PARTS if sweep in of["excluded"]]
+    if not explained and problem is not None and problem["begins"] is not None:
+        first.append(f"neither {' nor '.join(no)} explains it" if len(no) > 1 else f"{no[0]} does not explain it" if no
+                     else "why is open")  # fmt: skip
+    first += [found.pop(sweep) for sweep in PARTS if sweep in found]
+    if explained and not (of["breaks"] or rest):
+        first.append("nothing that was varied breaks it")
+    first += [f"nothing can be said of {', '.join(rest)}"] if rest else []
+    return [f"{text[0].upper()}{text[1:]}." for text in ("; ".join(first), *found.values()) if text]
 
 
-def _rest(own: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """The change from the shortest problems among filler to the longest, in texts of about one length."""
-    if not own or any(cell["sweep"] == "number" for cell in cells):
-        return None
-    filled = [cell for cell in cells if cell["sweep"] in ("length", "distance") and cell["answered"]]
-    alike = [cell for cell in filled if abs(cell.get("words", -9) - own[-1].get("words", 0)) <= 1]
-    if not alike or not own[-1]["answered"]:
-        return None
-    right = f"{alike[-1]['counts'][RIGHT]} of {alike[-1]['answered']}"
-    return {**change(alike[-1], own[-1]), "filled": right, "words": alike[-1]["words"]}
+def _holds(problem: Mapping[str, Any]) -> str:
+    """How far the problems themselves are right."""
+    steps, begins, kind = problem["steps"], problem["begins"], _kind(problem)
+    if begins is not None:
+        before, verb = steps[begins - 1], "breaks" if kind == "breaks" else "drops"
+        return f"holds to {before['at']} ({_right(before)} right), {verb} {_where(problem)}"
+    end = f"{steps[-1]['at']}, the longest asked ({_right(steps[-1])} right)"
+    if kind == "excluded":
+        return f"holds to {end}"
+    return f"no drop beyond chance to {end}, but one of {round(200 * NOTICEABLE)} points is not excluded"
 
 
-def _not_alone(changes: Mapping[str, Any]) -> str:
-    """That what was varied alone, through filler, does not explain why longer problems are wrong."""
-    words = {"length": "a longer text", "distance": "a greater distance", "number": "more words that matter"}
-    asked = [text for sweep, text in words.items() if sweep in changes]
-    if not asked:
-        return "Nothing else was varied, so why is open"
-    if len(asked) == 1:
-        return f"{asked[0].capitalize()} alone does not explain it"
-    return f"Neither {' nor '.join(asked)} alone explains it"
-
-
-def _rest_say(rest: Mapping[str, Any], own: Sequence[Mapping[str, Any]]) -> str:
-    """What remains in texts of one length."""
-    return (
-        f": among texts of about {rest['words']:.0f} words, short problems with filler are right on {rest['filled']} "
-        f"and long ones without on {own[-1]['counts'][RIGHT]} of {own[-1]['answered']}, {points(rest)}"
-    )
-
-
-def _near_say(changes: Mapping[str, Mapping[str, Any]], near: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Right answers to what is near and what is far, through filler and in the longest problems themselves."""
-    lines = []
-    if "distance" in changes:
-        first, *_, last = changes["distance"]["steps"]
-        # By tokens, levels are depths: 100 is the end of the filler.
-        depths = [f" (depth {end['level']} %)" if first["level"] > last["level"] else "" for end in (first, last)]
-        lines.append(
-            f"Near or far, through filler: right on {_right(first)} where what matters is {first['at']} on average"
-            f"{depths[0]}, on {_right(last)} where it is {last['at']}{depths[1]}: {points(changes['distance'])}."
-        )
+def _near_say(near: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Right answers to what is near and what is far in the longest problems."""
     longest = [row for row in near if row["level"] == near[-1]["level"]]
     if len(longest) > 1:
         half = sum(row["answered"] for row in longest) / 2
@@ -408,13 +450,13 @@ def _near_say(changes: Mapping[str, Mapping[str, Any]], near: Sequence[Mapping[s
         ]  # fmt: skip
         first, last = (f"{side['counts'][RIGHT]} of {side['answered']}" for side in sides)
         found = change(*sides)
-        lines.append(
-            f"Near or far, in problems of length {longest[0]['level']}: right on {first} where what matters is "
+        return [
+            f"In problems of length {longest[0]['level']}, right on {first} where what matters is "
             f"{sides[0]['from']} to {sides[0]['to']} words away, on {last} where it is {sides[1]['from']} to "
             f"{sides[1]['to']}: "
             f"{points(found)}{', which may be chance' if found['change'] and found['low'] < 0 < found['high'] else ''}."
-        )
-    return lines
+        ]
+    return []
 
 
 def _next(
@@ -442,12 +484,8 @@ def _next(
     elif fell and not least and not unsure and asked < MORE:
         steps.append(f"ask more samples ({MORE}), to see where the drop begins")
         further = plan and replace(plan, samples=MORE)
-    if least:
-        steps.append("the drop is there at 1 distractor, and there is no smaller number to ask")
     if not fell and not unsure and plan is not None and (longer := _longer(plan)) is not None:
         steps, further = ["ask longer ones"], longer
-    if any(sweep == "problem" for sweep, _ in fell):
-        steps.append("the wrong answers to the longest problems are in questions.jsonl")
     return {"says": "; ".join(steps), "plan": further if further != plan else None} if steps else {}
 
 
@@ -498,41 +536,28 @@ def _copied_say(cells: Sequence[Mapping[str, Any]]) -> list[str]:
     if not asked:
         return []
     most = max(asked, key=lambda cell: (cell["copied"] - cell["copied_by_chance"], -cell["distractors"]))
+    wrong, copied, chance = most["counts"][WRONG], most["copied"], most["copied_by_chance"]
     return [
-        f"At {_at('distractors', most)}, {most['copied']} of {most['counts'][WRONG]} wrong answers are right for a "
-        f"distractor. By chance about {most['copied_by_chance']:g} would be (the share of the other texts with a "
-        "distractor that has the same answer, added up over the wrong ones)."
+        f"At {amount_says('distractors', most['distractors'])}, {copied} of {wrong} wrong answers are right for a "
+        f"distractor, {_against_chance(copied, wrong, chance)}."
     ]
+
+
+def _against_chance(count: int, wrong: int, chance: float) -> str:
+    """Whether so many of the wrong answers are more than chance would give."""
+    more = wilson(count, wrong)[0] > chance / wrong
+    return f"{'more than' if more else 'which may be'} chance (about {chance:g})"
 
 
 def _tally_say(errors: Mapping[str, float]) -> list[str]:
     """Of what kind the wrong answers to the longest problems are."""
     if not errors["wrong"]:
         return []
+    chance = _against_chance(int(errors["copied"]), int(errors["wrong"]), errors["copied_by_chance"])
     return [
-        f"Of {errors['wrong']} wrong answers at length {errors['level']}, {errors['empty']} are empty, "
-        f"{errors['copied']} are elsewhere in the problem (about {errors['copied_by_chance']:g} would be by chance), "
-        f"and {errors['other']} are others."
+        f"Of {errors['wrong']} wrong answers at length {errors['level']}, {errors['copied']} stand elsewhere in the "
+        f"problem, {chance}; {errors['empty']} are empty, {errors['other']} are others."
     ]
-
-
-def trained_say(plan: AuditPlan | None, lengths: Sequence[int]) -> list[str]:
-    """Which of the lengths the model was trained on, if that is known."""
-    if plan is None or plan.trained is None:
-        return []
-    low, high = plan.trained
-    kinds = {
-        "within that": [length for length in lengths if low <= length <= high],
-        "below what it was trained on": [length for length in lengths if length < low],
-        "beyond what it was trained on": [length for length in lengths if length > high],
-    }
-    parts = [f"{_listed(own)} {'is' if len(own) == 1 else 'are'} {what}" for what, own in kinds.items() if own]
-    return [f"Trained on lengths {low} to {high}: {', '.join(parts)}."]
-
-
-def _listed(values: Sequence[int]) -> str:
-    *first, last = map(str, values)
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def points(found: Mapping[str, Any]) -> str:
@@ -546,14 +571,8 @@ def _not_learned(base: Mapping[str, Any]) -> str:
     right, answered = base["counts"][RIGHT], base["answered"]
     if not right:
         return "Never right, even at the shortest length"
-    low = f"Right on {right} of {answered} at the shortest length"
-    return low if right < SOUND_BASE * answered else f"{low}, where one answer to all is right on {base['guess']:.0%}"
-
-
-def _lengths_say(cells: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Right answers to the problems as they are, length by length."""
-    shown = [f"{cell['level']}: {cell['counts'][RIGHT]} of {cell['answered']}" for cell in cells if cell["answered"]]
-    return [f"Right at length {', '.join(shown)}."] if shown else []
+    guess = f", {GUESSING} ({base['guess']:.0%} for one answer to all)" if _may_guess(base) else ""
+    return f"Right on {right} of {answered} at the shortest length{guess}"
 
 
 def change(first: Mapping[str, Any], last: Mapping[str, Any]) -> dict[str, float]:
@@ -568,24 +587,6 @@ def change(first: Mapping[str, Any], last: Mapping[str, Any]) -> dict[str, float
     }
 
 
-def _open_say(
-    excluded: Sequence[str], wide: Sequence[str], empty: Sequence[str], failing: Sequence[str],
-    changes: Mapping[str, Mapping[str, Any]],
-) -> list[str]:  # fmt: skip
-    """A sentence for each kind of conclusion but the causes that has members."""
-    kinds = {
-        f"Not what breaks it at these lengths (a drop of {round(200 * NOTICEABLE)} points is excluded)": excluded,
-        "Intervals too wide to say, so ask more samples": wide,
-        "Nothing can be said, since the model fails where the sweep begins, so ask shorter texts": failing,
-        "Nothing can be said, since too few answers count": empty,
-    }
-
-    def named(name: str) -> str:
-        return f"{NAMES[name]} ({points(changes[name])})" if name in wide else NAMES[name]
-
-    return [f"{what}: {'; '.join(map(named, names))}." for what, names in kinds.items() if names]
-
-
 def paired(first: Sequence[AskedQuestion], second: Sequence[AskedQuestion]) -> list[dict[str, Any]]:
     """How a second model differs from a first on the same questions, by sweep and level.
 
@@ -596,20 +597,10 @@ def paired(first: Sequence[AskedQuestion], second: Sequence[AskedQuestion]) -> l
     rows: dict[tuple[str, str, int], dict[str, Any]] = {}
     for one, other in zip(first, second, strict=True):
         sweep, form, level = one.question.cell
-        row = rows.setdefault(
-            one.question.cell,
-            {
-                "sweep": sweep,
-                "form": form,
-                "level": level,
-                "amount": [],
-                "asked": 0,
-                "pairs": 0,
-                "both": 0,
-                "lost": 0,
-                "won": 0,
-            },
-        )
+        row = rows.setdefault(one.question.cell, {
+            "sweep": sweep, "form": form, "level": level, "amount": [], "asked": 0, "pairs": 0, "both": 0, "lost": 0,
+            "won": 0,
+        })  # fmt: skip
         row["asked"] += 1
         row["amount"].append(getattr(one.question, AMOUNTS[sweep]))
         if one.outcome in ANSWERED and other.outcome in ANSWERED:
@@ -651,22 +642,15 @@ def paired_says(
     """What a second model changes at the shortest and the longest length, where that is sure, and what to ask next."""
     own = sorted((r for r in rows if r["sweep"] == "problem" and r["form"] == form), key=lambda row: row["level"])
     if not own:
-        return _said(["No question was asked of both models."], {}, None)
-    lines = [f"{name}: {'; '.join(map(_change_says, own if len(own) < 2 else (own[0], own[-1])))}."]
+        return _said(["No question was asked of both models."], [], {}, None)
+    finding = [f"{name}: {'; '.join(map(_change_says, own if len(own) < 2 else (own[0], own[-1])))}."]
     tested = [row for row in rows if row["holm"] is not None]
     sure = [row for row in tested if row["holm"] < SURE]
     further: dict[str, Any] = {}
     if tested:
-        by_sweep: dict[str, list[str]] = {}
-        for row in sure:
-            by_sweep.setdefault(row["sweep"], []).append(str(row["amount"]))
-        places = "; ".join(
-            f"{NAMES[sweep]} at {UNITS[sweep].format(', '.join(levels))}" for sweep, levels in by_sweep.items()
-        )
-        lines.append(
-            "How sure: both answered the same questions, brackets are 95 % intervals for pairs, and signs are of the "
-            f"second less the first. Of {len(tested)} differences, {len(sure)} hold after Holm's correction"
-            f"{f': {places}' if places else ''}.{_surest(tested) if not sure else ''}"
+        finding.append(
+            f"Of {len(tested)} differences on the same questions, {len(sure)} hold after Holm's correction."
+            f"{_surest(tested) if not sure else ''}"
         )
         at = next((i for i, row in enumerate(own) if row in sure), None)
         more = max(MORE, 2 * own[-1]["asked"])
@@ -678,14 +662,13 @@ def paired_says(
             if (finer := _between(plan, "problem", low, high)) is not None:
                 says = f"ask lengths between {low} and {high}, the first at which the difference is sure"
                 further = {"says": says, "plan": finer}
-    return _said(lines, further, command)
+    return _said(finding, [], further, command)
 
 
 def _surest(rows: Sequence[Mapping[str, Any]]) -> str:
     """The difference with the lowest p, if there is any."""
     row = min(rows, key=lambda row: row["p"])
-    where = f"{NAMES[row['sweep']]} at {row['at']}"
-    return f" The surest: {where}, {_points_of(row)}, p {row['holm']:.2g}." if row["difference"] else ""
+    return f" The surest: at {row['at']}, {_points_of(row)}, p {row['holm']:.2g}." if row["difference"] else ""
 
 
 def _points_of(row: Mapping[str, Any]) -> str:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from lengthwise.audit.questions import AuditPlan
 
 
+WIDTH = 80
+"""Letters of a line of the answer."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Asked:
     """The options of both commands: what is asked."""
@@ -141,6 +145,8 @@ def audit(given: AuditSettings) -> None:
     use_threads(given.threads)
     if given.endpoint is None:
         use_all_cores()
+    from textwrap import fill
+
     from rich.text import Text
 
     from lengthwise.api.audit import audit_model
@@ -181,25 +187,22 @@ def audit(given: AuditSettings) -> None:
     if given.as_json:
         emit_json(found.to_json())
         return
-    console = out()
+    table, last = found.overview(WIDTH), found.values["against"] or found.values["causes"]
 
     def say(line: str, style: str = "") -> None:
-        console.print(Text(line, style=style), soft_wrap=not console.is_terminal)
+        out().print(Text(fill(line, WIDTH), style=style), soft_wrap=True)
 
-    for table in (found.table(), found.second(), found.pairs()):
-        if table is not None:
-            console.print(table.text(), soft_wrap=True)
-            for line in table.caption.splitlines():
-                say(line, "bold")
-            for note in table.notes:
-                say(note, "dim")
-    hidden = found.values["model"]["encoding"] is None
-    for theory in found.values["theory"]:
-        system = f"if its positions are {theory['system']} (it does not say)" if hidden else theory["system"]
-        say(f"theory, {system}: {theory['shown']}; {theory['why']}")
+    for i, line in enumerate(table.caption.splitlines()):
+        say(line, "bold" if i else "")
+    out().print(Text(f"\n{table.text()}\n"), soft_wrap=True)
+    say(" ".join(table.notes), "dim")
+    for line in filter(None, (found.values["overview"]["theory"], last["next"])):
+        say(line)
+    if last["command"]:
+        out().print(Text(last["command"]), soft_wrap=True)
     if found.before:
         err().print(f"{found.now} questions asked now, {found.before} answers from before", soft_wrap=True)
-    err().print(f"page: {found.page}; beside it {found.file.name} has every number, for programs", soft_wrap=True)
+    err().print(f"page, with every count: {found.page}", soft_wrap=True)
 
 
 def _model(given: AuditSettings, model: str, endpoint: str | None) -> Any:

@@ -19,7 +19,7 @@ from markupsafe import escape
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.ticker import FixedLocator
+from matplotlib.ticker import FixedLocator, MaxNLocator
 
 from lengthwise.core.errors import require
 from lengthwise.core.files import replacing
@@ -805,41 +805,37 @@ def _stroke(picked: bool) -> dict[str, Any]:
     return {"ec": ACCENT, "lw": 1.6, "zorder": 3} if picked else {"ec": FAINT, "lw": 0.7, "zorder": 1}
 
 
-AXES = {"problem": "words", "length": "words"} | {name: name for name in ("distance", "number", "distractors", "prose")}
-"""What is on the horizontal axis of each sweep."""
-LABELS = {
-    "words": "words",
-    "distance": "words to the farthest that matters",
-    "number": "words that matter",
-    "distractors": "other problems in the filler",
-    "prose": "words of prose",
-}
+AXES = {"problem": "problem", "length": "words"}
+"""What is on the horizontal axis of a sweep, if that is not its own name."""
 
 
-def draw_audit(cells: Sequence[Mapping[str, Any]], width: float = WIDE) -> Drawing:
-    """Rates of right answers with 95 % intervals, a line per form."""
-    sweeps = [sweep for sweep in AXES if any(cell["sweep"] == sweep for cell in cells)]
+def draw_audit(cells: Sequence[Mapping[str, Any]], titles: Mapping[str, str], width: float = WIDE) -> Drawing:
+    """Rates of right answers with 95 % intervals, a panel for each sweep and in it a line per form."""
+    sweeps = [sweep for sweep in titles if any(cell["sweep"] == sweep for cell in cells)]
     columns = len(sweeps) if width > 2 * NARROW else 1
     lines = -(-len(sweeps) // columns)
     salt = f"audit {width} {len(cells)}"
-    with new_figure(width, 2.4 * lines + 0.4, salt, "Rate of right answers as one thing at a time varies") as figure:
+    with new_figure(
+        width, (2.4 if lines == 1 else 1.7) * lines + 0.4, salt, "Rate of right answers as one thing at a time varies"
+    ) as figure:
         grid = figure.subplots(lines, columns, sharey=True, squeeze=False)
         for plot, sweep in zip(grid.flat, sweeps, strict=True):
-            _panel(figure, plot, sweep, [cell for cell in cells if cell["sweep"] == sweep])
+            plot.set_title(titles[sweep], fontsize=9)
+            _panel(figure, plot, AXES.get(sweep, sweep), [cell for cell in cells if cell["sweep"] == sweep])
+        if len(grid.flat[0].lines) > 1:
+            grid.flat[0].legend(fontsize=8, frameon=False)
         for plot in grid[:, 0]:
             plot.set_ylabel("right answers", fontsize=9)
         return figure
 
 
-def _panel(figure: Drawing, plot: Plot, sweep: str, cells: Sequence[Mapping[str, Any]]) -> None:
-    plot.set_title("problem, no filler" if sweep == "problem" else f"{sweep} alone", fontsize=9)
-    plot.set_xlabel(LABELS[AXES[sweep]], fontsize=8)
+def _panel(figure: Drawing, plot: Plot, axis: str, cells: Sequence[Mapping[str, Any]]) -> None:
     plot.set_ylim(-0.05, 1.05)
     for index, form in enumerate(dict.fromkeys(cell["form"] for cell in cells)):
         rows = [cell for cell in cells if cell["form"] == form and cell["rate"] is not None]
         if not rows:
             continue
-        at = [cell[AXES[sweep]] for cell in rows]
+        at = [cell[axis] for cell in rows]
         tips = [f"{form}: {cell['counts']['right']} of {cell['answered']} right" for cell in rows]
         colour = COLOURS[index % len(COLOURS)]
         plot.vlines(at, [cell["low"] for cell in rows], [cell["high"] for cell in rows], color=colour, lw=1)
@@ -847,12 +843,12 @@ def _panel(figure: Drawing, plot: Plot, sweep: str, cells: Sequence[Mapping[str,
             at, [cell["rate"] for cell in rows], color=colour, marker=MARKERS[index % len(MARKERS)], ms=5, lw=1.5,
             label=form, clip_on=False, gid=figure.tip_id(tips),
         )  # fmt: skip
-    at = sorted({cell[AXES[sweep]] for cell in cells})
+    at = sorted({cell[axis] for cell in cells})
     if at and at[0] > 0:
         log_axis(plot, "x", _with_room(at), base=2)
         plot.xaxis.set_major_formatter(lambda value, _: f"{value:.0f}" if value >= 2 else f"{value:.1f}")
-    if sweep == "problem" and len(plot.lines) > 1:
-        plot.legend(fontsize=8, frameon=False)
+    else:
+        plot.xaxis.set_major_locator(MaxNLocator(5, integer=True))
 
 
 def _with_room(at: Sequence[float]) -> list[float]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import pairwise, takewhile
-from pathlib import Path
+from itertools import takewhile
 from statistics import median, median_low
 from typing import Any
 
@@ -17,12 +16,12 @@ from lengthwise.report.figures import NARROW, Picture, draw_accuracy, draw_audit
 from lengthwise.report.html import render_page
 from lengthwise.report.summary import SystemSummary, contradiction
 
-ALONE = {
-    "length": "filler before the problem makes the text longer",
-    "distance": "the same filler moves behind the problem",
-    "number": "a larger problem takes the place of the filler",
-    "distractors": "other problems take the place of the filler before the problem",
-    "prose": "prose takes the place of the filler before the problem",
+VARIED = {
+    "length": "filler before the shortest problem",
+    "distance": "the same filler behind the problem",
+    "number": "a larger problem in place of the filler",
+    "distractors": "other problems in place of the filler before the problem",
+    "prose": "prose in place of the filler before the problem",
 }
 """How each thing is varied alone."""
 ABOUT = {
@@ -35,8 +34,6 @@ ABOUT = {
     "prose": "words of prose",
 }
 """The columns of a cell, in words."""
-
-
 READING = {
     "exact": "once code fences, “The answer is”, end tokens and the like are taken off",
     "last-number": "by the last number",
@@ -47,38 +44,31 @@ READING = {
 
 def audit_page(result: Mapping[str, Any]) -> str:
     """The page of a result of `lengthwise.audit.run.run_audit`, as HTML text."""
-    sides = [result, *([result["against"]] if result["against"] else [])]
-    names = [Path(side["model"]["name"]).name or side["model"]["name"] for side in sides]
-    if len({*names}) < len(names):
-        names = [f"{name} at {side['model']['where']}" for name, side in zip(names, sides, strict=True)]
-    shown = result["cells"]
+    shown, sides = result["overview"], [result, *([result["against"]] if result["against"] else [])]
+    named = list(zip(shown["names"], sides, strict=True))
+    cells, titles = result["cells"], result["names"]
     if result["against"]:
-        shown = [
-            {**cell, "form": name}
-            for name, side in zip(names, sides, strict=True)
-            for cell in side["cells"]
-            if cell["form"] == result["best_form"]
-        ]
+        cells = [{**cell, "form": name} for name, side in named for cell in side["cells"]
+                 if cell["form"] == result["best_form"]]  # fmt: skip
+    if result["tokens"]:
+        cells = [{**cell, "words": cell["tokens"] or cell["words"]} for cell in cells]
     return render_page(
         "audit.html",
-        title=f"Audit of {' and '.join(names)} on {result['task']['name']}",
+        title=f"Audit of {shown['title']}",
         result=result,
+        shown=shown,
+        kept=[i for i in range(len(shown["heads"])) if any(row[i] for row in shown["rows"])],
+        last=result["against"] or result["causes"],
         sides=[
-            {
-                "name": name,
-                **side,
-                **_columns(side["cells"]),
-                "falls": _falls(side["causes"], result["names"]),
-                "source": _source(side["model"], side["identity"]),
-            }
-            for name, side in zip(names, sides, strict=True)
+            {"name": name, **side, **_columns(side["cells"]), "source": _source(side["model"], side["identity"])}
+            for name, side in named
         ],
         reading=READING[result["scoring"]["extract"]],
         points=lambda share: f"{round(100 * share):+d}",
-        sweeps=result["names"],
+        sweeps=titles,
         meaning=ABOUT,
-        caption=_audit_caption(result),
-        figure=Picture("audit", draw_audit(shown), draw_audit(shown, NARROW)),
+        varied={name: how for name, how in VARIED.items() if any(cell["sweep"] == name for cell in cells)},
+        figure=Picture("audit", draw_audit(cells, titles), draw_audit(cells, titles, NARROW)),
     )
 
 
@@ -88,16 +78,7 @@ def _source(model: Mapping[str, Any], identity: Mapping[str, Any]) -> str:
         return (
             f"the {identity['api']} interface of {identity['url']}, which tells nothing of {model['name']} but its name"
         )
-    known = {"revision": model["revision"], "dtype": model["dtype"], "weights": identity.get("weights", "")[:12],
-             "transformers": identity.get("transformers"), "device": identity.get("device")}  # fmt: skip
-    return ", ".join([model["where"], *(f"{name} {value}" for name, value in known.items() if value)])
-
-
-def _falls(causes: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Each sweep with its change, that of the problem itself too, by its name in words."""
-    found = {names[name]: change for name, change in causes["changes"].items()}
-    problem = f"{names['problem']}{' (not explained by filler alone)' if causes['unexplained'] else ''}"
-    return {**found, **({problem: causes["problem"]} if causes["problem"] else {})}
+    return model["where"]
 
 
 def _columns(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -111,24 +92,6 @@ def _columns(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "copies": any(cell["distractors"] for cell in cells),
         "same": {column: value for column, value in same.items() if value},
     }
-
-
-def _audit_caption(result: Mapping[str, Any]) -> str:
-    """What the panels of the figure show, for the sweeps and forms that were asked."""
-    asked = [name for name in ALONE if any(cell["sweep"] == name for cell in result["cells"])]
-    form = f"form “{result['best_form']}”"
-    several = len(result["forms"]) > 1
-    parts = [f"The problem itself was asked in {len(result['forms'])} forms, and the rest in {form}, the best at the "
-             "shortest length." if several else f"All questions have {form}."]  # fmt: skip
-    parts += [f"{name.capitalize()}: {ALONE[name]}." for name in asked]
-    chain = [name for name in ("length", "distance", "number") if name in asked]
-    parts += [f"The first point of {later} is the last of {first}." for first, later in pairwise(chain)]
-    if instead := [name for name in ("distractors", "prose") if name in asked]:
-        parts.append(f"The first point of {' and of '.join(instead)} is the last of length, too.")
-    if result["tokens"]:
-        parts.append(f"Prompts have {', '.join(map(str, result['tokens']))} tokens; all but the length are varied in "
-                     "the longest.")  # fmt: skip
-    return " ".join([*parts, "Point at a marker or tap it to read its counts."])
 
 
 CUTS = (0.90, 0.95, 0.99)
