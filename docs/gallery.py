@@ -18,6 +18,8 @@ ROOT = FOLDER.parents[1]
 ORDER = ("arcs", "reach", "sparsity", "forecast", "fragments", "accuracy", "own_axes", "evidence")
 THUMBNAIL = 360
 """Width in pixels."""
+COLOURS = 128
+"""Of a thumbnail, which is a third as large then."""
 HEAD = """# Gallery
 
 Each picture is drawn by the few lines below it, from the root of a clone. Click on it for the figure itself;
@@ -54,6 +56,7 @@ def page() -> str:
 def main() -> None:
     """Draw every figure with its thumbnail, and write the page."""
     import matplotlib
+    from PIL import Image
 
     for name in ORDER:
         figure = drawn(FOLDER / f"{name}.py")
@@ -63,7 +66,9 @@ def main() -> None:
         # Without blanks at the ends of lines, which git complains about.
         text = "\n".join(line.rstrip() for line in svg.getvalue().splitlines())
         (FOLDER / f"{name}.svg").write_text(text + "\n", encoding="utf-8")
-        figure.savefig(FOLDER / f"{name}.png", dpi=THUMBNAIL / figure.get_figwidth() * 2, pil_kwargs={"optimize": True})
+        png = io.BytesIO()
+        figure.savefig(png, format="png", dpi=THUMBNAIL / figure.get_figwidth() * 2)
+        Image.open(png).convert("RGB").quantize(COLOURS).save(FOLDER / f"{name}.png", optimize=True)
         print(name, file=sys.stderr)
     (FOLDER.parent / "gallery.md").write_text(page(), encoding="utf-8")
 

@@ -26,7 +26,9 @@ def test_compare_ranks_a_task_of_a_file_and_writes_its_page(terminal: Terminal, 
     assert answer.code == 0
     first, _, rest = answer.out.partition("\n")
     assert first.startswith(("Trained up to 3, ", "No system is right on its training lengths"))
-    assert "EverySecond, trained up to 3: " in rest
+    assert "\nsettings: 1 layer at lr 0.01: the first that makes seed 0" in rest
+    assert "longer lengths chose nothing" in " ".join(rest.split())
+    assert len(answer.out.splitlines()) <= 24
     assert {"comparison.json", "comparison.html"} <= {path.name for path in tmp_path.iterdir()}
     page = (tmp_path / "comparison.html").read_text(encoding="utf-8")
     assert "<h1>Position systems on EverySecond</h1>" in page

@@ -71,14 +71,15 @@ def test_only_fitted_seeds_enter_the_table(terminal: Terminal, tmp_path: Path) -
     options = ["--set", "evaluation.lengths=[3,12]", "--seeds", "4", "--out", tmp_path]
     answer = terminal(*RUN, *options)
     row = next(line for line in answer.out.splitlines() if line.startswith("coupled"))
-    assert row.split() == ["coupled", "3", "of", "4", "1.000", "1.000", "0.800"]
+    assert row.split()[2:] == ["1.00", "0.80", "(0.70–0.90)"]
+    assert "Seeds that fitted: 3 of 4" in answer.out
 
 
 def test_an_unfitted_system_has_no_long_numbers(terminal: Terminal, tmp_path: Path) -> None:
     pretend(tmp_path, 0, fitted=False, right=7)
     answer = terminal(*RUN, "--set", "evaluation.lengths=[3,12]", "--seeds", "1", "--out", tmp_path)
     row = next(line for line in answer.out.splitlines() if line.startswith("coupled"))
-    assert row.split() == ["coupled", "0", "of", "1", "0.070", "not", "fitted"]
+    assert row.split(maxsplit=1) == ["coupled", "not fitted: right on 0.070 of its training lengths"]
     assert "n = 12" not in answer.out
 
 
@@ -191,3 +192,10 @@ def test_more_layers_are_named_only_where_given_tokens_share_an_id() -> None:
 
     shared = {name: _given_share_ids(recipe(name).jobs[0].experiment) for name in ("addition", "sort")}
     assert shared == {"addition": True, "sort": False}
+
+
+def test_encodings_may_stand_in_one_option(terminal: Terminal) -> None:
+    words = ["run", "flip-flop", "--print-config"]
+    together = terminal(*words, "--encoding", "rope,alibi").json()
+    assert together == terminal(*words, "--encoding", "rope", "--encoding", "alibi").json()
+    assert [system["name"] for system in together["systems"]] == ["sequential+rope", "sequential+alibi"]

@@ -91,3 +91,12 @@ def test_names_are_known_whatever_their_capitals() -> None:
 
 def test_a_suggestion_names_nothing_twice() -> None:
     assert suggestion("zebra", ["cat", "dog", "cat"]) == "Known: cat, dog."
+
+
+def test_a_typo_names_up_to_three_that_are_about_as_near() -> None:
+    assert suggestion("delta", ["deltas", "delta2", "deltanet", "delta-of-rules", "rope"]).count("'") == 6
+    assert suggestion("rop", ["rope", "ropes"]) == "Did you mean 'rope' or 'ropes'?"
+    assert suggestion("rop", ["rope", "repo", "top-rope"]) == "Did you mean 'rope'?", "others are far less near"
+    assert suggestion("rotary", ["rope", "rotate"]) == "Did you mean 'rope'?", "another name of the same"
+    assert suggestion("x", ["rope", "nope"]) == "Known: nope, rope."
+    assert suggestion("x", []) == "None is known."

@@ -27,8 +27,9 @@ from lengthwise.api.compare import Comparison
 from lengthwise.api.result import notes
 from lengthwise.cli.run import draw_summary
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
-from lengthwise.report.differences import how_sure
+from lengthwise.report import differences
 from lengthwise.report.summary import BRACKETS, SeedResult
+from lengthwise.report.terminal import accuracy_text
 
 
 @pytest.fixture
@@ -78,6 +79,10 @@ def test_a_system_has_one_name_alone_and_among_others(tmp_path: Path) -> None:
         assert set(found.to_frame()["system"]) == set(found.accuracy().to_frame()["system"]) == {"mine"}
     assert list(both.to_frame()["settings"]) == ["steps=1000", "steps=77"]
     assert "settings" not in repr(alone)
+
+
+def how_sure(systems: Any) -> str:
+    return "; ".join(differences.how_sure(systems))
 
 
 def _of(made: list[dict]) -> lw.Result:
@@ -254,8 +259,9 @@ def test_what_did_not_fit_has_its_accuracy_in_distribution_and_the_way_out() -> 
     for chosen, lengths in ((made, ["8", "40"]), (made[1:], [])):
         found = _of(chosen)
         wide, within = found.wide(), found.systems[-1].in_distribution.median
-        assert wide.columns == ("system", "settings", "layout", "fitted", "in distribution", *lengths)
-        assert wide.rows[-1][3:5] == (0, within)
+        assert wide.columns == ("system", "settings", "layout", "in distribution", *lengths)
+        assert wide.rows[-1][3] == within
+        assert "0 of 1" in wide.caption
         assert f"{within:.3f}" in wide.to_latex()
         for table in (wide, found.table()):
             (said,) = [note for note in table.notes if "in brackets" in note]
@@ -615,16 +621,44 @@ def test_systems_are_found_by_name() -> None:
     assert found.systems.names == found.accuracy().systems.names == ("far", "near")
 
 
-def test_a_terminal_cuts_no_number() -> None:
-    scores = [score(n, 200 - n // 10) for n in (4, 8, 20, 40, 80, 160)]
-    made = [SimpleNamespace(to_json=lambda v=v: v) for v in (result(scores=scores), result(seed=1, scores=scores[:-1]))]
-    jobs = [SimpleNamespace(name="scratchpad + given ids")]
-    console = Console(file=io.StringIO(), width=80)
-    draw_summary(console, SimpleNamespace(recipe=SimpleNamespace(name="mine", jobs=jobs), results=[made]))
-    printed = console.file.getvalue()
-    assert "…" not in printed
-    assert printed.count("–") == 1, "the length of one seed has an interval; at the others the seeds agree"
-    assert {"1.000", "0.990", "0.980", "0.960", "0.920", "0.874", "0.950"} <= set(printed.split())
+@pytest.mark.parametrize("names", [("scratchpad + given ids",), ("a" * 30, "b"), ("a", "b" * 60, "c", "lost")])
+def test_a_terminal_has_the_answer_the_curve_and_the_numbers(names: tuple[str, ...]) -> None:
+    """Each system has one row, with a curve over all lengths and the longest test; what does not fit in 80 columns is
+    whole lengths from the middle, never a number."""
+    tested = (4, 8, 20, 40, 80, 160)
+    scores = [score(n, 200 - n // 10) for n in tested]
+    made = [
+        result(name, seed, fitted=name != "lost", scores=scores if seed == 0 else scores[:-1])
+        for name in names
+        for seed in (0, 1)
+    ]
+    sweep: Any = SimpleNamespace(results=[[SimpleNamespace(to_json=lambda v=v: v) for v in made]])
+    printed = io.StringIO()
+    draw_summary(Console(file=printed, width=80), sweep)
+    lines = printed.getvalue().splitlines()
+    assert lines[0].startswith("Trained on lengths up to 8, ")
+    (head,) = [line for line in lines if "4…160" in line]
+    shown = head.split()[2:]
+    assert shown == [str(n) for n in tested if str(n) in shown]
+    assert {"4", "160"} <= {*shown} or shown == ["160"]
+    for name in names:
+        (row,) = [line for line in lines if line.startswith(f"{name} ")]
+        cells = row.removeprefix(name).split()
+        if name == "lost":
+            assert "not fitted" in row
+            continue
+        assert cells[0] == "█████▇"
+        assert cells[-1] == "0.92"
+        assert len(row) <= 80 or shown == ["160"]
+    assert len(lines) <= 24
+
+
+def test_a_number_in_a_terminal_is_the_median_with_lowest_and_highest() -> None:
+    made = [result("a", seed, scores=[score(8, 200), score(40, right)]) for seed, right in enumerate((190, 100, 30))]
+    text = accuracy_text(_of(made).systems, {"b": "not run"})
+    assert "a       █▅    1.00  0.50 (0.15–0.95)" in text
+    assert "b       not run" in text
+    assert "Seeds that fitted: 3 of 3." in " ".join(text.split())
 
 
 @pytest.mark.parametrize("size", [(3.3, 2.4), (5, 3)])

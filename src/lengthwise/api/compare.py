@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lengthwise.api.cluster import HERE, Cluster
 from lengthwise.api.components import task as build_task
-from lengthwise.api.result import Accuracy, Result
+from lengthwise.api.result import COMPARISON, Accuracy, Result
 from lengthwise.core import config as arguments
 from lengthwise.core.config import digest, fields_of
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, spelled
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from lengthwise.report.figures import Drawing
     from lengthwise.report.summary import SystemSummary
 
-RESULT, PICTURE, PAGE = "comparison.json", "comparison.svg", "comparison.html"
+RESULT, PICTURE, PAGE = COMPARISON, "comparison.svg", "comparison.html"
 
 
 class Comparison(Tabular):
@@ -64,7 +64,11 @@ class Comparison(Tabular):
     @property
     def accuracy(self) -> Accuracy:
         """Accuracy against length of all systems, best first."""
-        return Accuracy(summaries(self.folder, self.rows), "exact_match")
+        return Accuracy(summaries(self.folder, self.rows), "exact_match", [self.values["selection"]])
+
+    def wide(self, **options: Any) -> Table:
+        """The table for a paper, as `Accuracy.wide`."""
+        return self.accuracy.wide(**options)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Drawing | Axes:
         """Accuracy against length, as `Accuracy.plot`; raises `LengthwiseError` if no seed fitted."""
@@ -168,6 +172,7 @@ def gathered(task: Task, plan: Plan, folder: Path, budget_seconds: float, jobs: 
         "budget_seconds": budget_seconds,
         "jobs": jobs,
         "grid": [fields_of(setting) for setting in plan.grid],
+        "selection": plan.selection,
         "systems": rows,
         "equal": plan.equal,
         "top_and_bottom_differ_in_every_seed": differ_in_every_seed(rows),

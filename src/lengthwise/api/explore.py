@@ -349,6 +349,7 @@ def curves(task: Task | None, regular: Any) -> list[dict[str, Any]]:
     from lengthwise.forecast.features import language_of
     from lengthwise.measured.cells import cells
     from lengthwise.positions.system import RANDOM_START, PositionSystem
+    from lengthwise.report.looks import LOOKS, distinct
 
     found = []
     for cell in cells():
@@ -365,10 +366,13 @@ def curves(task: Task | None, regular: Any) -> list[dict[str, Any]]:
         ]
         system = PositionSystem(RANDOM_START if cell.random_start else cell.scheme, cell.encoding)
         found.append({
-            "system": system.known_as, "label": cell.system, "study": cell.study, "train": cell.train,
-            "fitted": sum(cell.fitted), "seeds": len(cell.seeds), "commit": cell.commit, "points": points,
+            "system": system.known_as, "positions": system.name, "label": cell.system, "study": cell.study,
+            "train": cell.train, "fitted": sum(cell.fitted), "seeds": len(cell.seeds), "commit": cell.commit,
+            "points": points,
         })  # fmt: skip
-    return sorted(found, key=lambda curve: (-len(curve["points"]), curve["system"]))[:MOST_CURVES]
+    shown = sorted(found, key=lambda curve: (-len(curve["points"]), curve["system"]))[:MOST_CURVES]
+    looks = distinct({curve["positions"]: LOOKS.get(curve["positions"]) for curve in shown})
+    return [curve | {"look": looks[curve["positions"]].css} for curve in shown]
 
 
 # The server.

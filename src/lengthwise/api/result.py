@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
+from lengthwise.core.files import read_json
 from lengthwise.core.result_file import Score, each_once
 from lengthwise.core.statistics import Estimate
 from lengthwise.core.table import Spread, Table, Tabular
@@ -25,6 +26,7 @@ from lengthwise.report.summary import (
     brackets_text,
     contents,
     fit_rule,
+    fitted_counts,
     group_of,
     kind_of,
     over_seeds,
@@ -44,14 +46,18 @@ FAILED = 0.5
 """A best median below it is a failure, and not in bold."""
 MOST_DRAWN = 12
 """Systems on the same axes that can be told apart."""
+COMPARISON = "comparison.json"
+"""The file of `lengthwise.compare` with its numbers."""
 METRICS = ("exact_match", "exact_match_ids", "oracle_ids", "answer")
 
 
 class Accuracy(Tabular):
     """Accuracy against length: the median over the fitted seeds with its interval, and every seed."""
 
-    def __init__(self, systems: Sequence[SystemSummary], metric: str) -> None:
+    def __init__(self, systems: Sequence[SystemSummary], metric: str, chosen: Sequence[str] = ()) -> None:
         self.systems, self.metric = Systems(systems), metric
+        self.notes = tuple(f"settings: {says}" for says in chosen)
+        """How settings were chosen, where a comparison chose them."""
 
     def table(self) -> Table:
         """One row per system and length; one row without numbers for a system of which no seed fitted.
@@ -66,8 +72,8 @@ class Accuracy(Tabular):
         return Table(
             columns,
             tuple(rows),
-            caption=f"{self._what} by length",
-            notes=(*notes(self.systems), f"low to high: {brackets_text(self.systems)}"),
+            caption=f"{self._what} by length; seeds that fitted: {fitted_counts(self.systems)}",
+            notes=(*notes(self.systems), *self.notes, f"low to high: {brackets_text(self.systems)}"),
             advice=advice(self.systems),
         )
 
@@ -127,8 +133,8 @@ class Accuracy(Tabular):
     ) -> Table:
         """One row per system, one column per length: medians over the fitted seeds, the best of a column in bold.
 
-        A dagger marks what is not told apart from the best: their intervals overlap. Where a system has no fitted seed,
-        further columns have the numbers of seeds that fitted and the accuracy in distribution of all systems.
+        A dagger marks what is not told apart from the best: their intervals overlap. The caption has the numbers of
+        seeds, and of those that fitted. Where a system has none, a further column has the accuracy in distribution.
 
         Arguments:
             lengths: the columns; by default all tested lengths.
@@ -156,10 +162,9 @@ class Accuracy(Tabular):
         lengths = tested if lengths is None else arguments.whole_numbers("lengths", lengths)
         untested = [length for length in lengths if length not in tested]
         require(not untested, f"lengths {untested} were not tested; choose from {tested}")
-        named = () if all(s.fitted for s in systems) else ("fitted", "in distribution")
+        named = () if all(s.fitted for s in systems) else ("in distribution",)
         within = {
-            (system.name, system.settings): (len(system.fitted), within_training(system, brackets))[: len(named)]
-            for system in systems
+            (system.name, system.settings): [within_training(system, brackets)][: len(named)] for system in systems
         }
         shown: dict[tuple[Any, ...], float | None] = {
             (system.name, system.settings, axes_text(cell.axes), cell.length): spread(
@@ -183,11 +188,17 @@ class Accuracy(Tabular):
         columns = ("system", "settings", "layout", *named, *map(str, lengths))
         inside = f", in brackets: {brackets_text(systems, brackets, unfitted_too=True)}" if brackets != "none" else ""
         sure, then = how_sure_and_next(systems, self.metric, lengths)
-        said = (f"{OVER}{OF_ALL * bool(named)}{inside}", *notes(systems), f"beyond training, {sure}" * bool(sure))
+        said = (
+            f"{OVER}{OF_ALL * bool(named)}{inside}",
+            *notes(systems),
+            *self.notes,
+            f"beyond training, {'; '.join(sure)}" * bool(sure),
+        )
         return Table(
             columns,
             rows,
-            caption=f"{task_title(self.systems)}: median {self.metric.replace('_', ' ')} by length",
+            caption=f"{task_title(self.systems)}: median {self.metric.replace('_', ' ')} by length; "
+            f"seeds that fitted: {fitted_counts(systems)}",
             notes=tuple(note for note in said if note),
             advice=(*advice(systems), *[f"next: {then}"] * bool(then)),
             bold=frozenset(bold),
@@ -206,7 +217,8 @@ class Accuracy(Tabular):
             asked = next((name for name in system.known_as if name in given), None)
             if asked is None:
                 return system
-            group = group_of(system.name) if asked == short(system.name) != system.name else ""
+            whole = (system.label, system.name, system.results[0].system)
+            group = "" if asked in whole else group_of(system.name)
             name = f"{group}{', ' * bool(group)}{given[asked]}"
             return replace(system, name=name, settings="" if asked == system.label else system.settings)
 
@@ -224,7 +236,7 @@ class Accuracy(Tabular):
         """Accuracy against length, one line per system.
 
         Arguments:
-            ax: matplotlib axes to draw on, in their colours and sizes; by default a figure of its own.
+            ax: matplotlib axes to draw on, in their fonts and sizes; by default a figure of its own.
             figsize: width and height of that figure, in inches.
             labels: names to show instead of those of systems.
             ylim: lowest and highest accuracy of the axis; by default all from 0 to 1.
@@ -309,20 +321,22 @@ class Result(Tabular):
         Raises: `LengthwiseError` for a name that none of the runs has.
         """
         files = self.files
-        named = {id(run): one.known_as for one in self.systems for run in one.results}
+        of = {id(run): one for one in self.systems for run in one.results}
         for what, wanted, shown, more in (
             (
                 "task", [] if task is None else [task],
                 lambda run: (run.experiment["task"]["name"], group_of(run.system)), lambda run: (run.recipe,),
             ),
-            ("system", arguments.names("systems", systems), lambda run: named[id(run)], lambda _: ()),
+            ("system", arguments.names("systems", systems), lambda run: of[id(run)].known_as, lambda _: ()),
         ):  # fmt: skip
             known = {name for _, run in files for name in shown(run)} - {""}
             for name in wanted:
                 if name not in known and all(name not in more(run) for _, run in files):
                     raise UnknownNameError(f"{what} of these results", name, known)
             files = tuple(f for f in files if not wanted or not {*shown(f[1]), *more(f[1])}.isdisjoint(wanted))
-        return Result(files)
+        chosen = Result(files)
+        chosen.systems = Systems(replace(one, look=of[id(one.results[0])].look) for one in chosen.systems)
+        return chosen
 
     def wide(self, **options: Any) -> Table:
         """As `Accuracy.wide`, of exact match."""
@@ -350,7 +364,14 @@ class Result(Tabular):
         """Accuracy against length by ``exact_match``, ``exact_match_ids``, ``oracle_ids`` or ``answer``."""
         if metric not in METRICS:
             raise UnknownNameError("metric", metric, METRICS)
-        return Accuracy(self.systems, metric)
+        return Accuracy(self.systems, metric, self.chosen)
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """How settings were chosen, a sentence for each of `lengthwise.compare`'s folders that these runs are of."""
+        files = dict.fromkeys(folder.parent.parent / COMPARISON for folder in self.folders)
+        found = (read_json(file, what="comparison") for file in files if file.exists())
+        return tuple(str(values["selection"]) for values in found if isinstance(values, dict) and "selection" in values)
 
     def table(self) -> Table:
         """One row per system: all seeds, how many fitted, accuracy in distribution and at the longest length.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lengthwise.cli.console import emit_json, err, out
+from lengthwise.cli.console import draw_answer, emit_json, err, out
 from lengthwise.cli.options import Api, AsJson, CpusPerJob, GpusPerJob, Jobs, Ray, Threads, from_api, number_of_jobs
 from lengthwise.core.table import Table
 from lengthwise.training.threads import use_threads
@@ -56,41 +56,37 @@ def compare(
 
 
 def draw(console: Console, comparison: Comparison, task: str, jobs: str = "1") -> None:
-    """The answer, the table of the comparison with its notes, what to do next, and where the picture is."""
+    """The answer and how sure it is, a curve and numbers for each system, how settings were chosen, what to do next."""
     from rich.text import Text
 
-    from lengthwise.report.differences import how_sure
-    from lengthwise.report.pages import command_of, comparison_finding, next_rung
+    from lengthwise.report.pages import comparison_finding
+
+    values, systems = comparison.values, comparison.accuracy.systems
+    states = {
+        row["system"]: "diverged" if row["diverged"] else "not run" for row in comparison.rows if not row["seeds"]
+    }
+    draw_answer(console, comparison_finding(values), systems, states)
+    console.print(Text(f"settings: {values['selection']}.", style="dim"))
+    console.print(Text.assemble(("next: ", "bold"), _next(comparison, task, jobs)), soft_wrap=True)
+    console.print(Text(f"page, with all notes and tests: {comparison.page}", style="dim"), soft_wrap=True)
+
+
+def _next(comparison: Comparison, task: str, jobs: str) -> str:
+    """What to do next: finish, train what did not fit for longer, or make the figure and the table of a paper."""
+    from lengthwise.report.pages import next_rung
 
     values = comparison.values
-    table = comparison.table()
-    best = next((row for row in values["systems"] if row["fitted"]), None)
-    unfitted = "No system is right on its training lengths, so nothing is known of longer ones."
-    console.print(Text(comparison_finding(values) or unfitted, style="bold"))
-    if sure := how_sure(comparison.accuracy.systems):
-        console.print(Text(f"How sure, and why: {sure}."))
-    console.print()
-    console.print(Text(table.caption))
-    console.print()
-    # The spread over seeds, k, span and settings are on the page.
-    kept = ("system", "each seed", "beyond", *map(str, values["tests"]), "theory")
-    at = [table.columns.index(column) for column in kept]
-    numbers = [[float(cell) if isinstance(cell, float) else cell for cell in row] for row in table.rows]
-    _rows(kept, [[row[i] for i in at] for row in numbers])
-    console.print()
-    for note in (note for note in (*table.notes, *table.advice) if not note.startswith("k and span")):
-        console.print(Text(note, style="dim"))
+    if missing := [f"{row['system']} ({row['missing']})" for row in comparison.rows if row["missing"]]:
+        return f"the same command goes on with the seeds that the budget did not reach: {', '.join(missing)}"
     if rung := next_rung(values):
         again = {"systems": ",".join(row["system"] for row in values["systems"]), "seeds": values["seeds"],
                  "max-length": values["trained_to"], "budget": f"{rung['budget'] / 60:.0f}m", "jobs": jobs,
                  "out": f"{comparison.folder}-{rung['steps']}-steps"}  # fmt: skip
         words = [word for name, value in again.items() for word in (f"--{name}", str(value))]
         line = shlex.join(["lengthwise", "compare", task, *words, *["--models"] * bool(values.get("equal"))])
-        console.print(Text.assemble(("the next rung as a command: ", "bold"), line), soft_wrap=True)
-    if best is not None:
-        train = command_of(best["copy"])
-        console.print(Text.assemble(("what to do next, to train it in Python: ", "bold"), train), soft_wrap=True)
-    console.print(Text(f"page: {comparison.page}; all numbers are beside it", style="dim"), soft_wrap=True)
+        return f"twice the steps, for what did not fit:\n{line}"
+    folder = str(comparison.folder)
+    return f"for a paper, in Python: lw.results({folder!r}), then .plot() and .wide().to_latex('table.tex')"
 
 
 def _rows(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lengthwise.core.errors import OBEYED
@@ -15,6 +15,8 @@ from lengthwise.core.errors import OBEYED
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
+    from lengthwise.report.summary import SystemSummary
 
 
 def out() -> Console:
@@ -35,6 +37,22 @@ def emit_json(value: Any, *, indent: int | None = 1) -> None:
     """Print one JSON value on stdout, with what a terminal obeys written as escapes; NaN is refused, it is not JSON."""
     text = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
     sys.stdout.write(OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
+
+
+def draw_answer(
+    console: Console, finding: str, systems: Sequence[SystemSummary], others: Mapping[str, str] | None = None
+) -> None:
+    """The finding, how sure it is, and a curve with numbers for each system; ``others`` as of `accuracy_text`."""
+    from rich.text import Text
+
+    from lengthwise.report.differences import how_sure_and_next
+    from lengthwise.report.terminal import accuracy_text
+
+    console.print(Text(finding, style="bold"))
+    alone = ["nothing is compared, since no second system fitted"] * (len(systems) + len(others or {}) > 1)
+    for clause in (how_sure_and_next(systems)[0] or alone)[:1]:
+        console.print(Text(f"How sure: {clause}."))
+    console.print(Text(f"\n{accuracy_text(systems, others)}\n"), soft_wrap=True)
 
 
 def plain_table(*headings: str, right: Collection[str] = (), gap: int = 2, no_wrap: bool = False) -> Table:

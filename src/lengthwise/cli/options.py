@@ -170,6 +170,8 @@ class _Option(NamedTuple):
         return inspect.Parameter(self.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=typed)
 
     def value(self, given: Any) -> Any:
+        if self.name == "encodings":  # as --systems of compare takes them
+            return [name.strip() for names in given for name in names.split(",") if name.strip()]
         return whole_numbers(self.flag, given) if self.kind == "Sequence[int]" else given
 
 

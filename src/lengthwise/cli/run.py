@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lengthwise.cli.console import emit_json, err, out, plain_table
+from lengthwise.cli.console import draw_answer, emit_json, err, out, plain_table
 from lengthwise.cli.options import (
     Api,
     AsJson,
@@ -27,14 +27,12 @@ from lengthwise.training.threads import use_all_cores, use_threads
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.text import Text
 
     from lengthwise.api.experiment import RecipeResult
     from lengthwise.core.result_file import StudyResult
     from lengthwise.experiments.engine import Sweep
     from lengthwise.experiments.recipe import Study
     from lengthwise.experiments.run_config import RunConfig
-    from lengthwise.report.summary import Estimate
 
 OPENING = (
     "Can a transformer that has practised on problems of 4 lines solve problems of 80 lines?",
@@ -142,80 +140,11 @@ def _given_share_ids(made: RunConfig) -> bool:
 
 
 def draw_summary(console: Console, sweep: Sweep) -> None:
-    """Per system: fitted seeds, in distribution, and the median of the fitted seeds at each length."""
-    from rich.text import Text
+    """The finding and how sure it is, then a curve and numbers for each system."""
+    from lengthwise.report.summary import SeedResult, headline, summarize
 
-    from lengthwise.report.summary import (
-        SeedResult,
-        SystemSummary,
-        axes_text,
-        brackets_text,
-        common_chance,
-        fit_rule,
-        panel_axes,
-        panel_of,
-    )
-
-    recipe = sweep.recipe
-    summaries = [
-        SystemSummary(recipe.name, job.name, tuple(SeedResult.of(result.to_json()) for result in results))
-        for job, results in zip(recipe.jobs, sweep.results, strict=True)
-    ]
-    trained = sorted({f"1–{s.max_length}" if s.max_length > 1 else "1" for s in summaries})
-    head = Text(recipe.name, style="bold")
-    head.append(f"  trained on lengths up to {', '.join(t.removeprefix('1–') for t in trained)}", style="dim")
-    console.print()
-    console.print(head)
-    console.print()
-    cells = [cell for summary in summaries for cell in (*summary.cells, *summary.unfitted_cells)]
-    keys = panel_axes(cells)
-    panels = list(dict.fromkeys(panel_of(cell.axes, keys) for cell in cells)) or [()]
-    for panel in panels:
-        lengths = sorted({cell.length for cell in cells if panel_of(cell.axes, keys) == panel})
-        numbers = ["in distr.", *(f"n = {length}" for length in lengths)]
-        table = plain_table(axes_text(panel) or "exact match", "fitted", *numbers, right=numbers)
-        for summary in summaries:
-            fitted = f"{len(summary.fitted)} of {len(summary.results)}"
-            row = [Text(summary.name, style="bold"), fitted, f"{summary.in_distribution.median:.3f}"]
-            measured = summary.cells or summary.unfitted_cells
-            found = {c.length: c.estimate() for c in measured if panel_of(c.axes, keys) == panel}
-            if summary.fitted:
-                row += [_estimate(found.get(length)) for length in lengths]
-            elif measured:
-                row += [_control(found.get(length)) for length in lengths]
-            else:
-                row.append(Text("not fitted", style="yellow"))
-            table.add_row(*row)
-        lines = {length: common_chance([s.experiment for s in summaries], length, panel) for length in lengths}
-        if any(lines.values()):
-            chance = [f"{value:.3f}" if value else "" for value in lines.values()]
-            table.add_row(Text("chance (answer)", style="dim"), "", "", *chance)
-        console.print(table)
-        console.print()
-    below = f"; below it, where they differ: {brackets_text(summaries)}" if any(s.fitted for s in summaries) else ""
-    console.print(Text(f"exact match: median of the fitted seeds{below}.", style="dim"))
-    if rule := fit_rule(summaries):
-        console.print(Text(f"{rule}.", style="dim"))
-    if any(summary.unfitted_cells for summary in summaries):
-        note = "in brackets: a model that did not fit, measured as a control (unfitted_too); no statement on lengths."
-        console.print(Text(note, style="dim"))
-
-
-def _control(value: Estimate | None) -> Text:
-    from rich.text import Text
-
-    return Text("–" if value is None else f"({value.median:.3f})", style="yellow")
-
-
-def _estimate(value: Estimate | None) -> Text:
-    from rich.text import Text
-
-    if value is None:
-        return Text("–", style="dim")
-    text = Text(f"{value.median:.3f}", style="bold")
-    if value.low < value.high:  # in words that a narrow column wraps
-        text.append(f"\n{value.low:.3f} – {value.high:.3f}", style="dim")
-    return text
+    results = (SeedResult.of(result.to_json()) for found in sweep.results for result in found)
+    draw_answer(console, headline(systems := summarize(results)), systems)
 
 
 def show_studies(results: Sequence[tuple[Study, StudyResult]], folder: Path, *, as_json: bool) -> None:

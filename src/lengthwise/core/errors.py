@@ -65,16 +65,28 @@ OTHER_NAMES = {
 """What the literature also calls a component."""
 
 
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """``Did you mean 'addition'?`` for a near miss or another name of the same, else the list of what is known."""
+NEARLY = 0.15
+"""How much less alike than the nearest name another may be that is suggested beside it."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """``Did you mean 'a', 'b' or 'c'?`` for up to three near misses, or another name of the same; empty without any."""
     names = sorted(set(known))
     other = OTHER_NAMES.get(name.lower().replace("_", "-"))
-    if other in names:
-        return f"Did you mean {other!r}?"
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    if close:
-        return f"Did you mean {close[0]!r}?"
-    return f"Known: {', '.join(names)}." if names else "None is known."
+    close = [other] if other in names else difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    prefix = name[: name.rfind(".") + 1]  # that of a setting, such as training.steps
+    tail = name.removeprefix(prefix)
+    alike = [difflib.SequenceMatcher(None, each.removeprefix(prefix), tail).ratio() for each in close]
+    *first, last = [repr(each) for each, ratio in zip(close, alike, strict=True) if ratio >= max(alike) - NEARLY] or [
+        ""
+    ]
+    return f"Did you mean {', '.join(first)}{' or ' * bool(first)}{last}?" if last else ""
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """What `did_you_mean` says, else the list of what is known."""
+    names = sorted(set(known))
+    return did_you_mean(name, names) or (f"Known: {', '.join(names)}." if names else "None is known.")
 
 
 def spelled(name: str, known: Iterable[str]) -> str:

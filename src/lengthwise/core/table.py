@@ -76,7 +76,7 @@ class Table:
     @property
     def cells(self) -> list[list[str]]:
         """The rows as they are shown."""
-        return [[_shown(value, self.digits) for value in row] for row in self.rows]
+        return [[shown(value, self.digits) for value in row] for row in self.rows]
 
     def text(self) -> str:
         """The table as plain text, without caption and notes."""
@@ -250,7 +250,8 @@ def _is_numeric(values: Iterable[Any]) -> bool:
     return bool(there) and all(isinstance(value, int | float) and not isinstance(value, bool) for value in there)
 
 
-def _shown(value: Any, digits: int) -> str:
+def shown(value: Any, digits: int) -> str:
+    """A cell as it is shown, with a dash for None."""
     if value is None:
         return "–"
     text = f"{value:.{digits}f}" if isinstance(value, float) else str(value)

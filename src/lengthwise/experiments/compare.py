@@ -112,6 +112,8 @@ class Plan:
     speeds: tuple[float, ...] = ()
     """With ``equal``, training steps a second of each system's first seed at the fastest setting, when steps were
     timed."""
+    budget: float = 0.0
+    """The seconds from which the number of steps follows."""
 
     @property
     def built_task(self) -> Task:
@@ -149,6 +151,17 @@ class Plan:
             evaluation=EvaluationConfig(
                 lengths=self.tests, samples=self.samples, fit_samples=self.fit_samples, probe_samples=16
             ),
+        )
+
+    @property
+    def selection(self) -> str:
+        """How the setting of each system was chosen, and the steps, in one sentence."""
+        grid = " or ".join(setting.text.replace(",", " at") for setting in self.grid)
+        fit = f"right on {100 * EvaluationConfig.fit_threshold:g} % of {self.fit_samples} strings"
+        budget = f", from a budget of {self.budget:g} s" * bool(self.budget)
+        return (
+            f"{grid}: the first that makes seed {FIRST_SEED} {fit} of training lengths, else the better one there; "
+            f"longer lengths chose nothing; {self.steps:,} steps for all{budget}"
         )
 
     def write(self, folder: Path) -> None:
@@ -569,7 +582,7 @@ def _planned(wanted: Plan, folder: Path, clock: Clock, on: Executor | None) -> P
     found = read_plan(folder)
     if found is not None and (folder / "tuning").exists():
         # The number of steps follows from the budget and the machine.
-        if dataclasses.replace(wanted, steps=found.steps, speeds=found.speeds) != found:
+        if dataclasses.replace(wanted, steps=found.steps, speeds=found.speeds, budget=found.budget) != found:
             raise LengthwiseError(
                 f"{folder} holds a comparison of another task, or of other systems, lengths or seeds; "
                 "choose another folder, or delete it"
@@ -585,7 +598,7 @@ def _planned(wanted: Plan, folder: Path, clock: Clock, on: Executor | None) -> P
     alone = {s.name: sum(first for first, _ in times) for s, times in zip(wanted.systems, seconds, strict=True)}
     clock.smallest.check(for_one_step, SPARE, alone)
     steps = steps_for(clock.smallest.budget, clock.smallest.jobs, for_one_step)
-    plan = dataclasses.replace(wanted, steps=steps, speeds=speeds)
+    plan = dataclasses.replace(wanted, steps=steps, speeds=speeds, budget=clock.smallest.budget)
     plan.write(folder)
     remove_folder(folder / "times")
     make_folder(folder / "tuning")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LengthwiseError, did_you_mean
 from lengthwise.crasp.program import Program
 from lengthwise.crasp.syntax import load_program
 from lengthwise.languages.automaton import Dfa, read_dfa
@@ -79,10 +78,8 @@ def parse_target(text: str) -> Target:
         return TASKS.build(text)
     if named_language(text) is not None:
         return Expression(text) if SPECIAL & set(text) else TASKS.build(text)
-    known = [*TASKS, *LANGUAGES, *COUNTER_LANGUAGES]
-    close = difflib.get_close_matches(text, known, n=1, cutoff=0.6)
-    if close:
-        raise LengthwiseError(f"unknown target {text!r}. Did you mean {close[0]!r}? A word is written regex:{text}")
+    if near := did_you_mean(text, [*TASKS, *LANGUAGES, *COUNTER_LANGUAGES]):
+        raise LengthwiseError(f"unknown target {text!r}. {near} A word is written regex:{text}")
     raise LengthwiseError(
         f"unknown target {text!r}; give a task (`lengthwise list tasks`), {SYNTAX}; a word is written regex:{text}"
     )

@@ -70,20 +70,20 @@ def differences(
     return [replace(test, holm=p) for test, p in zip(found, corrected, strict=True)]
 
 
-def how_sure(systems: Sequence[SystemSummary], metric: str = "exact_match") -> str:
-    """What `how_sure_and_next` says, in one line, and what bands and brackets are."""
+def how_sure(systems: Sequence[SystemSummary], metric: str = "exact_match") -> list[str]:
+    """The clauses of `how_sure_and_next`, what bands and brackets are, and what to do next."""
     said, then = how_sure_and_next(systems, metric)
-    parts = (said, f"band and brackets: {brackets_text(systems)}" if said else "", f"next: {then}" if then else "")
-    return "; ".join(part for part in parts if part)
+    return [*said, *[f"band and brackets: {brackets_text(systems)}"] * bool(said), *[f"next: {then}"] * bool(then)]
 
 
 def how_sure_and_next(
     systems: Sequence[SystemSummary], metric: str = "exact_match", lengths: Collection[int] | None = None
-) -> tuple[str, str]:
+) -> tuple[list[str], str]:
     """Whether the best system beyond training is above the second, by what test, why in theory; and what to do next.
 
-    Both are empty where fewer than two systems were tested beyond training. With ``lengths`` only these are spoken of;
-    p is corrected for the tests at all lengths, since the choice may have followed the results.
+    The first is a list of clauses, the answer first. Both are empty where fewer than two systems were tested beyond
+    training. With ``lengths`` only these are spoken of; p is corrected for the tests at all lengths, since the choice
+    may have followed the results.
     """
 
     def shown(length: int) -> bool:
@@ -106,7 +106,7 @@ def how_sure_and_next(
     facing = {id(other): found for other in ranked[1:] if (found := _between(ranked[0], other, tests))}
     rivals = [other for other in ranked[1:] if id(other) in facing]
     if not rivals:
-        return "", ""
+        return [], ""
     first = ranked[0]
     second = next((other for other in rivals if lengths_apart(facing[id(other)])), None)
     alike = rivals if second is None else rivals[: rivals.index(second)]
@@ -125,7 +125,7 @@ def how_sure_and_next(
     seeds = min(len(first.fitted), len((second or rivals[0]).fitted))
     enough = next(n for n in count(2) if 2 * len(made) / comb(2 * n, n) <= 1 - LEVEL)
     more = max(enough, 2 * seeds) if second is None else enough * (seeds < enough)
-    return "; ".join(parts), f"more seeds, such as seeds={more}" if more else ""
+    return parts, f"more seeds, such as seeds={more}" if more else ""
 
 
 def lengths_apart(tests: Iterable[Difference]) -> list[int]:

@@ -24,6 +24,7 @@ from matplotlib.ticker import FixedLocator, MaxNLocator
 from lengthwise.core.errors import require
 from lengthwise.core.files import replacing
 from lengthwise.prediction.example import TokenSequence
+from lengthwise.report.looks import COLOURS, MARKERS
 from lengthwise.report.summary import (
     Brackets,
     Cell,
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Transform
 
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d")
-"""The palette of Okabe and Ito (2008), which stays distinguishable under all common forms of colour blindness."""
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 INK, QUIET, LINE = "#1d2733", "#5d6875", "#d5dae0"
 PAPER, GRID, BAND, FAINT, TINT = "#ffffff", "#eceff2", "#eef2f6", "#b9c2cc", "#fbe9dd"
 ROLES = {
@@ -388,7 +386,7 @@ KINDS = {
     "ids": "dotted: with the right ids given",
     "chance": "horizontal line of dashes: chance",
     "gaps": "a line with gaps: it lies over another",
-    "dashes": "dashed: a colour that another system has, too",
+    "dashes": "dashed: a colour that other systems have, too",
 }
 """What a figure may have and need not."""
 
@@ -436,7 +434,7 @@ def draw_accuracy_on(
     limits: tuple[float, float] = (LOW, HIGH),
     band: Brackets = "interval",
 ) -> None:
-    """Draw on axes of somebody else's what `draw_accuracy` draws, in the colours and sizes of theirs, with a legend.
+    """Draw on axes of somebody else's what `draw_accuracy` draws, in their fonts and sizes, with a legend.
 
     Panels lie over each other, and the legend says which is which, and what did not fit. It stands above axes that it
     would fill.
@@ -483,9 +481,11 @@ def _handle(panel: Panel, index: int, system: SystemSummary, name: str, metric: 
     """The entry of a system in a legend, without a line where no seed fitted."""
     from matplotlib.lines import Line2D
 
-    colour, marker = look(panel, index)
+    look = panel.looks[index]
     style = line_style(panel, index, metric) if system.fitted else "none"
-    return Line2D([], [], color=colour, marker=marker if system.fitted else "x", ms=4.5, lw=2, ls=style, label=name)
+    return Line2D(
+        [], [], color=look.colour, marker=look.marker if system.fitted else "x", ms=4.5, lw=2, ls=style, label=name
+    )
 
 
 def _with_fitted(system: SystemSummary, letters: int) -> str:
@@ -569,28 +569,24 @@ class _Panel:
         return (length - left) / (right - left)
 
     def system(self, index: int, cells: Sequence[Cell], label: str = "") -> None:
-        """The line of the medians, its interval, each seed, and the accuracy with the right ids given.
-
-        With a ``label`` the line has the next colour of the axes.
-        """
-        name, (colour, marker) = short_name(self.systems[index].label, 999), look(self.panel, index)
+        """The line of the medians, its interval, each seed, and the accuracy with the right ids given."""
+        name, look = short_name(self.systems[index].label, 999), self.panel.looks[index]
         found = [(cell, estimate) for cell in cells if (estimate := cell.estimate(self.metric, self.band))]
         if not found:
             return
         at, medians = [cell.length for cell, _ in found], [estimate.median for _, estimate in found]
         low, high = [estimate.low for _, estimate in found], [estimate.high for _, estimate in found]
-        style: dict[str, Any] = {"marker": marker, "label": label}
+        style: dict[str, Any] = {"color": look.colour, "marker": look.marker, "label": label}
         if self.figure is not None:
             where = ((f"{name}, length {cell.length}", e) for cell, e in found)
             tips = [f"{text}: {e.median:.3f}, {e.low:.3f} to {e.high:.3f}" for text, e in where]
-            style = {"color": colour, "marker": marker, "ms": 5.5, "lw": 2}
-            style |= {"clip_on": self.heights != (LOW, HIGH), "gid": self.figure.tip_id(tips)}
+            style |= {"ms": 5.5, "lw": 2, "clip_on": self.heights != (LOW, HIGH), "gid": self.figure.tip_id(tips)}
         gaps = line_style(self.panel, index, self.metric)
-        self.drew |= {"dashes" if gaps == "--" else "gaps"} if gaps != "-" else set()
+        self.drew |= {"gaps"} if gaps != look.dashes else {"dashes"} if gaps != "-" else set()
         (line,) = self.plot.plot(at, medians, zorder=3, ls=gaps, **style)
         # Smaller markers and gaps, so that what lies below is seen.
         line.set_markersize(line.get_markersize() * 0.75 ** _below(self.panel, index, self.metric))
-        colour = line.get_color()
+        colour = look.colour
         if self.band != "none":
             self.plot.fill_between(at, low, high, color=colour, alpha=0.15, lw=0)
         for seed in range(len(cells[0].scores)):
@@ -605,12 +601,6 @@ class _Panel:
             self.plot.plot(at, ceiling, color=colour, lw=1.3, ls=(0, (1, 1.5)), zorder=2)
 
 
-def look(panel: Panel, index: int) -> tuple[str, str]:
-    """Colour and marker of the system with this index."""
-    rank = panel.systems.index(index)
-    return COLOURS[rank % len(COLOURS)], MARKERS[(rank + rank // len(COLOURS)) % len(MARKERS)]
-
-
 ALIKE = 0.015
 """Medians that are no farther apart lie over each other in a figure."""
 GAPS: tuple[Any, ...] = ("-", (0, (2, 4)), (4, (2, 4)), (2, (1, 5)))
@@ -618,9 +608,9 @@ GAPS: tuple[Any, ...] = ("-", (0, (2, 4)), (4, (2, 4)), (2, (1, 5)))
 
 
 def line_style(panel: Panel, index: int, metric: str) -> Any:
-    """Solid; with gaps where the line lies over others, and from the system on at which colours repeat."""
+    """That of its look; with gaps where the line lies over others."""
     below = _below(panel, index, metric)
-    return GAPS[below % len(GAPS)] if below or panel.systems.index(index) < len(COLOURS) else "--"
+    return GAPS[below % len(GAPS)] if below else panel.looks[index].dashes
 
 
 def _below(panel: Panel, index: int, metric: str) -> int:
@@ -662,15 +652,15 @@ def _names(
     heights = [(names[-minus].count("\n") + 1.35) * unit for _, minus, _ in ends]
     apart = _apart([value for value, _, _ in ends], heights, limits)
     for (value, minus, length), y in zip(ends, apart, strict=True):
-        colour, marker = look(panel, -minus)
+        look = panel.looks[-minus]
         plot.annotate(
             names[-minus], (1, y), xycoords=("axes fraction", "data"), xytext=(19, 0), textcoords="offset points",
             color=INK, va="center", fontsize=size, annotation_clip=False, linespacing=1.15,
         )  # fmt: skip
-        plot.plot([1], [y], marker, color=colour, ms=5.5, transform=_right_of(plot), clip_on=False)
+        plot.plot([1], [y], look.marker, color=look.colour, ms=5.5, transform=_right_of(plot), clip_on=False)
         plot.annotate(
             "", (length, value), xytext=(1.0, y), textcoords=_right_of(plot), annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.7, "shrinkA": 0, "shrinkB": 4},
+            arrowprops={"arrowstyle": "-", "color": look.colour, "lw": 0.7, "shrinkA": 0, "shrinkB": 4},
         )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import write_text
 from lengthwise.core.result_file import StudyResult, collector_paused
-from lengthwise.positions.system import RANDOM_START, PositionSystem
+from lengthwise.positions.system import PositionSystem
 from lengthwise.prediction.example import TokenSequence, short_example, tested_structure, title_of
 from lengthwise.prediction.predict import predict_task
 from lengthwise.prediction.verdict import Verdict
@@ -30,6 +30,7 @@ from lengthwise.report.summary import (
     contradiction,
     differing_settings,
     findings,
+    fitted_counts,
     fitted_text,
     hardest,
     headline,
@@ -123,9 +124,7 @@ def against_theory(systems: Iterable[SystemSummary]) -> list[str]:
         task = known_task(system.experiment)
         if task is None or last is None or last[1] <= system.max_length:
             continue
-        scheme, encoding = system.experiment["scheme"], system.experiment["encoding"]["name"]
-        shifted = scheme["name"] == "sequential" and scheme.get("random_start", False)
-        position_system = PositionSystem(RANDOM_START if shifted else scheme["name"], encoding)
+        position_system = system.positions
         asked = repr(system.experiment["task"]), position_system
         if asked not in predicted:
             try:
@@ -308,6 +307,7 @@ def _run_section(recipe: str, systems: Sequence[SystemSummary], anchor: str, *, 
         "systems": systems,
         "tasks": task_sections(systems),
         "fitted": fitted_text(systems),
+        "seeds": fitted_counts(systems),
         "findings": findings(systems),
         "figure": Picture(f"{recipe}-accuracy", wide, narrow) if wide else None,
         "draws": draws,

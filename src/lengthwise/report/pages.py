@@ -195,10 +195,10 @@ def notes_of(values: Mapping[str, Any]) -> list[str]:
     rows = values["systems"]
     ranking = (
         f"ranked by the median of {values['seeds']} seeds, ties by the mean beyond training; columns of lengths are "
-        "medians of the fitted seeds (on the page, in brackets: lowest and highest); "
+        "medians of the fitted seeds, in brackets lowest and highest"
     )
     fitted = any(row["fitted"] for row in rows)
-    notes = [f"{ranking if fitted else ''}settings are chosen by the fit on training lengths alone"]
+    notes = [*[ranking] * fitted, f"settings: {values['selection']}"]
     if differences := _differences(values):
         notes.append(differences)
     if values.get("equal"):
@@ -272,22 +272,26 @@ def _differences(values: Mapping[str, Any]) -> str | None:
     return f"{line}. They differ in {'. '.join(unlike)}" if unlike else line
 
 
-def comparison_finding(values: Mapping[str, Any]) -> str | None:
-    """Which system goes farthest, in one sentence, and what theory has on it; None where no seed fitted."""
+def comparison_finding(values: Mapping[str, Any]) -> str:
+    """Which system goes farthest, in one sentence, what theory has on it, and of how many systems nothing is known."""
     best = next((row for row in values["systems"] if row["fitted"]), None)
     if best is None:
-        return None
-    longest = values["tests"][-1]
-    goes = f"to {best['reach']}" + (", the longest test" if best["reach"] == longest else f" of {longest}")
+        return "No system is right on its training lengths, so nothing is known of longer ones."
+    longest, trained, seeds = values["tests"][-1], values["trained_to"], [seed["reach"] for seed in best["seeds"]]
+    if best["reach"] > trained:
+        goes = f"goes farthest, to {best['reach']}" + (
+            ", the longest test" if best["reach"] == longest else f" of {longest}"
+        )
+    else:
+        goes = f"goes farthest, not beyond {trained} though, with {best['mean_beyond']:.2f} right on average there"
+    over = f"in the median of {len(seeds)} seeds" if len(seeds) > 1 else "with one seed"
+    spread = f" ({min(seeds)} to {max(seeds)})" * (min(seeds) < max(seeds))
     theory = "" if best["verdict"] is None else f" Theory has for it: {best['verdict']}."
     left = sum(not row["fitted"] or row["missing"] > 0 for row in values["systems"] if row is not best)
     unknown = (
         f" Nothing is known of {left} of {len(values['systems'])} systems, not fitted or finished." if left else ""
     )
-    return (
-        f"Trained up to {values['trained_to']}, {best['system']} goes farthest, {goes} in the median of "
-        f"{len(best['seeds'])} seeds.{theory}{unknown}"
-    )
+    return f"Trained up to {trained}, {best['system']} {goes} {over}{spread}.{theory}{unknown}"
 
 
 def comparison_page(values: Mapping[str, Any], systems: Sequence[SystemSummary] = ()) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
@@ -19,7 +19,9 @@ from lengthwise.core.result_file import Axes, RunResult, Score, check_seal, each
 from lengthwise.core.rng import stream
 from lengthwise.core.statistics import Estimate, estimate, median_rank
 from lengthwise.core.user_code import no_new_code
+from lengthwise.positions.system import RANDOM_START, PositionSystem
 from lengthwise.prediction.example import StoredTask, stored_task, title_of
+from lengthwise.report.looks import FIRST, LOOKS, Look, distinct
 from lengthwise.tasks import TASKS, Task
 
 
@@ -189,6 +191,17 @@ class SystemSummary:
     name: str
     results: tuple[SeedResult, ...]
     settings: str = ""
+    look: Look = FIRST
+    """In figures, from `summarize`."""
+
+    @property
+    def positions(self) -> PositionSystem:
+        """Its scheme, encoding and mixer, by name."""
+        made = self.experiment
+        scheme, encoding = made["scheme"], made["encoding"]["name"]
+        started = scheme["name"] == "sequential" and scheme.get("random_start", False)
+        ids, vectors = (name.rpartition(":")[2] for name in (RANDOM_START if started else scheme["name"], encoding))
+        return PositionSystem(ids, vectors, made.get("model", {}).get("mixer", "attention"))
 
     @property
     def label(self) -> str:
@@ -197,8 +210,13 @@ class SystemSummary:
 
     @property
     def known_as(self) -> tuple[str, ...]:
-        """All by which it can be chosen: its label, its name, and that without recipe and task."""
-        return self.label, self.name, self.results[0].system, short(self.results[0].system)
+        """All by which it can be chosen: its label, its name, that without recipe and task, and short names of it.
+
+        Short ones, such as ``rope`` for ``sequential+rope``, are those by which `compare` takes it.
+        """
+        own, positions = short(self.results[0].system), self.positions
+        usual = (own.removeprefix("sequential+"), positions.known_as) if own == positions.name else ()
+        return self.label, self.name, self.results[0].system, own, *usual
 
     @property
     def experiment(self) -> dict[str, Any]:
@@ -268,7 +286,8 @@ def task_title(systems: Iterable[SystemSummary]) -> str:
 def summarize(results: Iterable[SeedResult]) -> list[SystemSummary]:
     """Group results by recipe, system and configuration.
 
-    Where a system has several configurations, ``settings`` has those that differ.
+    Where a system has several configurations, ``settings`` has those that differ. Of each task, systems have different
+    looks.
     """
     groups: dict[tuple[str, str, str], list[SeedResult]] = {}
     for result in results:
@@ -281,7 +300,24 @@ def summarize(results: Iterable[SeedResult]) -> list[SystemSummary]:
         settings = _differences(members[0].experiment, rivals[recipe, system])
         in_order = tuple(sorted(members, key=lambda result: result.seed))
         summaries.append(SystemSummary(recipe, system, in_order, settings))
+    of = [(one.recipe, group_of(one.name)) for one in summaries]
+    for group in dict.fromkeys(of):
+        mine = {at: summaries[at] for at, its in enumerate(of) if its == group}
+        found = _distinct(mine, lambda one: LOOKS.get(short(one.name)) or LOOKS.get(one.positions.name))
+        for at, one in mine.items():
+            summaries[at] = replace(one, look=found[at])
     return summaries
+
+
+def _distinct(systems: Mapping[int, SystemSummary], wanted: Callable[[SystemSummary], Look | None]) -> dict[int, Look]:
+    """Looks of these systems that differ: first of those that are drawn, and of those that their positions name."""
+
+    def rank(at: int) -> tuple[bool, bool, str]:
+        return not systems[at].fitted, short(systems[at].name) not in LOOKS, systems[at].label
+
+    names = {at: f"{systems[at].label} {at}" for at in sorted(systems, key=rank)}
+    found = distinct({name: wanted(systems[at]) for at, name in names.items()})
+    return {at: found[name] for at, name in names.items()}
 
 
 def _differences(experiment: Any, rivals: Sequence[Any]) -> str:
@@ -364,6 +400,8 @@ class Panel:
     """By the index of the system, sorted by length; no system without cells."""
     systems: tuple[int, ...]
     """Indices of the systems that belong here, those without cells included."""
+    looks: Mapping[int, Look]
+    """How each looks here, where those of several tasks may be together."""
 
     @property
     def title(self) -> str:
@@ -390,13 +428,13 @@ def panels(systems: Sequence[SystemSummary]) -> list[Panel]:
 
 def _panel(systems: Sequence[SystemSummary], group: str, values: Axes, keys: Sequence[str]) -> Panel:
     mine = tuple(index for index, system in enumerate(systems) if group in ("", group_of(system.name)))
-    mine = tuple(sorted(mine, key=lambda index: not systems[index].cells))  # what is drawn has the first colours
+    mine = tuple(sorted(mine, key=lambda index: not systems[index].cells))
     found = {}
     for index in mine:
         cells = [cell for cell in systems[index].cells if panel_of(cell.axes, keys) == values]
         if cells:
             found[index] = tuple(sorted(cells, key=lambda cell: cell.length))
-    return Panel(group, values, found, mine)
+    return Panel(group, values, found, mine, _distinct({at: systems[at] for at in mine}, lambda one: one.look))
 
 
 def group_of(name: str) -> str:
@@ -443,10 +481,9 @@ def advice(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
 
 
 def basis(systems: Sequence[SystemSummary]) -> list[str]:
-    """What a table of several systems must say: what was trained, on what, how many seeds fitted, what differs."""
+    """What a table of several systems must say: what was trained, on what, and what differs."""
     lengths = " or ".join(map(str, sorted({system.max_length for system in systems})))
-    counts = _by_value(systems, lambda system: f"{len(system.fitted)} of {len(system.results)}")
-    lines = [f"trained on lengths up to {lengths}; seeds that fitted: {counts}", setting_note(systems)]
+    lines = [f"trained on lengths up to {lengths}", setting_note(systems)]
     for what, section in (("models differ", "model"), ("training differs", "training")):
         differing = [
             f"{key.rpartition('.')[2]} {_by_value(systems, lambda system, key=key: _flat(system.experiment).get(key))}"
@@ -455,6 +492,11 @@ def basis(systems: Sequence[SystemSummary]) -> list[str]:
         ]
         lines += [f"{what}: {'; '.join(differing)}"] * bool(differing)
     return [line for line in (*lines, steps_note(systems)) if line]
+
+
+def fitted_counts(systems: Sequence[SystemSummary]) -> str:
+    """How many seeds of how many fitted, such as ``3 of 3 (rope, nope), 2 of 3 (alibi)``."""
+    return _by_value(systems, lambda system: f"{len(system.fitted)} of {len(system.results)}")
 
 
 SAID_APART = ("training.max_length", "training.steps")
@@ -564,14 +606,17 @@ def headline(systems: Sequence[SystemSummary]) -> str:
         return "No system fitted its training lengths and was tested at longer ones, so nothing is known about length."
     best, worst = max(found, key=lambda each: each[:2]), min(found, key=lambda each: each[:2])
     (right, length, layout, system), (fewest, shorter, other, last) = best, worst
+    fitted, seeds = len(system.fitted), len(system.results)
+    of = f"{fitted} seeds" if fitted == seeds else f"the {fitted} of {seeds} seeds that fitted"
     text = (
         f"Trained on lengths up to {system.max_length}, {system.label} is right on {right:.0%} of the strings of "
         f"length {length}{layout}"
     )
+    over = f" (median of {of})" * (seeds > 1)
     if len(found) == 1 or right == fewest:
-        return f"{text}."
+        return f"{text}{over}."
     there = "there" if (shorter, other) == (length, layout) else f"at length {shorter}{other}"
-    return f"{text}; {last.label} on {fewest:.0%} {there}."
+    return f"{text}{over}; {last.label} on {fewest:.0%} {there}."
 
 
 def hardest(system: SystemSummary) -> tuple[float, int, str] | None:

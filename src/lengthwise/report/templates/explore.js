@@ -2,7 +2,6 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const $ = id => document.getElementById(id);
 const COLOURS = ["c0", "c1", "c2", "c3", "c4", "c5", "c6"];
-const MARKS = ["●", "■", "▲", "◆", "▼", "✚", "✖"];
 const TITLES = {plain: "plain", coupled: "coupled", modulo: "modulo"};
 let shown = null, waiting = null, hidden = new Set();
 
@@ -200,9 +199,9 @@ function measured() {
   const count = new Map();
   for (const curve of drawn) count.set(curve.system, (count.get(curve.system) ?? 0) + 1);
   const systems = [...count.keys()].sort((a, b) => count.get(b) - count.get(a));
-  const look = system => { const at = systems.indexOf(system); return [`var(--${COLOURS[Math.min(at, 6)]})`, MARKS[Math.min(at, 6)]]; };
+  const looks = new Map(drawn.map(curve => [curve.system, curve.look]));
   fill("curve-key", ...systems.map(system => {
-    const key = make("button", {type: "button", "aria-pressed": String(!hidden.has(system))}, make("span", {style: `color:${look(system)[0]};margin-right:5px`}, look(system)[1]), system);
+    const key = make("button", {type: "button", "aria-pressed": String(!hidden.has(system))}, make("span", {style: `color:var(--${looks.get(system).colour});margin-right:5px`}, looks.get(system).sign), system);
     key.addEventListener("click", () => { if (!hidden.delete(system)) hidden.add(system); measured(); });
     return key;
   }));
@@ -224,11 +223,11 @@ function measured() {
   svg.append(draw("line", {class: "limit", x1: x(1), x2: x(1), y1: 6, y2: tall - bottom}), draw("text", {x: (left + wide) / 2, y: tall - 4, "text-anchor": "middle"}, "length ÷ longest training length"));
   for (const curve of drawn) {
     if (hidden.has(curve.system)) continue;
-    const [colour, mark] = look(curve.system);
-    svg.append(draw("polyline", {points: curve.points.map(point => `${x(point[0])},${y(point[1])}`).join(" "), style: `stroke:${colour}`}));
+    const {colour, sign, dashes} = curve.look;
+    svg.append(draw("polyline", {points: curve.points.map(point => `${x(point[0])},${y(point[1])}`).join(" "), style: `stroke:var(--${colour})`, "stroke-dasharray": dashes}));
     for (const [at, value, first, last] of curve.points) {
       const where = first === last ? first : `${first}–${last}`;
-      svg.append(draw("text", {x: x(at), y: y(value) + 4, "text-anchor": "middle", style: `fill:${colour};font-size:10px`}, mark,
+      svg.append(draw("text", {x: x(at), y: y(value) + 4, "text-anchor": "middle", style: `fill:var(--${colour});font-size:10px`}, sign,
         draw("title", {}, `${curve.label}: ${value.toFixed(3)} at ${where}, trained to ${curve.train}; ${curve.fitted} of ${curve.seeds} seeds fit; ${curve.study}`)));
     }
   }

@@ -1,0 +1,84 @@
+"""How a position system looks in every figure: one table, so that it looks the same in each, whatever is beside it."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from itertools import chain, count
+from typing import Any, NamedTuple
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d")
+"""The palette of Okabe and Ito (2008), which stays distinguishable under all common forms of colour blindness."""
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+SIGNS = ("●", "■", "▲", "◆", "▼", "✚", "✖")
+"""Of the markers, as text."""
+DASHES: tuple[tuple[float, ...], ...] = ((), (6, 1.5), (6, 1.5, 1, 1.5), (3, 1), (8, 1.5, 1, 1.5, 1, 1.5))
+"""Lengths of dashes and of the gaps between them, in widths of the line."""
+
+FAMILIES = (
+    ("coupled+learned", "coupled+local-bias-sink", "coupled+local-bias"),
+    ("sequential+rope", "pose+rope", "sequential+xpos", "mamba+attention@sequential+rope"),
+    ("random-start+learned", "sequential+learned", "sequential+sinusoidal", "mamba"),
+    ("sequential+alibi", "sequential+t5", "sequential+kerple", "lstm"),
+    ("sequential+fire", "sequential+cope", "deltanet", "deltanet-negative", "gated-deltanet-negative"),
+    ("randomized+learned", "predictive-coupling+learned", "modulo+learned", "abacus+learned", "rwkv7"),
+    ("nope", "sequential+forgetting", "gated-deltanet-negative+attention@nope"),
+)
+"""The table: a colour for each family of systems; its members differ in marker and dashes, the first is solid."""
+
+
+class Look(NamedTuple):
+    """A colour by its index in `COLOURS`, and the place in its family, which decides the marker and the dashes."""
+
+    family: int
+    member: int = 0
+
+    @property
+    def colour(self) -> str:
+        return COLOURS[self.family]
+
+    @property
+    def marker(self) -> str:
+        return MARKERS[(self.family + self.member) % len(MARKERS)]
+
+    @property
+    def dashes(self) -> Any:
+        """A line style of matplotlib."""
+        found = DASHES[self.member % len(DASHES)]
+        return (0, found) if found else "-"
+
+    @property
+    def css(self) -> dict[str, str]:
+        """The same for a page: the variable of the colour, the sign, and the dashes of a line that is 2 wide."""
+        dashes = " ".join(f"{2 * length:g}" for length in DASHES[self.member % len(DASHES)])
+        sign = SIGNS[(self.family + self.member) % len(SIGNS)]
+        return {"colour": f"c{self.family}", "sign": sign, "dashes": dashes}
+
+
+FIRST = Look(0)
+LOOKS = {name: Look(family, member) for family, names in enumerate(FAMILIES) for member, name in enumerate(names)}
+"""By the name of a position system."""
+
+
+def distinct(wanted: Mapping[str, Look | None]) -> dict[str, Look]:
+    """Looks that differ, by the names of systems: each gets the one that it wants, unless one before it has it.
+
+    What wants none, or comes too late, as a second setting does, gets a colour that none has, from one on that its name
+    decides; then other markers and dashes.
+    """
+    found = dict[str, Look]()
+    for name, look in wanted.items():
+        if look is not None and look not in found.values():
+            found[name] = look
+    for name in wanted:
+        if name not in found:
+            found[name] = _free(name, set(found.values()))
+    return found
+
+
+def _free(name: str, taken: set[Look]) -> Look:
+    first, colours = zlib.crc32(name.encode()), {look.family for look in taken}
+    families = [(first + step) % len(COLOURS) for step in range(len(COLOURS))]
+    unused = (Look(family) for family in families if family not in colours)
+    others = (Look(family, member) for member in count() for family in families if Look(family, member) not in taken)
+    return next(chain(unused, others))
