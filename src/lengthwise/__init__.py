@@ -88,9 +88,9 @@ if TYPE_CHECKING:
     from lengthwise.experiments.recipe import Study as Study
     from lengthwise.experiments.recipe import study as study
     from lengthwise.experiments.run_config import RunConfig as RunConfig
-    from lengthwise.forecast.predict import Forecasts as Forecasts
-    from lengthwise.forecast.predict import Instead as Instead
-    from lengthwise.forecast.predict import SystemForecast as SystemForecast
+    from lengthwise.forecast.answer import Forecasts as Forecasts
+    from lengthwise.forecast.answer import Instead as Instead
+    from lengthwise.forecast.answer import SystemForecast as SystemForecast
     from lengthwise.measured.cells import evidence as evidence
     from lengthwise.models.config import ModelConfig as ModelConfig
     from lengthwise.models.extension import extend as extend
@@ -133,7 +133,7 @@ _NAMES = {
     "models.config": ("ModelConfig",),
     "models.extension": ("extend",),
     "positions.system": ("PositionSystem",),
-    "forecast.predict": ("Forecasts", "Instead", "SystemForecast"),
+    "forecast.answer": ("Forecasts", "Instead", "SystemForecast"),
     "prediction.verdict": ("Prediction",),
     "tasks.base": ("Task",),
     "training.config": ("TrainingConfig",),

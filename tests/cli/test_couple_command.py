@@ -88,7 +88,7 @@ def test_the_example_of_the_readme_gets_a_coupling(terminal: Terminal) -> None:
     answer = terminal("couple", f"{task}:EverySecond", "--lengths", "5,10")
     assert "answer, floor((n + 1) / 2) symbols place 2 + i" in answer.out
     assert "prompt, n symbols                  place 2 + floor(i / 2)" in answer.out
-    assert "it counts" in answer.out
+    assert "ids found that bring" in answer.out
 
 
 def examples_file(folder: Path, lengths: tuple[int, ...] = (4, 5, 6, 8), rows: int = 300) -> Path:
@@ -108,10 +108,11 @@ def examples_file(folder: Path, lengths: tuple[int, ...] = (4, 5, 6, 8), rows: i
 def test_a_file_of_examples_gets_a_coupling(terminal: Terminal, tmp_path: Path) -> None:
     path = examples_file(tmp_path)
     answer = terminal("couple", path)
-    assert answer.out.startswith("reversed.jsonl   from 300 examples per length, prompts of n = 6, 7, 8")
+    assert answer.out.startswith("reversed.jsonl: ids found that bring")
+    assert answer.out.endswith("from 300 examples per length, prompts of n = 6, 7, 8\n")
     assert "prompt, n - 2 symbols              place n - 1 - i" in answer.out
     assert "10 (new)" in answer.out
-    assert "it counts" in answer.out
+    assert "ids found that bring" in answer.out
     found = terminal("couple", path, "--json").json()
     assert found["holds"]
     assert found["task"] == {"name": "reversed.jsonl"}
@@ -133,7 +134,7 @@ def test_the_table_on_a_terminal(terminal: Terminal) -> None:
     answer = terminal("couple", "copy", "--set", "symbols=repeats", "--lengths", "5,8")
     assert "answer, n symbols                  place 2 + i" in answer.out
     assert "8 (new)" in answer.out
-    assert "it counts" in answer.out
+    assert "ids found that bring" in answer.out
     assert max(map(len, answer.out.splitlines())) <= 100
 
 
@@ -156,4 +157,6 @@ def test_mistakes_are_one_line(terminal: Terminal, arguments: list[str], message
 def test_a_rule_that_does_not_count_is_told_from_one_that_does(terminal: Terminal) -> None:
     """Checked only where it was found, a rule has not been shown to extend."""
     answer = terminal("couple", "parity-scratchpad", "--lengths", "4,5")
-    assert "it does not count: no length was checked that the rule was not found from" in " ".join(answer.out.split())
+    assert "ids found that do not count: no length was checked that the rule was not found from" in " ".join(
+        answer.out.split()
+    )

@@ -65,18 +65,19 @@ def test_the_answer_is_the_first_sentence_and_80_columns_hold_all(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     out = terminal("decide", expression).out
-    assert max(map(len, out.splitlines())) <= 80
+    assert max(map(len, (out + terminal("decide", expression, "--why").out).splitlines())) <= 80
+    assert len(out.splitlines()) <= 14
     first, _, rest = " ".join(out.split()).partition(" (last symbol visible)")
     assert first.startswith(f"{expression}: ")
     said = {name.lower(): part.split()[0] for part in first[len(expression) + 2 :].split("; ")
             for name in part.partition(" with ")[2].split(", ")}  # fmt: skip
     decided = lw.decide(expression)
     assert said == {name: decided.answer(name, "visible") for name in ("nope", "alibi", "sinusoidal", "rope", "ape")}
-    assert rest.endswith(f"what to do next: lengthwise predict {shlex.quote(expression)}")
+    assert f"what to do next: lengthwise predict {shlex.quote(expression)} yes: " in rest
 
 
 def test_the_table_names_fragments_encodings_and_reasons(terminal: Terminal) -> None:
-    shown = terminal("decide", "(aa)*", "--end", "eos").out
+    shown = terminal("decide", "(aa)*", "--end", "eos", "--why").out
     assert "C-RASP[periodic, local]" in shown
     assert "NoPE" in shown
     assert "no guarantee: no program exists" in shown

@@ -351,4 +351,4 @@ def test_the_demonstration_is_a_recipe() -> None:
 def test_the_example_of_the_readme_is_predicted_and_coupled(terminal: Terminal) -> None:
     target = f"{EXAMPLE}:EverySecond"
     assert "coupled" in terminal("predict", target).out
-    assert "it counts" in terminal("couple", target, "--lengths", "5,8").out
+    assert "ids found that bring" in terminal("couple", target, "--lengths", "5,8").out

@@ -22,8 +22,7 @@ from lengthwise.experiments.defaults import chosen_systems
 from lengthwise.forecast import features
 from lengthwise.forecast import predict as module
 from lengthwise.forecast import probe as probing
-from lengthwise.forecast.model import Forecast, Forecaster, Logistic, forecaster, kinds
-from lengthwise.forecast.predict import (
+from lengthwise.forecast.answer import (
     BANDS,
     BY_THEORY,
     KNOWN,
@@ -37,9 +36,10 @@ from lengthwise.forecast.predict import (
     WIDTH,
     WRONG,
     Forecasts,
-    others_right,
-    predict,
 )
+from lengthwise.forecast.model import Forecast, Forecaster, Logistic, forecaster, kinds
+from lengthwise.forecast.others import others_measured, others_right
+from lengthwise.forecast.predict import predict
 from lengthwise.forecast.probe import SETTINGS, ProbedRung, ProbeSettings
 from lengthwise.languages.automaton import language
 from lengthwise.measured.cells import cells
@@ -60,27 +60,64 @@ TARGETS = (
 """Forty targets of all kinds with names."""
 
 
+def rows_of(text: str) -> dict[str, dict[str, str]]:
+    """The table of an answer, by system: its cells by heading; names that go on in a second line are of the first."""
+    lines = iter(text.splitlines())
+    head = next(line.split("  ") for line in lines if line.startswith("  positions"))
+    heading = [name.strip() for name in head if name.strip()]
+    found: list[list[str]] = []
+    for line in itertools.takewhile(bool, lines):
+        cells = re.split(r"  +", line.strip())
+        if len(cells) == 1:
+            found[-1][0] += f" {cells[0]}"
+        else:
+            found.append(cells)
+    return {name: dict(zip(heading, row, strict=True)) for row in found for name in row[0].split(", ")}
+
+
 def agree(found: Forecasts) -> None:
-    lines, text = found.text().splitlines(), " ".join(found.text().split())
-    assert all(len(line) <= WIDTH for line in lines), lines
+    lines, whole = found.text().splitlines(), found.text(why=True)
+    text = " ".join(whole.split())
+    assert all(len(line) <= WIDTH for line in (*lines, *whole.splitlines())), lines
+    assert len(lines) <= 32
+    assert whole.startswith(found.text().partition("More: --why")[0].rstrip().removesuffix("."))
     best = found.systems[0]
     assert lines[0].startswith(f"{best.answer} ")
-    assert "…" not in text
-    assert best.chance.removesuffix(" other tasks were right") in text
+    assert "…" not in found.text()
+    assert best.chance.removesuffix(" other tasks were right") in " ".join(found.text().split())
     assert not best.base_rate or "whether" in lines[0]
-    alone = found.named and len(found) == 1
-    assert all(reason in text for reason in best.reasons if alone or reason != best.refusal)
-    assert alone or all(f.refusal.split(": ")[-1][:20] in text for f in found if f.answer == NOT_MEASURED)
-    assert found.named or all(f.theory in text for f in found if f.says)
+    for f in found:
+        for (
+            reason
+        ) in f.reasons:  # --why has all of it: theory by its parts, what was measured of like systems together.
+            parts = re.sub(r"^(possible|no guarantee|unknown|sparse if)[^:]*: ", "", reason).split(". condition: ")
+            assert all(part.removeprefix("no guarantee: ").replace(f.words, "such positions") in
+                       text.replace(f.words, "such positions") for part in parts), reason  # fmt: skip
+    if not (found.named and len(found) == 1):
+        rows = rows_of(found.text())
+        assert set(rows) == {f.system for f in found}
+        for f in found:
+            row = rows[f.system]
+            theory = {"yes": "possible", "no": "no guarantee", "unknown": "unknown"}[f.verdict]
+            assert row["in theory"] in (
+                theory,
+                "does not apply" if found.span else "",
+                "if ids are predictable" * f.unmet,
+            )
+            number = "–" if f.others else f.chance.strip("()") or "–"
+            assert row.get("chance", "–").removesuffix(" measured") == number
+            least, most = (
+                re.findall(r"\d+", part) for part in (row.get("other tasks", "–") + " of ").split(" of ")[:2]
+            )
+            for count, ends in zip(f.others or (), (least, most), strict=False):
+                assert not ends or int(ends[0]) <= count <= int(ends[-1])
     # The reader's rule, on the numbers as they are shown.
-    shown = re.findall(r"(<1|>99|\d+) % \[(<1|>99|\d+), (<1|>99|\d+)\] +(LIKELY|OPEN|UNLIKELY)", found.text())
-    shown += [found_in[1:] + found_in[:1] for found_in in re.findall(
-        r"^(LIKELY|OPEN|UNLIKELY) (<1|>99|\d+) % \[(<1|>99|\d+), (<1|>99|\d+)\]", text)]  # fmt: skip
-    for *numbers, word in shown:
-        middle, low, high = (int(number.strip("<>")) for number in numbers)
-        likely, unlikely = middle >= 70 and low >= 30, middle <= 30 and high <= 70
-        assert word == (LIKELY if likely else UNLIKELY if unlikely else OPEN), found.text()
-        assert BANDS in text
+    for f in found:
+        if f.probability is not None:
+            middle, low, high = (int(number.strip("<>")) for number in re.findall(r"[<>]?\d+", f.chance))
+            likely, unlikely = middle >= 70 and low >= 30, middle <= 30 and high <= 70
+            assert f.answer == (LIKELY if likely else UNLIKELY if unlikely else OPEN), found.text()
+            assert BANDS in text
     tried = "it was not tested longer" if best.measured else "nothing like it"
     assert f"{NOT_KNOWN}: {tried}" in text or best.answer != NOT_KNOWN
     # Few languages are named only where they are why the interval that is shown is wide.
@@ -303,7 +340,7 @@ def test_with_a_probe_no_line_contradicts_the_first(target: str, found_by: Any, 
     agree(found)
     (one,) = found
     before = without_probe(target)
-    text = " ".join(found.text().split())
+    text = " ".join(found.text(why=True).split())
     assert one.probe
     assert one.probe in text
     assert ("fits 0.31, 0.20, 0.95" in text) == (found_by.status == "out of time")
@@ -390,7 +427,7 @@ def test_results_are_short_typed_and_tables():
 
 def test_a_system_that_did_not_fit_was_not_wrong_at_long_lengths():
     found = predict("(aa)*", encoding="nope")
-    assert found.text().startswith("MEASURED WRONG (not fitted): (aa)* with no positions, trained to 50, near")
+    assert found.text().startswith("MEASURED WRONG (not fitted): (aa)* with no positions (nope), trained to 50, near")
     assert "not fitted (0 of 5 seeds fit)" in found["nope"].measured
     assert "0.00" not in found.text()
 
@@ -408,7 +445,7 @@ def test_after_a_measured_failure_what_works_is_next():
     assert better.probability is not None
     assert better.probability < (predict("majority", encoding="nope")["nope"].accuracy or 0)
     alone = dataclasses.replace(predict("(aa)*", encoding="ape").systems[0], instead=())
-    assert "to confirm" in dataclasses.replace(predict("(aa)*", encoding="ape"), systems=(alone,)).text()
+    assert "  confirm " in dataclasses.replace(predict("(aa)*", encoding="ape"), systems=(alone,)).text()
 
 
 def test_what_was_measured_at_other_lengths_stands_in_the_first_lines(monkeypatch: pytest.MonkeyPatch):
@@ -422,7 +459,7 @@ def test_what_was_measured_at_other_lengths_stands_in_the_first_lines(monkeypatc
     far = predict("addition", 40, 200, "rope", "coupled")
     text = " ".join(far.text().split())
     assert text.startswith("NOT MEASURED conclusively whether addition with coupled+rope")
-    assert "measured: trained to 8: 0.98 at 32 (2 of 2 seeds fit); theory does not say. Measure it with" in text
+    assert "measured: trained to 8: 0.98 at 32 (2 of 2 seeds fit)" in text
     agree(far)
 
 
@@ -520,16 +557,17 @@ def test_theory_of_an_own_task_comes_before_other_tasks(tmp_path: Path):
     assert {f.system for f in found.systems[:3]} == yes
     assert set(re.findall(r"--systems (\S+)", found.settle)[0].split(",")) == yes
     text = " ".join(found.text().split())
-    assert text.index("in theory possible with") < text.index("Measure it with") < text.index("2 of 10")
-    assert "coupled ids do not shorten what it looks back on (5, 10, 20, 40 ids" in text
+    assert text.index("in theory possible with") < text.index("lengthwise compare") < text.index("positions in theory")
+    assert "coupled ids do not shorten what it looks back on" in text
+    assert "coupled ids do not shorten what it looks back on (5, 10, 20, 40 ids" in " ".join(found.text(True).split())
     (instead,) = lw.predict(f"{tmp_path / 'last.py'}:Last", encoding="coupled")["coupled"].instead
     assert "possible in theory" in instead.line
     # What the how-to says of the command below the first lines: it compares the systems that theory allows.
     page = (Path(__file__).parents[2] / "docs" / "howto" / "own-task.md").read_text(encoding="utf-8")
     assert "compares the systems that theory allows" in page
     assert "its last line is the command" not in page
-    named = " ".join(" ".join(found.other_tasks()).split())
-    right = module.others_by_name(module.KNOWN["alibi"].system, 5.0, 0.95)
+    named = " ".join(found.text(why=True).split())
+    right = module.others_by_name(KNOWN["alibi"], 5.0, 0.95)
     assert sum(right.values()) == found["alibi"].others[0]  # type: ignore[index]
     assert all(name in named for name in right)
 
@@ -548,13 +586,12 @@ def test_an_own_task_whose_lengths_begin_later_is_told_what_to_write(tmp_path: P
 def test_a_task_of_many_symbols_is_told_that_no_program_was_searched(tmp_path: Path):
     (tmp_path / "last.py").write_text(OWN)
     found = lw.predict(f"{tmp_path / 'last.py'}:Last", encoding="nope")
-    text = " ".join(found.text().split())
-    assert "no program was searched" in text
+    text = " ".join(found.text(why=True).split())
+    assert "no program was searched" in found.text()
     assert "has 10 symbols; programs are searched over at most 6; ask for a version with fewer" in text
-    assert "no proof that there is none" not in text
+    assert "no proof that there is none" not in " ".join(found.text().split())
     whole = lw.predict(f"{tmp_path / 'last.py'}:Last")
-    rows = dict(re.findall(r"^    (\S+) +\d+ of \d+ +(.*)$", whole.text(), re.MULTILINE))
-    far = {name for name, row in rows.items() if row == "(does not apply: the span grows)"}
+    far = {name for name, row in rows_of(whole.text()).items() if row["in theory"] == "does not apply"}
     assert far == {f.system for f in whole if f.scheme in features.SCHEMES_OF_PLACES}
 
 
@@ -562,13 +599,13 @@ def test_a_task_of_many_symbols_is_told_that_no_program_was_searched(tmp_path: P
 def test_after_a_probe_against_it_another_is_trained(target: str, encoding: str):
     """And the probe is of the system that was asked for alone: the others keep their forecasts."""
     found = predict(target, encoding=encoding, probe=PROBES[1])
-    one, text = found[encoding], " ".join(found.text().split())
+    one, text = found[encoding], " ".join(found.text(why=True).split())
     assert one.by_probe
     assert one.answer == UNLIKELY
     commands = [each.command for each in one.instead if each.command]
     assert found.settle == (commands or [found.settle])[0]
     assert ("would only confirm" in text) == bool(commands)
-    assert ("to confirm lengthwise run" in text) != bool(commands)
+    assert ("confirm lengthwise run" in text) != bool(commands)
     alone = predict(target)
     for each in one.instead:
         other = alone[each.system]
@@ -604,7 +641,7 @@ def test_a_length_without_words_is_said_with_the_nearest_that_has_some(target: s
     found = predict(target, 40, test)
     assert f"no word has {test} symbols; {nearest} is the nearest length with any" in found.meant
     assert abs(nearest - test) == min(abs(n - test) for n in lengths_near(target, test))
-    assert "  length      no word has" in found.text()
+    assert found.meant in " ".join(found.text().split())
     assert predict(target, 40, nearest).meant == ""
     agree(found)
 
@@ -636,11 +673,11 @@ def test_systems_are_known_whatever_their_capitals():
 
 def test_what_was_measured_of_a_task_is_of_its_whole_configuration():
     """Of 273 cells of languages, none is of another language; other sizes of a task are called so."""
-    none = [module.measured_task(TASKS.build("Dyck-1"), system, 10, 4.0) for system in module.KNOWN.values()]
+    none = [module.measured_task(TASKS.build("Dyck-1"), system, 10, 4.0) for system in KNOWN.values()]
     assert not any(found.line for found in none)
-    of_base = [module.measured_task(TASKS.build("addition", base=b), module.KNOWN["coupled"], 10, 4.0) for b in (10, 2)]
+    of_base = [module.measured_task(TASKS.build("addition", base=b), KNOWN["coupled"], 10, 4.0) for b in (10, 2)]
     assert [bool(found.line) for found in of_base] == [True, False]
-    other = module.measured_task(TASKS.build("sort"), module.KNOWN["alibi"], 10, 4.0)
+    other = module.measured_task(TASKS.build("sort"), KNOWN["alibi"], 10, 4.0)
     assert other.line.startswith("with other settings of the task, trained to 8")
     assert other.accuracy is None
 
@@ -681,15 +718,14 @@ def test_of_an_own_task_only_the_base_rate_is_known_and_what_to_do_is_said(tmp_p
     assert all(f.answer in (NOT_KNOWN, NOT_MEASURED) for f in found)
     right, tasks = map(int, re.findall(r"(\d+) of (\d+) other tasks were right", found["coupled"].base_rate)[0])
     assert 0 < right <= tasks
-    head, *rest = re.split(r"Measure\s+it\s+with:", found.text())
-    assert head.split()[:4] == [*NOT_KNOWN.split(), "whether"]
-    assert "lengthwise compare" in " ".join(rest)
+    assert found.text().startswith(f"{NOT_KNOWN} whether")
+    assert "lengthwise compare" in found.text()
     assert (f"lengthwise couple {target}" in found.text()) is not places
     alone = lw.predict(target, encoding="rope")
     assert "--probe 2m" in alone.text()
     assert alone["rope"].base_rate in " ".join(alone.text().split())
     assert ("in theory possible" in " ".join(alone.text().split())) == (alone["rope"].verdict == "yes")
-    assert others_right(module.KNOWN["coupled"].system, 5.0, 0.95) == found["coupled"].others == (right, tasks)
+    assert others_right(KNOWN["coupled"], 5.0, 0.95) == found["coupled"].others == (right, tasks)
 
 
 def test_a_condition_that_is_not_known_to_hold_is_no_yes(tmp_path: Path) -> None:
@@ -704,7 +740,7 @@ def test_a_condition_that_is_not_known_to_hold_is_no_yes(tmp_path: Path) -> None
     assert verdict.shown.startswith("sparse if the ids can be predicted")
     assert "possible" not in text.replace("impossible", "")
     assert "in theory sparse if the ids can be predicted, and no rule for that is known" in text
-    row = compare.explained(found.theory, KNOWN["predictive-coupling"].system)
+    row = compare.explained(found.theory, KNOWN["predictive-coupling"])
     assert row["verdict"] == "sparse if the ids can be predicted"
     assert row["condition"] == verdict.condition
     # The length that is meant is the one that is answered, in every line.
@@ -760,8 +796,7 @@ def test_runs_that_fit_nothing_count_as_tried_and_no_system_replaces_itself() ->
 
 def test_counts_of_languages_of_its_kind_are_in_the_answer_where_there_is_no_forecast() -> None:
     found = predict("(0|1(01*0)*1)*", 10, 40)
-    answer = " ".join(found.text().split("Measure it with")[0].split())
-    assert found.systems[0].measured in answer
+    assert found.systems[0].measured in " ".join(found.text().split())
 
 
 def test_a_partial_probe_says_what_it_saw_and_the_next_command_has_time_for_the_rest() -> None:
@@ -775,7 +810,7 @@ def test_a_partial_probe_says_what_it_saw_and_the_next_command_has_time_for_the_
 def test_the_scratchpads_that_are_counted_are_named() -> None:
     found = predict("(0|1(01*0)*1)*", 20, 80, "rope")
     (pad,) = found["rope"].instead
-    text = " ".join(" ".join(found.other_tasks()).split())
+    text = " ".join(found.text(why=True).split())
     assert f"right in {sum(pad.counted.values())} of {len(pad.counted)} measured tasks" in pad.measured
     assert all(name in text for name in pad.counted)
 
@@ -783,9 +818,9 @@ def test_the_scratchpads_that_are_counted_are_named() -> None:
 def test_the_tasks_with_the_same_verdict_are_counted() -> None:
     found = predict("reverse", 10, 40, "coupled")
     found = dataclasses.replace(found, systems=(dataclasses.replace(found.systems[0], others=(1, 1), accuracy=None),))
-    text = " ".join(" ".join(found.other_tasks()).split())
+    text = " ".join(found.text(why=True).split())
     right, of = map(int, re.findall(r"right in (\d+) of the (\d+) on which theory says the same", text)[0])
-    tasks = module.others_measured(KNOWN["coupled"].system, 4.0)
+    tasks = others_measured(KNOWN["coupled"], 4.0)
     verdicts = [lw.predict(module.TASKS.build(dict(task[0][1]))).theory.verdicts for task in tasks.values()]
     assert of == sum(v.answer == "yes" and not v.unmet for vs in verdicts for v in vs if v.system == "coupled")
     assert right <= of < len(tasks)

@@ -22,7 +22,7 @@ from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.user_code import failure_in_user_code, summary
 
 if TYPE_CHECKING:
-    from lengthwise.forecast.predict import Forecasts, SystemForecast
+    from lengthwise.forecast.answer import Forecasts, SystemForecast
     from lengthwise.positions.schemes import PositionScheme
     from lengthwise.positions.structure import Structure
     from lengthwise.prediction.example import Example
@@ -116,7 +116,8 @@ def page(targets: Sequence[str], answers: dict[str, Any], *, live: bool) -> str:
 def answer(target: str, train: int = TRAIN, test: int = TEST) -> dict[str, Any]:
     """All that the page shows of a target; raises `LengthwiseError` as `lengthwise.predict` does."""
     from lengthwise.api.theory import predict
-    from lengthwise.forecast.predict import ASKED, language_in
+    from lengthwise.forecast.answer import ASKED
+    from lengthwise.forecast.predict import language_in
     from lengthwise.prediction.target import Expression, parse_target, task_of
     from lengthwise.tasks.base import EXPRESSION
 
@@ -167,7 +168,7 @@ def answer(target: str, train: int = TRAIN, test: int = TEST) -> dict[str, Any]:
 
 
 def _system(found: SystemForecast) -> dict[str, Any]:
-    from lengthwise.forecast.predict import words
+    from lengthwise.forecast.answer import words
 
     return {
         "name": words(found.system),
@@ -187,7 +188,7 @@ def _system(found: SystemForecast) -> dict[str, Any]:
 
 def _others(found: Forecasts) -> str:
     """The usual encodings beside the best system, in a few words."""
-    from lengthwise.forecast.predict import percent, words
+    from lengthwise.forecast.answer import percent, words
 
     def number(each: SystemForecast) -> str:
         if each.accuracy is not None:

@@ -55,6 +55,9 @@ def decide(
             "(after every prefix, also at end marks).",
         ),
     ] = "both",
+    why: Annotated[
+        bool, typer.Option("--why", help="Also print the fragments of C-RASP, the reasons and facts.")
+    ] = False,
     program: Annotated[bool, typer.Option("--program", help="Also print a program for every yes.")] = False,
     margin: Annotated[
         bool, typer.Option("--margin", help="Print how exactly that program has to average, by length, in one line.")
@@ -94,7 +97,7 @@ def decide(
             added = ({"programs": programs} if program else {}) | ({"margin": averaging} if averaging else {})
             emit_json({**values, **added}, indent=None)
         else:
-            draw_decision(out(), decision.expression, decision.decision, programs, first=index == 0)
+            draw_decision(out(), decision.expression, decision.decision, programs, first=index == 0, why=why)
             if averaging is not None:
                 out().print(f"\nmargin: {averaging['line']}", soft_wrap=True, highlight=False)
     if certificates is not None:
@@ -123,9 +126,9 @@ def _report_failure(text: str, message: str, as_json: bool) -> None:
 
 
 def draw_decision(
-    console: Console, text: str, decision: LanguageDecision, programs: dict[str, Any], *, first: bool
+    console: Console, text: str, decision: LanguageDecision, programs: dict[str, Any], *, first: bool, why: bool
 ) -> None:
-    """One expression: header, table, reasons, and programs if there are any."""
+    """One expression: the answer, a table, what to do next; with ``why`` the reasons; programs if there are any."""
     from rich.text import Text
 
     from lengthwise.crasp.certificates import explanation
@@ -133,38 +136,38 @@ def draw_decision(
     from lengthwise.positions.system import SYSTEMS
     from lengthwise.prediction.verdict import answers_by_fragment, next_symbol_note
 
+    membership = set(decision.ends) <= set(ENDS)
     if not first:
         console.print()
-    console.print(Text.assemble((text, "bold"), f": {answer_line(decision)}"))
-    if first:
-        console.print(Text(LEGEND, style="dim"))
-    console.print()
-    table = plain_table("fragment", "encodings", *[_ENDS[end] for end in decision.ends], gap=3)
-    for fragment, (name, encodings) in _FRAGMENTS.items():
-        cells = [_cell(decision.verdict(fragment, end)) for end in decision.ends]
-        table.add_row(Text(name), Text(encodings, style="dim"), *cells)
+    console.print(Text.assemble((text, "bold"), f": {answer_line(decision)}\n"))
+    table = plain_table("positions", *[_ENDS[end] for end in decision.ends], gap=3)
+    for fragment, (_, encodings) in _FRAGMENTS.items():
+        table.add_row(Text(encodings), *[_cell(decision.verdict(fragment, end)) for end in decision.ends])
     console.print(table)
+    console.print()
     if "visible" in decision.ends:
         predicted = answers_by_fragment(decision)
         gained = [f for f in _FRAGMENTS if predicted[f] == "yes" and decision.verdict(f, "visible").verdict != "yes"]
         if easier := next_symbol_note([system.known_as for system in SYSTEMS if system.fragment in gained]):
             console.print(Text(easier[0].upper() + easier[1:] + " (--end next)."))
-    for fragment, end in _telling(decision) if set(decision.ends) <= set(ENDS) else ():
-        if sentences := explanation(decision, fragment, end):
-            console.print()
-            console.print(Text(f"{_FRAGMENTS[fragment][0]}, {sentences}"))
-    console.print()
-    console.print(Text(" · ".join(_facts(decision)), style="dim"))
-    if set(decision.ends) <= set(ENDS):
+    if membership:
         console.print(f"what to do next: lengthwise predict {shlex.quote(text)}", soft_wrap=True)
+    if first:
+        console.print(Text(LEGEND + ". More: --why" * (not why), style="dim"))
+    if why:
+        for fragment, end in _telling(decision) if membership else ():
+            if sentences := explanation(decision, fragment, end):
+                console.print(Text(f"\n{_FRAGMENTS[fragment][0]}, {sentences}"))
+        programs_of = "; ".join(f"{encodings}: {name}" for name, encodings in _FRAGMENTS.values())
+        console.print(Text(f"\n{' · '.join(_facts(decision))}\n{programs_of}. {MORE}", style="dim"))
     for end, program in programs.items():
         console.print()
         console.print(Text(f"a program in {_FRAGMENTS[program['fragment']][0]} ({_ENDS[end]}):", style="dim"))
         console.print(Text(program["text"].rstrip()))
 
 
-LEGEND = (
-    "yes: a C-RASP program, which counts earlier symbols as a transformer can, does it at every length. "
+LEGEND = "yes: a C-RASP program, which counts earlier symbols as a transformer can, does it at every length"
+MORE = (
     "[local]: it also sees the last k symbols. [periodic]: it also knows the position modulo m. "
     "proved: here, and a program checks it; ours: proved here; cited: proved in the literature."
 )

@@ -338,43 +338,37 @@ def draw_coupling(console: Console, found: CouplingFinding) -> None:
     from rich.text import Text
 
     source = f"{found.examples:,} examples per length" if found.from_data else f"{found.queries:,} queries"
-    lengths = ", ".join(map(str, found.lengths))
     unit = "prompts of n =" if found.task is None else "lengths"
-    head = Text.assemble((found.name, "bold"), (f"   from {source}, {unit} {lengths}", "dim"))
-    console.print(head)
-    console.print()
     if found.rule is None or found.check is None:
-        console.print(Text.assemble(("no coupling found: ", "bold"), found.reason))
-        return
-    for line in found.rule.describe().splitlines():
-        console.print(Text("  " + line), soft_wrap=True)
-    console.print()
-    headings = ["length", "tokens", "parents", "tokens per place", "places", "span"]
-    headings += ["agrees with stated places"] if found.agrees else []
-    table = plain_table(*headings, right=headings, gap=3)
-    agrees = dict(found.agrees)
-    for check in found.check.checks:
-        row = [
-            f"{check.length}{'' if check.seen else ' (new)'}",
-            str(check.tokens),
-            str(found.sparsity[check.length]),
-            str(check.tokens_per_place),
-            str(check.places),
-            str(check.span),
-        ]
-        table.add_row(*row, *(["yes" if agrees[check.length] else "no"] if agrees else []))
-    console.print(table)
-    console.print()
-    if found.holds:
-        console.print(
-            Text("it counts: few tokens per place, places grow linearly, every span is at most 1, also at new lengths")
-        )
+        answer = f"no coupling found: {found.reason}"
+    elif found.holds:
+        answer = "ids found that bring all that a token needs at most 1 id away, also at new lengths"
+    else:
+        answer = f"ids found that do not count: {'; '.join(found.check.problems)}"
+    console.print(Text.assemble((found.name, "bold"), f": {answer}\n"))
+    if found.rule is not None and found.check is not None:
+        for line in found.rule.describe().splitlines():
+            console.print(Text("  " + line), soft_wrap=True)
+        console.print()
+        headings = ["length", "tokens", "parents", "tokens per place", "places", "span"]
+        headings += ["agrees with stated places"] if found.agrees else []
+        table = plain_table(*headings, right=headings, gap=3)
+        agrees = dict(found.agrees)
+        for check in found.check.checks:
+            numbers = (check.tokens, found.sparsity[check.length], check.tokens_per_place, check.places, check.span)
+            row = [f"{check.length}{'' if check.seen else ' (new)'}", *map(str, numbers)]
+            table.add_row(*row, *(["yes" if agrees[check.length] else "no"] if agrees else []))
+        console.print(table)
+        console.print()
     if found.unfinished:
         console.print(Text.assemble(("not finished: ", "bold"), found.unfinished))
-    for problem in found.check.problems:
-        console.print(Text.assemble(("it does not count: ", "bold"), problem))
-    if not found.agrees and found.task is not None:
+    if found.holds:
+        console.print(
+            Text("they count: few tokens per place, places grow linearly, every span is at most 1", style="dim")
+        )
+    if not found.agrees and found.task is not None and found.rule is not None:
         console.print(Text("the task states no places that length alone decides: nothing to compare with", style="dim"))
+    console.print(Text(f"from {source}, {unit} {', '.join(map(str, found.lengths))}", style="dim"))
 
 
 @from_api("components.check")

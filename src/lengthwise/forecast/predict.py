@@ -7,27 +7,48 @@ import math
 import re
 import shlex
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
-from lengthwise.core.config import canonical_json, changed_fields, digest, fields_of
+from lengthwise.core.config import changed_fields, digest
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, shortened, spelled
 from lengthwise.core.statistics import wilson
-from lengthwise.core.table import Table, Tabular
-from lengthwise.crasp.decide import Answer, no_counting
+from lengthwise.crasp.decide import no_counting
 from lengthwise.forecast import features
+from lengthwise.forecast.answer import (
+    ASKED,
+    BY_THEORY,
+    KNOWN,
+    LIKELY,
+    NOT_FITTED,
+    NOT_KNOWN,
+    OPEN,
+    OWN_LANGUAGE,
+    RIGHT,
+    UNLIKELY,
+    UNLIKELY_TO,
+    WIDTH,
+    WRONG,
+    Forecasts,
+    Instead,
+    SystemForecast,
+    chance_of,
+    name_of,
+    words,
+)
 from lengthwise.forecast.model import CUTS, Forecast, forecaster, kinds
+from lengthwise.forecast.others import bin_of, others_by_name, others_right, trained_plainly
 from lengthwise.languages.automaton import Dfa, language, minimize
 from lengthwise.languages.counter import COUNTER_LANGUAGES
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.languages.sampling import lengths_with_words
 from lengthwise.measured.cells import Format, MeasuredCell, cells, others
-from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, position_systems
-from lengthwise.prediction.measured import same_task, task_identity, trained_with
-from lengthwise.prediction.predict import predict_target, predict_task, predict_with_search, silent
+from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem
+from lengthwise.prediction.measured import same_task
+from lengthwise.prediction.predict import predict_target, predict_with_search, silent
 from lengthwise.prediction.recurrent import MODELS
 from lengthwise.prediction.search import NOT_SEARCHED
 from lengthwise.prediction.target import AutomatonFile, Expression, parse_target, task_of
@@ -40,41 +61,16 @@ from lengthwise.tasks.traced import StateScratchpad, Traced
 if TYPE_CHECKING:
     from lengthwise.forecast.probe import Probe
 
-ForecastWord = Literal[
-    "MEASURED RIGHT", "MEASURED WRONG", "LIKELY", "OPEN", "UNLIKELY", "NOT KNOWN WELL", "NOT MEASURED"
-]
-RIGHT, WRONG, LIKELY, OPEN, UNLIKELY, NOT_KNOWN, NOT_MEASURED = get_args(ForecastWord)
-LIKELY_FROM, UNLIKELY_TO = 70, 30
-"""Percent from which the answer is LIKELY, and up to which it is UNLIKELY, the interval on the same side."""
-BANDS = (
-    f"LIKELY: at least {LIKELY_FROM} %, and the interval does not begin below {UNLIKELY_TO}; UNLIKELY: at most "
-    f"{UNLIKELY_TO} %, and it does not end above {LIKELY_FROM}; else OPEN"
-)
-"""The rule of the words, on the percents that are shown."""
-KNOWN_WELL = f"{NOT_KNOWN}: {{}}, so all that is known is theory and how other tasks came out"
-"""What that answer means, and what was tried."""
-ORDER = (NOT_MEASURED, NOT_KNOWN, WRONG, UNLIKELY, "possible in theory", OPEN, LIKELY, RIGHT)
-"""The answers, the worst first; *not known well* counts for more where theory has a yes."""
-BY_THEORY = (NOT_KNOWN, NOT_MEASURED)
-"""The answers where nothing but theory is known of the target itself."""
-IN_THEORY: dict[Answer, str] = {
-    "yes": "possible in theory",
-    "no": "no guarantee in theory",
-    "unknown": "theory does not say",
-}
 NO_PROGRAM = "no program of the kind that such a model can run does it at every length"
 """Theory's *no* on a language."""
-WIDTH = 80
-NEAR, NEAR_TRAIN = 1.6, 2.0
-"""Tests within this factor of M / N are shown as measured; they answer if N, too, is within a factor."""
+NEAR_TRAIN = 2.0
+"""Tests near M / N answer if N, too, is within this factor."""
 MOST_COMPARED = 4
 """Systems of a comparison that is proposed."""
 VARIANTS_OF_LADDER = ("nope", "ape", "rope", "alibi")
 """Systems that a probe trains as the frozen ladder does."""
 SHORTEST_PROBE = 8
 """A probe trains to half of the lengths; below this N that is too little."""
-NOT_FITTED = "not fitted"
-"""What is measured of a system that is wrong on its training lengths, so that longer ones were not tested."""
 FEW = 10
 """Below this number of languages of a kind, an interval is at least that of their share: resampling three languages
 that all came out alike gives no spread."""
@@ -88,11 +84,6 @@ GOOD_FROM = 0.9
 """The probability from which a system is named instead of another, the cheapest first."""
 CHEAPEST = ("nope", "ape", "alibi", "rope")
 """Systems that are tried first, since they cost nothing but another setting."""
-ASKED: dict[Format, str] = {
-    "next": "the symbols that may come next (not membership)", "member": "membership after every prefix",
-    "state": "the state after every prefix", "answer": "the whole answer",
-}  # fmt: skip
-"""What a model is asked, in words."""
 OF_KIND: dict[features.Kind, str] = {
     "no": "other languages without such a program",
     "without counting": "other languages that need no counting",
@@ -100,11 +91,6 @@ OF_KIND: dict[features.Kind, str] = {
     "by windows or periods": "other languages that need the last few symbols or the position modulo a number",
 }
 """Languages of a kind, in words."""
-NAMES = {
-    "nope": "no positions", "ape": "learned positions", "rope": "RoPE", "alibi": "ALiBi", "t5": "T5 bias",
-    "modulo": "ids modulo m", "coupled": "coupled ids", "predictive-coupling": "coupled ids that are predicted",
-}  # fmt: skip
-"""What a position system is called in a sentence; others by their name."""
 
 
 def weak_spot(kind: features.Kind, format: Format, encoding: str) -> str:
@@ -113,64 +99,9 @@ def weak_spot(kind: features.Kind, format: Format, encoding: str) -> str:
     return "states" if format == "state" else "programs that need the last few symbols, under ALiBi" if window else ""
 
 
-def words(system: str) -> str:
-    """What a position system is called in a sentence."""
-    return NAMES.get(system, system)
-
-
-@dataclass(frozen=True)
-class ForecastSystem:
-    """A position system by the name that it was asked for."""
-
-    name: str
-    system: PositionSystem
-
-    @property
-    def words(self) -> str:
-        """What it is called in a sentence."""
-        return words(self.name)
-
-    @property
-    def scheme(self) -> str:
-        """Its registered scheme."""
-        return self.system.registered_scheme
-
-    @property
-    def encoding(self) -> str:
-        """Its encoding."""
-        return self.system.encoding
-
-    @property
-    def pair(self) -> str:
-        """Scheme and encoding, as the evidence names them."""
-        return f"{self.scheme}+{self.encoding}"
-
-
-KNOWN = {system.known_as: ForecastSystem(system.known_as, system) for system in SYSTEMS}
-
-
-@dataclass(frozen=True)
-class Instead:
-    """A system that does better, by a forecast or by measurements, and the command that trains it."""
-
-    system: str
-    words: str
-    """What it is called in a sentence."""
-    probability: float | None
-    """Its forecast; None where there is none. Where it is none or a base rate, `measured` says what was found."""
-    interval: tuple[float, float] | None
-    measured: str
-    command: str
-    """What to type to train it; empty where no command does."""
-    counted: Mapping[str, bool] = field(default_factory=dict)
-    """The tasks that `measured` counts, and whether each was right; empty where it counts none."""
-
-    @property
-    def line(self) -> str:
-        """The system with its forecast, or with its measurements."""
-        if self.measured:
-            return f"{self.words}: {self.measured}"
-        return f"{self.words} {chance_of(self.probability, self.interval)}"
+def pair(system: PositionSystem) -> str:
+    """Scheme and encoding, as the evidence names them."""
+    return f"{system.registered_scheme}+{system.encoding}"
 
 
 @dataclass(frozen=True)
@@ -180,402 +111,6 @@ class Measured:
     line: str
     accuracy: float | None
     alike: tuple[int, int] = (0, 0)
-
-
-@dataclass(frozen=True, repr=False)
-class SystemForecast:
-    """The forecast for one position system."""
-
-    system: str
-    scheme: str
-    encoding: str
-    forecast: Forecast | None
-    """What the fitted model says, also where more is known; None where nothing like it was measured.
-
-    Its interval has 90 % of the draws of the coefficients, by a bootstrap over languages; wider where few were measured
-    (`FEW`)."""
-    theory: str
-    """Whether it is possible, and by what."""
-    measured: str
-    """What was measured of this target, or of targets like it."""
-    refusal: str = ""
-    """Why there is no probability."""
-    instead: tuple[Instead, ...] = ()
-    """What would do better, the cheapest first."""
-    probe: str = ""
-    """How far a probe got and what it found; empty without one."""
-    accuracy: float | None = None
-    """That of this very target where it was measured, near M / N times the training length; None: it was not."""
-    by_probe: bool = False
-    """Whether the probability rests on the probe, too."""
-    others: tuple[int, int] | None = None
-    """How many other tasks were right, and of how many, where nothing else is known of this one; None where more is."""
-    verdict: Answer = "unknown"
-    """Theory's answer."""
-    unmet: bool = False
-    """Whether the condition of theory's *yes* is not known to hold (`Verdict.unmet`)."""
-    cut: float = 0.95
-    weak: str = ""
-    """What the forecast is of, where such ones were wrong most often; empty elsewhere."""
-
-    @property
-    def counted(self) -> Forecast | None:
-        """The forecast where it is the answer: this target was not measured, and more than other tasks is known."""
-        return self.forecast if self.accuracy is None and self.others is None else None
-
-    @property
-    def probability(self) -> float | None:
-        """P(accuracy of at least the cut at M), as the answer says it; None where the answer is no forecast."""
-        return None if self.counted is None else self.counted.probability
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """That of `probability`."""
-        return None if self.counted is None else self.counted.interval
-
-    @property
-    def says(self) -> bool:
-        """Whether its theory is shown among others: where it is a *yes* or a *no*, and more is known of the system."""
-        return self.answer != NOT_MEASURED and self.verdict != "unknown"
-
-    @property
-    def base_rate(self) -> str:
-        """`others` in words; empty where more is known."""
-        return "" if self.others is None else in_words(self.others)
-
-    @property
-    def answer(self) -> ForecastWord:
-        """The answer in a word: that of a measurement, else by the rule `BANDS` from the percents that are shown.
-
-        It is *not known well* where nothing but theory and the share of other tasks is known.
-        """
-        if self.accuracy is not None:
-            return RIGHT if self.accuracy >= self.cut else WRONG
-        if self.forecast is None:
-            return NOT_MEASURED
-        if self.counted is None:
-            return NOT_KNOWN
-        found = whole_percent(self.counted.probability)
-        low, high = (whole_percent(end) for end in self.counted.interval)
-        if found >= LIKELY_FROM and low >= UNLIKELY_TO:
-            return LIKELY
-        return UNLIKELY if found <= UNLIKELY_TO and high <= LIKELY_FROM else OPEN
-
-    @property
-    def against(self) -> bool:
-        """Whether a training would only confirm the answer: measured wrong, or a probe was heard and it is UNLIKELY."""
-        return self.answer == WRONG or (self.by_probe and self.answer == UNLIKELY)
-
-    @property
-    def rank(self) -> tuple[int, float, float]:
-        """What systems are ordered by, the best last: the answer, then theory, then the number."""
-        word = "possible in theory" if self.answer == NOT_KNOWN and self.verdict == "yes" else self.answer
-        share = self.others[0] / self.others[1] if self.others and self.others[1] else 0.0
-        number = self.accuracy if self.accuracy is not None else share if self.others else self.probability or 0.0
-        return ORDER.index(word), ("no", "unknown", "yes").index(self.verdict) * bool(self.others), number
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """Theory, then measurements, or the reason for having no probability."""
-        return tuple(line for line in (self.refusal, self.theory, self.measured, self.probe) if line)
-
-    @property
-    def chance(self) -> str:
-        """What was measured, or the probability and its interval in percent, or the base rate; empty without one."""
-        seen = "" if self.accuracy is None else f"{self.accuracy:.2f}"
-        seen = "(not fitted)" if seen == "0.00" and NOT_FITTED in self.measured else seen
-        return seen or self.base_rate or chance_of(self.probability, self.interval)
-
-    def __repr__(self) -> str:
-        return f"<{words(self.system)}: {' '.join(part for part in (self.answer, self.chance) if part)}>"
-
-
-@dataclass(frozen=True, repr=False)
-class Forecasts(Tabular):
-    """The forecasts for one target, best first; ``forecasts["rope"]`` is one of them."""
-
-    target: str
-    train: int
-    test: int
-    cut: float
-    systems: tuple[SystemForecast, ...]
-    named: bool
-    """Whether the systems were asked for by name."""
-    format: Format
-    """What a model is asked."""
-    cells: int
-    """Measured cells behind the forecaster."""
-    settle: str
-    """A command that measures instead; empty where there is none."""
-    source: str | Task
-    """The target as it was given."""
-    meant: str = ""
-    """Why ``test`` is another length than the one asked for, which nothing has; empty where it is that one."""
-    couple: str = ""
-    """The command that shows the coupling that a search found; empty where none was looked for or found."""
-    span: str = ""
-    """What coupled ids do not mend in this task; empty where they do, or where it has no places."""
-    helps: str = ""
-    """What would help in theory where no system has a *yes*; empty where one has."""
-    by_hand: str = ""
-    """What to do where no command settles it; empty where one does."""
-
-    @cached_property
-    def theory(self) -> Prediction:
-        """What theory guarantees under each of these position systems, with its reasons."""
-        chosen = [found.system for found in self.systems if found.system in KNOWN] if self.named else []
-        if isinstance(self.source, str):
-            return predict_target(self.source, chosen)
-        return predict_with_search(self.source, position_systems(chosen))
-
-    def __repr__(self) -> str:
-        best = self.systems[0]
-        return f"<{self.target}, trained to {self.train}, right at {self.test}? {best!r}, {len(self.systems)} systems>"
-
-    def __len__(self) -> int:
-        return len(self.systems)
-
-    def __getitem__(self, name: str) -> SystemForecast:
-        """The forecast of a position system; raises `UnknownNameError` with a suggestion for any other name."""
-        known = spelled(name, {*(found.system for found in self.systems), *ALIASES})
-        for found in self.systems:
-            if found.system == ALIASES.get(known, known):
-                return found
-        raise UnknownNameError("position system", name, [found.system for found in self.systems])
-
-    def __iter__(self) -> Iterator[SystemForecast]:
-        return iter(self.systems)
-
-    def table(self) -> Table:
-        """One row a position system."""
-        rows = tuple(
-            (
-                f.system,
-                f.answer,
-                f.probability,
-                *(f.interval or (None, None)),
-                *((f.counted.fits, f.counted.holds) if f.counted else (None, None)),
-                "; ".join([*[f.base_rate] * bool(f.base_rate), *f.reasons]),
-            )
-            for f in self.systems
-        )
-        columns = ("system", "answer", "probability", "from", "to", "fits", "holds if it fits", "reasons")
-        caption = f"{self.target}, trained to {self.train}: accuracy at least {self.cut} at {self.test}?"
-        return Table(columns, rows, caption=caption, sentences=("reasons",))
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        shown = ("target", "train", "test", "cut", "named", "format", "cells", "settle", "meant", "couple")
-        own = {name: getattr(self, name) for name in (*shown, "span", "helps", "by_hand")}
-        systems = [
-            {**fields_of(f), "answer": f.answer, "probability": f.probability, "interval": f.interval,
-             "reasons": list(f.reasons)}
-            for f in self.systems
-        ]  # fmt: skip
-        return {**own, "systems": systems}
-
-    def text(self) -> str:
-        """The answer first, then why, then what to do; at most 80 columns wide but for longer words, nothing cut."""
-        best, alone = self.systems[0], self.named and len(self.systems) == 1
-        weak = f"{best.weak}: in the third study such forecasts were wrong most often; train it before you believe it"
-        lines = (
-            self._head(best, alone)
-            + wrapped("weak spot", weak * bool(best.weak))
-            + wrapped("asked", self._asked)
-            + wrapped("length", self.meant)
-        )
-        lines += [] if alone else self._rows()
-        shown = [best] if alone else [f for f in self.systems if f.says or f is best]
-        lines += wrapped("why", best.refusal if alone else "")
-        if self.span and not alone and best.answer not in BY_THEORY:
-            lines += wrapped("structure", self.span)
-        for number, theory in enumerate(dict.fromkeys(f.theory for f in shown)):
-            who = [f.system for f in shown if f.theory == theory] if len(shown) > 1 else []
-            lines += wrapped("" if number else "theory", ": ".join([*[", ".join(who)] * bool(who), theory]))
-        who = "" if alone or not best.measured else f"{best.system}: "
-        lines += wrapped("measured", who + best.measured) + wrapped("probe", best.probe)
-        if alone or best.answer not in (RIGHT, LIKELY):
-            lines += better(best.instead) or wrapped("instead", self.helps)
-        if self.couple:
-            lines += wrapped("coupling", "a search found ids that bring all that a token needs near; this shows them:")
-            lines += typed("", self.couple)
-        if best.against and (other := next((each for each in best.instead if each.command), None)):
-            lines += wrapped(
-                "next",
-                f"train {other.words} (the command above); to train {words(best.system)} would only confirm this",
-            )
-        elif best.answer not in BY_THEORY:
-            lines += typed("to confirm" if best.against else "next", self.settle)
-        lines += wrapped("next", self.by_hand)
-        return "\n".join([*lines, *self._means([best] if alone else self.systems)])
-
-    @property
-    def _asked(self) -> str:
-        """What *right* means."""
-        does = f"names {ASKED[self.format]}" if self.format != "answer" else "writes the whole answer"
-        return f"a decoder-only transformer {does}, on at least {100 * self.cut:.0f} % of the strings of a length"
-
-    def _head(self, best: SystemForecast, alone: bool) -> list[str]:
-        """The answer in the first line; where theory alone knows something, that, and the command that measures."""
-        import textwrap
-
-        of = f"with {words(best.system)}"
-        asked = f"{self.target}{f' {of}' * alone}, trained to {self.train}, is right at {self.test}"
-        if best.answer in BY_THEORY:
-            yes = [
-                words(f.system) for f in self.systems if f.verdict == "yes" and f.answer in BY_THEORY and not f.unmet
-            ]
-            no = NO_PROGRAM if best.theory.startswith(NO_PROGRAM) else "theory has no guarantee"
-            possible = f"in theory {UNMET}" if best.unmet else "in theory possible"
-            says = {"yes": possible, "no": no, "unknown": "theory does not say"}
-            known = [says[best.verdict] + f" with {', '.join(yes)}" * (bool(yes) and not alone and not best.unmet)]
-            known += [self.span] * bool(self.span and (not alone or best.scheme in features.SCHEMES_OF_PLACES))
-            known += [best.base_rate] * bool(alone and best.base_rate)
-            own = alone and (self.format == "answer" or best.measured.startswith(OWN_LANGUAGE))
-            seen = best.measured.split(";")[0] if own else ""
-            alike = best.measured.startswith(f"with {words(best.system)}, right in")
-            known += [best.measured.split(";")[0]] * (alike and not seen)
-            conclusively, known = " conclusively" * bool(seen), [*[f"measured: {seen}"] * bool(seen), *known]
-            text = f"{best.answer}{conclusively} whether {asked}{';' if seen else ':'} {'; '.join(known)}"
-            text += ". Measure it with:" if self.settle else ""
-        else:
-            tied = sum((f.answer, f.chance) == (best.answer, best.chance) for f in self.systems)
-            best_of = f", one of {tied} with this number" if tied > 1 else ", the best of what is known"
-            of += best_of * (not alone)
-            text = f"{best.answer} {best.chance} that {asked}{f' ({of})' * (not alone)}"
-            if best.accuracy is not None:
-                at = re.search(rf"trained to (\d+): ({NOT_FITTED}|\S+ at (\S+))", best.measured)
-                tested = f", tested at {at[3]}" if at and at[3] else ""
-                seen = f"trained to {at[1]}{tested}," if at else "trained and tested"
-                lengths = f"{seen} near the {self.train} and {self.test} in question"
-                text = f"{best.answer} {best.chance}: {self.target} {of}, {lengths}"
-        head = textwrap.wrap(text, WIDTH, subsequent_indent="  ", **WHOLE_WORDS)
-        return head + (typed("", self.settle) if best.answer in BY_THEORY else [])
-
-    def _rows(self) -> list[str]:
-        """The systems by what is known of them: this target was measured, it has a forecast, other tasks, nothing."""
-        lines = []
-        far = f"(does not apply: {'the span grows' if self.span.startswith(SPAN) else 'ever more tokens'})" * bool(
-            self.span
-        )
-        for heading, answers, row in (
-            (f"measured: share of strings right {self._near}", (RIGHT, WRONG), lambda f: (f.chance, f.answer)),
-            ("forecast: chance to be right [90 % of the estimates]", (LIKELY, OPEN, UNLIKELY),
-             lambda f: (f.chance, f.answer)),
-            ("other tasks: how many were right with such ids; theory on this one", (NOT_KNOWN,),
-             lambda f: ("{} of {}".format(*f.others), far if far and f.scheme in features.SCHEMES_OF_PLACES
-                        else "if the ids can be predicted" if f.unmet else IN_THEORY[f.verdict])),
-        ):  # fmt: skip
-            rows = [(f.system, *row(f)) for f in self.systems if f.answer in answers]
-            lines += [f"  {heading}"] * bool(rows)
-            lines += [f"    {system:20}{number:18}{word}".rstrip() for system, number, word in rows]
-        unknown = [f for f in self.systems if f.answer == NOT_MEASURED]
-        why = [f.refusal.split(": ")[-1].replace(words(f.system), "such positions") for f in unknown]
-        for reason in dict.fromkeys(why):
-            names = ", ".join(f.system for f, own in zip(unknown, why, strict=True) if own == reason)
-            lines += wrapped("no forecast", f"{names}: {reason}")
-        return lines
-
-    @property
-    def _near(self) -> str:
-        """How far beyond training measurements are that count here."""
-        return f"near {self.test / self.train:.1f} times the training length"
-
-    def _means(self, shown: Sequence[SystemForecast]) -> list[str]:
-        """What the numbers mean and rest on."""
-        means = []
-        untested = f"No test at {self.test}"
-        if any(f.answer in (LIKELY, OPEN, UNLIKELY) for f in shown):
-            basis = f"theory and {self.cells} measured settings"
-            if any(f.by_probe for f in shown):
-                of = forecaster("task" if self.format == "answer" else "language").cells
-                basis = f"theory, {self.cells} measured settings (of {of}: those that had a probe) and the probe"
-            means += [f"% [from, to]: the chance, and where 90 % of the estimates lie, by {basis}", untested, BANDS]
-        if any(f.base_rate for f in shown):
-            tried = "it was not tested longer" if shown[0].measured else "nothing like it was measured"
-            means += [KNOWN_WELL.format(tried)] * (shown[0].answer == NOT_KNOWN)
-            means.append(f"other tasks: trained with such ids, tested {self._near}; --why names them")
-            means += [untested] * (untested not in means)
-        return wrapped("numbers", ". ".join(means))
-
-    def other_tasks(self) -> list[str]:
-        """Which the other tasks are: those that were right, and, under systems that theory allows, the others, too."""
-        lines, first = [], self.systems[0]
-        for f in self.systems:
-            if f.base_rate and f.others and f.others[1]:
-                found = others_by_name(KNOWN[f.system].system, self.test / self.train, self.cut)
-                alike = ""
-                if f is first or f.verdict == "yes":
-                    tasks = others_measured(KNOWN[f.system].system, self.test / self.train)
-                    same = [
-                        found[name] for name, settings in tasks.items()
-                        if answers_on(canonical_json(settings[0][1]))[f.system] == (f.verdict, f.unmet)
-                    ]  # fmt: skip
-                    alike = f"right in {sum(same)} of the {len(same)} on which theory says the same; " * bool(same)
-                lines += wrapped("", f"{f.system}: {alike}{named(found, f is first or f.verdict == 'yes')}")
-        for each in first.instead:
-            lines += wrapped("", f"{each.words}: {named(each.counted)}" * bool(each.counted))
-        return lines
-
-
-def named(found: Mapping[str, bool], both: bool = True) -> str:
-    """The tasks that were right, and with ``both`` the others, too."""
-    right, wrong = (", ".join(n for n, good in found.items() if good is of) or "none" for of in (True, False))
-    return f"right: {right}" + f". Not: {wrong}" * both
-
-
-def better(found: Sequence[Instead]) -> list[str]:
-    """The lines on what would do better."""
-    lines = []
-    for number, each in enumerate(found):
-        lines += wrapped("instead" if not number else "or", each.line) + typed("", each.command)
-    return lines
-
-
-def typed(name: str, command: str) -> list[str]:
-    """A command beside a name, in lines that a shell takes as they are."""
-    if not command:
-        return []
-    parts = re.split(r" (?=--)", command)
-    lines = [parts[0]]
-    for part in parts[1:]:
-        if len(lines[-1]) + len(part) + 3 > WIDTH - 14:
-            lines[-1] += " \\"
-            lines.append(f"  {part}")
-        else:
-            lines[-1] += f" {part}"
-    return [f"  {name if not i else '':12}{line}" for i, line in enumerate(lines)]
-
-
-def chance_of(probability: float | None, interval: tuple[float, float] | None) -> str:
-    """A probability and its interval in percent; empty without one."""
-    if probability is None or interval is None:
-        return ""
-    return f"{percent(probability)} % [{percent(interval[0])}, {percent(interval[1])}]"
-
-
-def percent(value: float) -> str:
-    """Percent as it is shown: whole, and below 1 or above 99 no more than that."""
-    return "<1" if value < 0.01 else ">99" if value > 0.99 else str(whole_percent(value))
-
-
-def whole_percent(value: float) -> int:
-    """Whole percent."""
-    return round(100 * value)
-
-
-WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
-"""How lines are wrapped: a long target stays what can be typed."""
-
-
-def wrapped(name: str, text: str) -> list[str]:
-    """Lines of the answer: a name, then the text beside it."""
-    import textwrap
-
-    if not text:
-        return []
-    parts = textwrap.wrap(text, WIDTH - 14, **WHOLE_WORDS)
-    return [f"  {name if not i else '':12}{part}" for i, part in enumerate(parts)]
 
 
 def predict(
@@ -606,9 +141,9 @@ def predict(
     names = [encoding] if encoding is None or isinstance(encoding, str) else list(encoding) or [None]
     requested = tuple(dict.fromkeys(system for name in names for system in systems_of(name, scheme)))
     if probe is not None:
-        given = ", ".join(system.name for system in requested) or "none"
+        given = ", ".join(map(name_of, requested)) or "none"
         require(len(requested) == 1, f"probe is of one system, got {given}; name one by encoding and scheme")
-    systems = tuple(dict.fromkeys((*KNOWN.values(), *requested)))
+    systems = tuple(dict.fromkeys((*SYSTEMS, *requested)))
     parsed = parse_target(target) if isinstance(target, str) else target
     name, word = (target, target) if isinstance(target, str) else (shown(target), typed_name(target))
     trainable, couple = task_of(parsed), ""
@@ -616,7 +151,7 @@ def predict(
     if isinstance(probe, str | int | float):
         probe = run_probe(trainable, name, requested[0], train, probe, note, folder)
 
-    def probed(system: ForecastSystem) -> Probe | None:
+    def probed(system: PositionSystem) -> Probe | None:
         return probe if system in requested else None
 
     if (regular := language_in(parsed)) is not None:
@@ -633,7 +168,7 @@ def predict(
         found_by_search = any(a.certificate.get("kind") == "coupling" for v in theory.verdicts for a in v.arguments)
         couple = f"lengthwise couple {shlex.quote(word)}" if found_by_search and word else ""
         span = not_near(theory)
-        asked = {system.name for system in requested}
+        asked = set(map(name_of, requested))
         helps = "" if any(f.verdict == "yes" for f in forecasts) else what_helps(theory, asked)
     if probe is not None and (probe.accuracy or 0.0) >= cut:
         pad = None  # What was seen to work has no rival that nobody measured.
@@ -645,7 +180,7 @@ def predict(
         return *f.rank[:2], f.answer != NOT_KNOWN or f.scheme not in far, f.rank[2]
 
     ranked = sorted(forecasts, key=order, reverse=True)
-    wanted = {system.name for system in requested}
+    wanted = set(map(name_of, requested))
 
     def train_it(found: SystemForecast) -> str:
         scheme = named_scheme(found)
@@ -671,8 +206,6 @@ def predict(
     )  # fmt: skip
 
 
-OWN_LANGUAGE = "this language, "
-"""How what was measured of a language begins where it is that of the question."""
 SPAN = "coupled ids do not shorten what it looks back on"
 """How the reason begins where the span grows."""
 
@@ -747,7 +280,7 @@ def typed_name(task: Task) -> str:
 def run_probe(
     task: Task | None,
     name: str,
-    system: ForecastSystem,
+    system: PositionSystem,
     train: int,
     budget: str | float,
     note: Callable[[str], None],
@@ -763,15 +296,14 @@ def run_probe(
 
     if task is None:
         raise LengthwiseError(f"a probe trains on strings of a task or an expression, and {name} has none")
-    plain = system.name in VARIANTS_OF_LADDER
-    ids = None if plain else roomy_scheme(task, system.system.scheme, train)
+    plain = name_of(system) in VARIANTS_OF_LADDER
+    ids = None if plain else roomy_scheme(task, system.scheme, train)
     if ids is not None and ids.wraps:
         ids = replace(ids, m=period_of(task) or 2)  # type: ignore[call-arg]
-    cell = ProbeCell(task, system.name if plain else ENCODINGS.build(system.encoding), train, ids)
+    cell = ProbeCell(task, name_of(system) if plain else ENCODINGS.build(system.encoding), train, ids)
     code = {"code": cell.code} if cell.code else {}
     own = digest(
-        {"task": TASKS.describe(task), "system": system.pair, "random": system.system.random_start, "train": train}
-        | code
+        {"task": TASKS.describe(task), "system": pair(system), "random": system.random_start, "train": train} | code
     )
     note(f"a probe at lengths up to {train}: training to {cell.half}, then tests; one thread, at most {budget}")
     return probe(cell, budget=budget, folder=folder or Path("runs") / "probe" / own, note=note)
@@ -845,7 +377,7 @@ def run_command(task: Task | None, word: str, scheme: str, encoding: str, train:
 
 def named_scheme(found: SystemForecast) -> str:
     """The scheme as commands name it: ids from a random start have a name of their own."""
-    return KNOWN[found.system].system.scheme if found.system in KNOWN else found.scheme
+    return KNOWN[found.system].scheme if found.system in KNOWN else found.scheme
 
 
 def settle_command(
@@ -915,7 +447,7 @@ def short_name(found: SystemForecast) -> str:
     return own.name
 
 
-def systems_of(encoding: str | None, scheme: str | None) -> tuple[ForecastSystem, ...]:
+def systems_of(encoding: str | None, scheme: str | None) -> tuple[PositionSystem, ...]:
     """The systems that a name of a system or an encoding and a scheme mean; none where neither is given.
 
     Raises `UnknownNameError` for names that are unknown, and `LengthwiseError` for models without attention.
@@ -939,17 +471,17 @@ def systems_of(encoding: str | None, scheme: str | None) -> tuple[ForecastSystem
             return (names[encoding],)
         if encoding not in ENCODINGS:
             raise UnknownNameError("position system", encoding, [*names, *ENCODINGS])
-        return (ForecastSystem(encoding, PositionSystem("sequential", encoding)),)
+        return (PositionSystem("sequential", encoding),)
     if scheme not in SCHEMES:
         raise UnknownNameError("scheme", scheme, SCHEMES)
     if encoding is None:
-        found = tuple(system for system in KNOWN.values() if system.scheme == scheme)
-        return found or (ForecastSystem(scheme, PositionSystem(scheme, "learned")),)
+        found = tuple(system for system in SYSTEMS if system.registered_scheme == scheme)
+        return found or (PositionSystem(scheme, "learned"),)
     heard_by = "learned" if encoding == "ape" else encoding
     if heard_by not in ENCODINGS:
         raise UnknownNameError("encoding", encoding, ENCODINGS)
-    found = tuple(s for s in KNOWN.values() if (s.scheme, s.encoding) == (scheme, heard_by))
-    return found or (ForecastSystem(f"{scheme}+{heard_by}", PositionSystem(scheme, heard_by)),)
+    found = tuple(s for s in SYSTEMS if (s.registered_scheme, s.encoding) == (scheme, heard_by))
+    return found or (PositionSystem(scheme, heard_by),)
 
 
 def instead_of(
@@ -977,7 +509,7 @@ def instead_of(
     best = best or first_with_command(better_ones, train_it)
     known = []
     for f, line in best:
-        theory = UNMET if f.unmet else IN_THEORY["yes"]
+        theory = UNMET if f.unmet else "possible in theory"
         seen = f"{theory}; {f.base_rate}" if f.base_rate else f.measured if f.answer == RIGHT else ""
         number = (None, None) if seen else (f.probability, f.interval)
         known.append(Instead(f.system, words(f.system), *number, seen, line))
@@ -1011,11 +543,11 @@ def scratchpad_instead(task: Task | None, train: int, test: int, cut: float) -> 
     else:
         return None
     command = run_command(pad, pad.name, "predictive-coupling", "learned", train, test, more)
-    system = KNOWN["predictive-coupling"].system
+    system = KNOWN["predictive-coupling"]
     found = others_by_name(system, test / train, cut)
     written = {name: right for name, right in found.items() if "scratchpad" in name}
     here = "Not measured here"
-    for cell in others():
+    for cell in others(system.scheme):
         if cell.task.get("trace") == "states" and trained_plainly(cell, system) and (
             place := bin_of(test / train, cell)
         ):  # fmt: skip
@@ -1026,9 +558,9 @@ def scratchpad_instead(task: Task | None, train: int, test: int, cut: float) -> 
             if TASKS.build(cell.task["task"]) == task:
                 here = f"Measured here: {line_of(cell, place)}"
     line = (
-        "the model also writes the state after each symbol, so its data and its output change; then each token needs "
-        f"few and near ones. {here}; right in {sum(written.values())} of {len(written)} measured tasks with such a "
-        "scratchpad (--why names them)"
+        "the model also writes the state after each symbol, so its data and its output change. "
+        f"{here}; right in {sum(written.values())} of {len(written)} measured tasks with such a "
+        "scratchpad"
     )
     return Instead("predictive-coupling", "a scratchpad of states with coupled ids", None, None, line, command, written)
 
@@ -1045,7 +577,7 @@ def modulo_instead(dfa: Dfa, format: Format, task: Task | None, word: str, train
     if not speaks:
         return None
     command = run_command(task, word, system.scheme, system.encoding, train, test, f" --set scheme.m={m}")
-    return Instead(system.name, f"ids modulo {m}", None, None, f"measured, {measured.line}", command)
+    return Instead("modulo", f"ids modulo {m}", None, None, f"measured, {measured.line}", command)
 
 
 def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float) -> tuple[Measured, bool]:
@@ -1059,7 +591,7 @@ def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float) -> tuple
     others: list[list[bool]] = []
     own: tuple[list[bool], float | None] | None = None
     for cell in cells():
-        plainly = trained_plainly(cell, KNOWN["modulo"].system) and cell.format == format
+        plainly = trained_plainly(cell, KNOWN["modulo"]) and cell.format == format
         other = features.language_of(cell.task) if plainly else None
         place = None if other is None else bin_of(ratio, cell)
         if place is None or other is None:
@@ -1121,12 +653,12 @@ def language_in(target: Any) -> tuple[Dfa, Format] | None:
 
 
 def of_language(
-    dfa: Dfa, format: Format, system: ForecastSystem, train: int, test: int, cut: float, probe: Probe | None
+    dfa: Dfa, format: Format, system: PositionSystem, train: int, test: int, cut: float, probe: Probe | None
 ) -> SystemForecast:
     """The forecast of one system on a regular language."""
     found = forecaster("language")
     theory = in_theory(dfa, format, system)
-    fragment = system.system.fragment
+    fragment = system.fragment
     answer = "unknown" if fragment is None else features.verdict(dfa, format, fragment).verdict
     measured = measured_language(dfa, format, system, train, test / train)
     domain = found.domain
@@ -1135,11 +667,11 @@ def of_language(
     if format not in domain["formats"]:
         refusal = f"no model was asked for {ASKED[format]} of a language, only for {ASKED[domain['formats'][0]]}"
     elif system.scheme == "modulo" and measured.line:
-        refusal = f"too few languages were trained with {system.words} for a forecast"
-    elif system.name not in KNOWN or system.pair not in domain["kinds"]:
-        refusal = f"no language was trained with {system.words}"
-    elif kind not in domain["kinds"][system.pair]:
-        refusal = f"none of the {OF_KIND[kind]} was trained with {system.words}"
+        refusal = f"too few languages were trained with {words(system)} for a forecast"
+    elif system not in SYSTEMS or pair(system) not in domain["kinds"]:
+        refusal = f"no language was trained with {words(system)}"
+    elif kind not in domain["kinds"][pair(system)]:
+        refusal = f"none of the {OF_KIND[kind]} was trained with {words(system)}"
     elif test / train > domain["ratio"][1]:
         refusal = f"no language was tested beyond {domain['ratio'][1]:g} times the training length"
     elif not domain["train"][0] <= train <= domain["train"][1]:
@@ -1147,27 +679,27 @@ def of_language(
     elif dfa.size > domain["states"]:
         refusal = f"no language of more than {domain['states']} states was measured, this has {dfa.size}"
     if refusal:
-        known, values = refused(system, theory, measured, refusal, cut), dict[str, float]()
+        known, values = answered(system, None, theory, measured, cut, refusal), dict[str, float]()
     else:
         values = features.of_language(features.LanguageQuestion(dfa, format, system.encoding, train, test))
-        known = answered(system, found.forecast(values, cut), theory, measured)
+        known = answered(system, found.forecast(values, cut), theory, measured, cut)
         known = replace(known, weak=weak_spot(kind, format, system.encoding) * (known.accuracy is None))
     return with_probe(replace(known, verdict=answer), "language", values, cut, probe)
 
 
 def of_task(
-    target: Any, theory: Prediction, system: ForecastSystem, train: int, test: int, cut: float, probe: Probe | None
+    target: Any, theory: Prediction, system: PositionSystem, train: int, test: int, cut: float, probe: Probe | None
 ) -> SystemForecast:
     """The forecast of one system on a task with answers, from its structure and theory's answer."""
-    verdict = next((v for v in theory.verdicts if v.system == system.name), None)
+    verdict = next((v for v in theory.verdicts if v.system == name_of(system)), None)
     found = forecaster("task")
     refusal = ""
     if not isinstance(target, Task):
         refusal = f"{theory.kind} files have no strings to train on, so no such target was measured"
     elif isinstance(target, Language):
         refusal = "no counter language was measured under settings that were fixed beforehand"
-    elif system.pair not in found.domain["systems"]:
-        refusal = f"no task behind the forecast was trained with {system.words}"
+    elif pair(system) not in found.domain["systems"]:
+        refusal = f"no task behind the forecast was trained with {words(system)}"
     elif test / train > found.domain["ratio"][1]:
         refusal = f"few tasks were tested beyond {found.domain['ratio'][1]:g} times the training length"
     elif not found.domain["train"][0] <= train <= found.domain["train"][1]:
@@ -1175,93 +707,49 @@ def of_task(
     task = target if isinstance(target, Task) else None
     measured = measured_task(task, system, train, test / train) if task else Measured("", None)
     if task and refusal and not measured.line:
-        measured = measured_task(task, system, train, test / train, others())
+        measured = measured_task(task, system, train, test / train, others(system.registered_scheme))
     argument = "no theorem covers this system"
     if verdict is not None:
         answer = UNMET if verdict.unmet else "possible" if verdict.answer == "yes" else SHOWN[verdict.answer]
         argument = f"{answer}: {verdict.in_theory}"
         unsearched = next((line for line in theory.searched if line.startswith(NOT_SEARCHED)), "")
-        if unsearched and verdict is not None and not verdict.arguments and verdict.fragment is not None:
+        if unsearched and not verdict.arguments and verdict.fragment is not None:
             argument = f"unknown: {unsearched}; {NO_ARGUMENT}"
     if refusal:
-        known, values = refused(system, argument, measured, refusal, cut), dict[str, float]()
+        known, values = answered(system, None, argument, measured, cut, refusal), dict[str, float]()
     else:
-        values = features.of_task(features.TaskQuestion(theory, system.system, train, test))
-        known = answered(system, found.forecast(values, cut), argument, measured)
+        values = features.of_task(features.TaskQuestion(theory, system, train, test))
+        known = answered(system, found.forecast(values, cut), argument, measured, cut)
         if not measured.line:
             unfitted = never_fitted(task, system, train) if task else ""
-            known = replace(known, others=others_right(system.system, test / train, cut), measured=unfitted)
+            known = replace(known, others=others_right(system, test / train, cut), measured=unfitted)
     if verdict is not None:
         known = replace(known, verdict=verdict.answer, unmet=verdict.unmet)
     return with_probe(known, "task", values, cut, probe)
 
 
-@cache
-def others_measured(system: PositionSystem, ratio: float) -> dict[str, list[tuple[float, Mapping[str, Any]]]]:
-    """For each task that was trained with a system, its accuracy near this ratio in each setting, with the task."""
-    by_task: dict[str, list[tuple[float, Mapping[str, Any]]]] = {}
-    for cell in cells():
-        if cell.format == "answer" and trained_plainly(cell, system) and (place := bin_of(ratio, cell)) is not None:
-            name, *more = task_identity(cell.task).items()
-            settings = ", ".join(key if value is True else f"{key} {shortened(str(value), 20)}" for key, value in more
-                                 if value is not False)  # fmt: skip
-            own = f"{name[1]} ({settings})" if settings else str(name[1])
-            by_task.setdefault(own, []).append((cell.accuracy(*place) or 0.0, cell.task))
-    return dict(sorted(by_task.items()))
-
-
-@cache
-def others_by_name(system: PositionSystem, ratio: float, cut: float) -> dict[str, bool]:
-    """For each of `others_measured`, whether it was right by its median setting."""
-    found = others_measured(system, ratio)
-    return {name: statistics.median(accuracy for accuracy, _ in settings) >= cut for name, settings in found.items()}
-
-
-@cache
-def answers_on(task: str) -> dict[str, tuple[Answer, bool]]:
-    """Theory's answer on a task, given as JSON, under each system, and whether its condition is unmet."""
-    verdicts = predict_task(TASKS.build(json.loads(task))).verdicts
-    return {verdict.system: (verdict.answer, verdict.unmet) for verdict in verdicts}
-
-
-def others_right(system: PositionSystem, ratio: float, cut: float) -> tuple[int, int]:
-    """How many of `others_by_name` were right, and of how many."""
-    found = others_by_name(system, ratio, cut)
-    return sum(found.values()), len(found)
-
-
-def in_words(others: tuple[int, int]) -> str:
-    """How many other tasks were right, and of how many, in words."""
-    return "{} of {} other tasks were right".format(*others) if others[1] else "no other task was measured"
-
-
-def refused(system: ForecastSystem, theory: str, measured: Measured, why: str, cut: float) -> SystemForecast:
-    """No probability; ``theory`` is worded without a promise, unless a measurement keeps it."""
-    if theory.startswith("possible:"):
-        theory = theory.replace("possible", possible(float((measured.accuracy or 0.0) >= cut)), 1)
-    if not why.startswith("too few"):
-        why = f"no forecast: {why}"
-    return SystemForecast(
-        system.name, system.scheme, system.encoding, None, theory, measured.line, why,
-        accuracy=measured.accuracy, cut=cut,
-    )  # fmt: skip
-
-
-def answered(system: ForecastSystem, forecast: Forecast, theory: str, measured: Measured) -> SystemForecast:
-    """The forecast beside what was measured; theory's *yes* is worded by the answer."""
-    line, cut, right = measured.line, forecast.cut, forecast.probability
-    low, high = forecast.interval
-    if 0 < measured.alike[1] < FEW:
-        least, most = wilson(*measured.alike, z=Z90)
-        low, high = min(low, max(least, LEAST)), max(high, min(most, 1 - LEAST))
-        line += SO_FEW * (measured.accuracy is None and high - low >= WIDE)
+def answered(
+    system: PositionSystem, forecast: Forecast | None, theory: str, measured: Measured, cut: float, refusal: str = ""
+) -> SystemForecast:
+    """The forecast, or why there is none, beside what was measured; theory's *yes* is worded by the answer."""
+    line, right = measured.line, 0.0
+    if forecast is not None:
+        right, (low, high) = forecast.probability, forecast.interval
+        if 0 < measured.alike[1] < FEW:
+            least, most = wilson(*measured.alike, z=Z90)
+            low, high = min(low, max(least, LEAST)), max(high, min(most, 1 - LEAST))
+            line += SO_FEW * (measured.accuracy is None and high - low >= WIDE)
+        forecast = replace(forecast, interval=(low, high))
+        if measured.accuracy is not None:
+            line += f"; the forecast without it was {chance_of(forecast.probability, forecast.interval)}"
     if measured.accuracy is not None:
-        line += f"; the forecast without it was {chance_of(forecast.probability, (low, high))}"
         right = float(measured.accuracy >= cut)
     if theory.startswith("possible:"):
         theory = theory.replace("possible", possible(right), 1)
+    if refusal and not refusal.startswith("too few"):
+        refusal = f"no forecast: {refusal}"
     return SystemForecast(
-        system.name, system.scheme, system.encoding, replace(forecast, interval=(low, high)), theory, line,
+        name_of(system), system.registered_scheme, system.encoding, forecast, theory, line, refusal,
         accuracy=measured.accuracy, cut=cut,
     )  # fmt: skip
 
@@ -1271,9 +759,9 @@ def possible(probability: float) -> str:
     return "possible" if probability >= 0.5 else "possible in principle"
 
 
-def in_theory(dfa: Dfa, format: Format, system: ForecastSystem) -> str:
+def in_theory(dfa: Dfa, format: Format, system: PositionSystem) -> str:
     """Whether a program exists for what the model is asked, and by what it works."""
-    if (fragment := system.system.fragment) is None:
+    if (fragment := system.fragment) is None:
         return "no theorem covers this system"
     found = features.verdict(dfa, format, fragment)
     if found.verdict == "unknown":
@@ -1283,26 +771,8 @@ def in_theory(dfa: Dfa, format: Format, system: ForecastSystem) -> str:
     uses = ["counts"] if not no_counting(dfa) else ["what was read before, without counting"]
     uses += [f"the last {found.window} symbols"] if (found.window or 1) > 1 else []
     uses += [f"the position modulo {found.period}"] if (found.period or 1) > 1 else []
-    basis = "cited" if system.system.theorem == CITED_LINK else found.basis
+    basis = "cited" if system.theorem == CITED_LINK else found.basis
     return f"possible: a program uses {', '.join(uses[:-1])}{' and ' if uses[:-1] else ''}{uses[-1]} ({basis})"
-
-
-def bin_of(ratio: float, cell: MeasuredCell) -> tuple[int, int] | None:
-    """The tested lengths of a cell whose middle is nearest to M / N, within the factor `NEAR`.
-
-    Tests that differ beside the length count as one, by their hardest (`MeasuredCell.accuracy`).
-    """
-    places = {(t.low, t.high) for t in cell.tests if t.low > cell.train}
-    if not places:
-        return None
-    apart = {place: abs(math.log(sum(place) / 2 / cell.train / ratio)) for place in places}
-    best = min(apart, key=lambda place: (apart[place], place))
-    return best if apart[best] <= math.log(NEAR) else None
-
-
-def trained_plainly(cell: MeasuredCell, system: PositionSystem) -> bool:
-    """Whether a cell was trained with a system, without further changes."""
-    return trained_with(cell, system) and not any(mark in cell.system for mark in ("+reg", "no-qk"))
 
 
 def agreeing(shares: Sequence[float]) -> bool:
@@ -1324,7 +794,7 @@ def line_of(cell: MeasuredCell, place: tuple[int, int]) -> str:
     return f"trained to {cell.train}: {result}; {cell.study}" + f", commit {cell.commit}" * bool(cell.commit)
 
 
-def measured_language(dfa: Dfa, format: Format, system: ForecastSystem, train: int, ratio: float) -> Measured:
+def measured_language(dfa: Dfa, format: Format, system: PositionSystem, train: int, ratio: float) -> Measured:
     """What was measured of this language; if it was not, how often languages with the same answer were right."""
     if system.scheme == "modulo":
         return measured_modulo(dfa, format, train, ratio)[0]
@@ -1333,7 +803,7 @@ def measured_language(dfa: Dfa, format: Format, system: ForecastSystem, train: i
     own: list[tuple[str, float, bool]] = []
     kind = features.kind(dfa, format, system.encoding)
     for cell in cells():
-        if cell.rung is None or cell.format != format or not trained_plainly(cell, system.system):
+        if cell.rung is None or cell.format != format or not trained_plainly(cell, system):
             continue
         other = features.language_of(cell.task)
         place = bin_of(ratio, cell)
@@ -1349,20 +819,20 @@ def measured_language(dfa: Dfa, format: Format, system: ForecastSystem, train: i
         return Measured(line, accuracy if near and agreeing([one[1] for one in own]) else None, counts)
     if not alike:
         line = (
-            f"none like it was; with {system.words}, right in {sum(others)} of {len(others)} languages of other kinds"
+            f"none like it was; with {words(system)}, right in {sum(others)} of {len(others)} languages of other kinds"
         )
         return Measured(line if others else "", None)
-    line = f"with {system.words}, right in {counts[0]} of {counts[1]} {OF_KIND[kind]}, near "
+    line = f"with {words(system)}, right in {counts[0]} of {counts[1]} {OF_KIND[kind]}, near "
     return Measured(line + f"{ratio:.1f} times the training length", None, counts)
 
 
-def never_fitted(task: Task, system: ForecastSystem, train: int) -> str:
+def never_fitted(task: Task, system: PositionSystem, train: int) -> str:
     """The run nearest to this N that was not right on its training lengths, so that none longer was tested, in words.
 
     Empty where there is none.
     """
     setting = TASKS.show(task)
-    found = [c for c in cells() if not c.fit and trained_plainly(c, system.system) and same_task(c.task, setting)]
+    found = [c for c in cells() if not c.fit and trained_plainly(c, system) and same_task(c.task, setting)]
     if not found:
         return ""
     own = [cell for cell in found if TASKS.build(dict(cell.task)) == task]
@@ -1371,14 +841,15 @@ def never_fitted(task: Task, system: ForecastSystem, train: int) -> str:
 
 
 def measured_task(
-    task: Task, system: ForecastSystem, train: int, ratio: float, among: Sequence[MeasuredCell] = ()
+    task: Task, system: PositionSystem, train: int, ratio: float, among: Sequence[MeasuredCell] = ()
 ) -> Measured:
     """What these cells have of this task near this ratio: near this N, with its median accuracy, else at others."""
     setting = TASKS.show(task)
     found = [
         (cell, place)
         for cell in among or cells()
-        if trained_plainly(cell, system.system)
+        if cell.task["name"] == setting["name"]
+        and trained_plainly(cell, system)
         and same_task(cell.task, setting)
         and (place := bin_of(ratio, cell)) is not None
     ]

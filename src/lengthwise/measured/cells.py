@@ -119,15 +119,20 @@ def cells() -> tuple[MeasuredCell, ...]:
     return _read("cells")
 
 
+@lru_cache
+def others(scheme: str = "") -> tuple[MeasuredCell, ...]:
+    """The cells of all other studies, which no forecast looks at; with ``scheme`` those that were trained with it."""
+    return _read("others", scheme)
+
+
 @lru_cache(maxsize=1)
-def others() -> tuple[MeasuredCell, ...]:
-    """The cells of all other studies, which no forecast looks at."""
-    return _read("others")
+def _content() -> Mapping[str, Any]:
+    return json.loads(FILE.read_text(encoding="utf-8"))
 
 
-def _read(part: str) -> tuple[MeasuredCell, ...]:
-    content = json.loads(FILE.read_text(encoding="utf-8"))
-    return tuple(_cell(row, content) for row in content[part])
+def _read(part: str, scheme: str = "") -> tuple[MeasuredCell, ...]:
+    content = _content()
+    return tuple(_cell(row, content) for row in content[part] if scheme in ("", row["scheme"]))
 
 
 def _cell(row: Mapping[str, Any], content: Mapping[str, Any]) -> MeasuredCell:

@@ -85,7 +85,7 @@ def with_conflicts(verdicts: Iterable[Verdict], task: Mapping[str, Any]) -> tupl
 
 def _conflict(system: str, task: Mapping[str, Any]) -> Contradiction | None:
     """Of the first task of this identity in which a setting failed."""
-    for (_, name), rows in by_position().items():
+    for (_, name), rows in by_position(task["name"]).items():
         below = sum(row.highest < CUT for row in rows)
         if below and name == system and same_task(rows[0].cell.task, task):
             worst = min(rows, key=lambda row: row.highest)
@@ -113,8 +113,9 @@ def same_task(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 def trained_with(cell: MeasuredCell, system: PositionSystem) -> bool:
     """Whether the scheme and the encoding of a cell are those of a position system."""
-    scheme = system.registered_scheme, system.random_start
-    return scheme == (cell.scheme, cell.random_start) and cell.encoding_name == system.encoding
+    if system.registered_scheme != cell.scheme or system.random_start != cell.random_start:
+        return False
+    return cell.encoding_name == system.encoding
 
 
 @lru_cache(maxsize=1)
@@ -137,12 +138,13 @@ def shown_rows() -> tuple[Row, ...]:
     return (*(_ladder_row(cell) for cell in cells() if cell.study == FROZEN), *map(_row, chosen))
 
 
-@lru_cache(maxsize=1)
-def by_position() -> dict[tuple[str, str], list[Row]]:
-    """By task and position system: all settings in which most seeds fitted."""
+@lru_cache
+def by_position(task: str = "") -> dict[tuple[str, str], list[Row]]:
+    """By task and position system: all settings in which most seeds fitted, or those of tasks of one name."""
     groups: dict[tuple[str, str], list[Row]] = {}
-    others = [_row(cell) for cell in cells() if cell.rung is None and cell.study not in ABLATIONS]
-    for row in (*others, *(_ladder_row(cell) for cell in cells() if cell.study == FROZEN)):
+    found = [cell for cell in cells() if task in ("", cell.task["name"])]
+    others = [_row(cell) for cell in found if cell.rung is None and cell.study not in ABLATIONS]
+    for row in (*others, *(_ladder_row(cell) for cell in found if cell.study == FROZEN)):
         system = next((system for system in SYSTEMS if trained_with(row.cell, system)), None)
         if system is not None and row.medians and 2 * sum(row.cell.fitted) > len(row.cell.seeds):
             groups.setdefault((canonical_json(task_identity(row.cell.task)), system.known_as), []).append(row)

@@ -1,0 +1,586 @@
+"""The answer: the forecasts for a target and their text, on one screen, and with ``why`` all that is known."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+from lengthwise.core.config import canonical_json, fields_of
+from lengthwise.core.errors import UnknownNameError, spelled
+from lengthwise.core.table import Table, Tabular
+from lengthwise.crasp.decide import Answer
+from lengthwise.forecast.features import SCHEMES_OF_PLACES
+from lengthwise.forecast.model import Forecast, forecaster
+from lengthwise.forecast.others import answers_on, others_by_name, others_measured
+from lengthwise.measured.cells import Format
+from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, position_systems
+from lengthwise.prediction.measured import CUT, DECIDING
+from lengthwise.prediction.predict import predict_target, predict_with_search
+from lengthwise.prediction.verdict import CAVEATS, NO_ARGUMENT, SHOWN, Prediction, Verdict
+from lengthwise.tasks import Task
+
+INDENT = 11
+"""Columns before the text beside a name."""
+IN_THEORY = SHOWN | {"yes": "possible"}
+ForecastWord = Literal[
+    "MEASURED RIGHT", "MEASURED WRONG", "LIKELY", "OPEN", "UNLIKELY", "NOT KNOWN WELL", "NOT MEASURED"
+]
+RIGHT, WRONG, LIKELY, OPEN, UNLIKELY, NOT_KNOWN, NOT_MEASURED = get_args(ForecastWord)
+LIKELY_FROM, UNLIKELY_TO = 70, 30
+"""Percent from which the answer is LIKELY, and up to which it is UNLIKELY, the interval on the same side."""
+BANDS = (
+    f"LIKELY: at least {LIKELY_FROM} %, and the interval does not begin below {UNLIKELY_TO}; UNLIKELY: at most "
+    f"{UNLIKELY_TO} %, and it does not end above {LIKELY_FROM}; else OPEN"
+)
+"""The rule of the words, on the percents that are shown."""
+ORDER = (NOT_MEASURED, NOT_KNOWN, WRONG, UNLIKELY, "possible in theory", OPEN, LIKELY, RIGHT)
+"""The answers, the worst first; *not known well* counts for more where theory has a yes."""
+BY_THEORY = (NOT_KNOWN, NOT_MEASURED)
+"""The answers where nothing but theory is known of the target itself."""
+WIDTH = 80
+NOT_FITTED = "not fitted"
+"""What is measured of a system that is wrong on its training lengths, so that longer ones were not tested."""
+ASKED: dict[Format, str] = {
+    "next": "the symbols that may come next (not membership)", "member": "membership after every prefix",
+    "state": "the state after every prefix", "answer": "the whole answer",
+}  # fmt: skip
+"""What a model is asked, in words."""
+NAMES = {
+    "nope": "no positions", "ape": "learned positions", "rope": "RoPE", "alibi": "ALiBi", "t5": "T5 bias",
+    "modulo": "ids modulo m", "coupled": "coupled ids", "predictive-coupling": "coupled ids that are predicted",
+}  # fmt: skip
+"""What a position system is called in a sentence; others by their name."""
+KNOWN = {system.known_as: system for system in SYSTEMS}
+
+
+def name_of(system: PositionSystem) -> str:
+    """The name by which a position system is asked for."""
+    return system.encoding if (system.known_as, system.scheme) == (system.name, "sequential") else system.known_as
+
+
+def words(system: str | PositionSystem) -> str:
+    """What a position system is called in a sentence."""
+    name = system if isinstance(system, str) else name_of(system)
+    return NAMES.get(name, name)
+
+
+@dataclass(frozen=True)
+class Instead:
+    """A system that does better, by a forecast or by measurements, and the command that trains it."""
+
+    system: str
+    words: str
+    """What it is called in a sentence."""
+    probability: float | None
+    """Its forecast; None where there is none. Where it is none or a base rate, `measured` says what was found."""
+    interval: tuple[float, float] | None
+    measured: str
+    command: str
+    """What to type to train it; empty where no command does."""
+    counted: Mapping[str, bool] = field(default_factory=dict)
+    """The tasks that `measured` counts, and whether each was right; empty where it counts none."""
+
+    @property
+    def line(self) -> str:
+        """The system with its forecast, or with its measurements."""
+        if self.measured:
+            return f"{self.words}: {self.measured}"
+        return f"{self.words} {chance_of(self.probability, self.interval)}"
+
+
+@dataclass(frozen=True, repr=False)
+class SystemForecast:
+    """The forecast for one position system."""
+
+    system: str
+    scheme: str
+    encoding: str
+    forecast: Forecast | None
+    """What the fitted model says, also where more is known; None where nothing like it was measured.
+
+    Its interval has 90 % of the draws of the coefficients, by a bootstrap over languages; wider where few were measured
+    (`FEW`)."""
+    theory: str
+    """Whether it is possible, and by what."""
+    measured: str
+    """What was measured of this target, or of targets like it."""
+    refusal: str = ""
+    """Why there is no probability."""
+    instead: tuple[Instead, ...] = ()
+    """What would do better, the cheapest first."""
+    probe: str = ""
+    """How far a probe got and what it found; empty without one."""
+    accuracy: float | None = None
+    """That of this very target where it was measured, near M / N times the training length; None: it was not."""
+    by_probe: bool = False
+    """Whether the probability rests on the probe, too."""
+    others: tuple[int, int] | None = None
+    """How many other tasks were right, and of how many, where nothing else is known of this one; None where more is."""
+    verdict: Answer = "unknown"
+    """Theory's answer."""
+    unmet: bool = False
+    """Whether the condition of theory's *yes* is not known to hold (`Verdict.unmet`)."""
+    cut: float = 0.95
+    weak: str = ""
+    """What the forecast is of, where such ones were wrong most often; empty elsewhere."""
+
+    @property
+    def counted(self) -> Forecast | None:
+        """The forecast where it is the answer: this target was not measured, and more than other tasks is known."""
+        return self.forecast if self.accuracy is None and self.others is None else None
+
+    @property
+    def probability(self) -> float | None:
+        """P(accuracy of at least the cut at M), as the answer says it; None where the answer is no forecast."""
+        return None if self.counted is None else self.counted.probability
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """That of `probability`."""
+        return None if self.counted is None else self.counted.interval
+
+    @property
+    def words(self) -> str:
+        """What it is called in a sentence."""
+        return words(self.system)
+
+    @property
+    def base_rate(self) -> str:
+        """`others` in words; empty where more is known."""
+        return "" if self.others is None else in_words(self.others)
+
+    @property
+    def answer(self) -> ForecastWord:
+        """The answer in a word: that of a measurement, else by the rule `BANDS` from the percents that are shown.
+
+        It is *not known well* where nothing but theory and the share of other tasks is known.
+        """
+        if self.accuracy is not None:
+            return RIGHT if self.accuracy >= self.cut else WRONG
+        if self.forecast is None:
+            return NOT_MEASURED
+        if self.counted is None:
+            return NOT_KNOWN
+        found = whole_percent(self.counted.probability)
+        low, high = (whole_percent(end) for end in self.counted.interval)
+        if found >= LIKELY_FROM and low >= UNLIKELY_TO:
+            return LIKELY
+        return UNLIKELY if found <= UNLIKELY_TO and high <= LIKELY_FROM else OPEN
+
+    @property
+    def against(self) -> bool:
+        """Whether a training would only confirm the answer: measured wrong, or a probe was heard and it is UNLIKELY."""
+        return self.answer == WRONG or (self.by_probe and self.answer == UNLIKELY)
+
+    @property
+    def rank(self) -> tuple[int, float, float]:
+        """What systems are ordered by, the best last: the answer, then theory, then the number."""
+        word = "possible in theory" if self.answer == NOT_KNOWN and self.verdict == "yes" else self.answer
+        share = self.others[0] / self.others[1] if self.others and self.others[1] else 0.0
+        number = self.accuracy if self.accuracy is not None else share if self.others else self.probability or 0.0
+        return ORDER.index(word), ("no", "unknown", "yes").index(self.verdict) * bool(self.others), number
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Theory, then measurements, or the reason for having no probability."""
+        return tuple(line for line in (self.refusal, self.theory, self.measured, self.probe) if line)
+
+    @property
+    def chance(self) -> str:
+        """What was measured, or the probability and its interval in percent, or the base rate; empty without one."""
+        seen = "" if self.accuracy is None else f"{self.accuracy:.2f}"
+        seen = "(not fitted)" if seen == "0.00" and NOT_FITTED in self.measured else seen
+        return seen or self.base_rate or chance_of(self.probability, self.interval)
+
+    def __repr__(self) -> str:
+        return f"<{words(self.system)}: {' '.join(part for part in (self.answer, self.chance) if part)}>"
+
+
+@dataclass(frozen=True, repr=False)
+class Forecasts(Tabular):
+    """The forecasts for one target, best first; ``forecasts["rope"]`` is one of them."""
+
+    target: str
+    train: int
+    test: int
+    cut: float
+    systems: tuple[SystemForecast, ...]
+    named: bool
+    """Whether the systems were asked for by name."""
+    format: Format
+    """What a model is asked."""
+    cells: int
+    """Measured cells behind the forecaster."""
+    settle: str
+    """A command that measures instead; empty where there is none."""
+    source: str | Task
+    """The target as it was given."""
+    meant: str = ""
+    """Why ``test`` is another length than the one asked for, which nothing has; empty where it is that one."""
+    couple: str = ""
+    """The command that shows the coupling that a search found; empty where none was looked for or found."""
+    span: str = ""
+    """What coupled ids do not mend in this task; empty where they do, or where it has no places."""
+    helps: str = ""
+    """What would help in theory where no system has a *yes*; empty where one has."""
+    by_hand: str = ""
+    """What to do where no command settles it; empty where one does."""
+
+    @cached_property
+    def theory(self) -> Prediction:
+        """What theory guarantees under each of these position systems, with its reasons."""
+        chosen = [found.system for found in self.systems if found.system in KNOWN] if self.named else []
+        if isinstance(self.source, str):
+            return predict_target(self.source, chosen)
+        return predict_with_search(self.source, position_systems(chosen))
+
+    def __repr__(self) -> str:
+        best = self.systems[0]
+        return f"<{self.target}, trained to {self.train}, right at {self.test}? {best!r}, {len(self.systems)} systems>"
+
+    def __len__(self) -> int:
+        return len(self.systems)
+
+    def __getitem__(self, name: str) -> SystemForecast:
+        """The forecast of a position system; raises `UnknownNameError` with a suggestion for any other name."""
+        known = spelled(name, {*(found.system for found in self.systems), *ALIASES})
+        for found in self.systems:
+            if found.system == ALIASES.get(known, known):
+                return found
+        raise UnknownNameError("position system", name, [found.system for found in self.systems])
+
+    def __iter__(self) -> Iterator[SystemForecast]:
+        return iter(self.systems)
+
+    def table(self) -> Table:
+        """One row a position system."""
+        rows = tuple(
+            (
+                f.system,
+                f.answer,
+                f.probability,
+                *(f.interval or (None, None)),
+                *((f.counted.fits, f.counted.holds) if f.counted else (None, None)),
+                "; ".join([*[f.base_rate] * bool(f.base_rate), *f.reasons]),
+            )
+            for f in self.systems
+        )
+        columns = ("system", "answer", "probability", "from", "to", "fits", "holds if it fits", "reasons")
+        caption = f"{self.target}, trained to {self.train}: accuracy at least {self.cut} at {self.test}?"
+        return Table(columns, rows, caption=caption, sentences=("reasons",))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        shown = ("target", "train", "test", "cut", "named", "format", "cells", "settle", "meant", "couple")
+        own = {name: getattr(self, name) for name in (*shown, "span", "helps", "by_hand")}
+        systems = [
+            {**fields_of(f), "answer": f.answer, "probability": f.probability, "interval": f.interval,
+             "reasons": list(f.reasons)}
+            for f in self.systems
+        ]  # fmt: skip
+        return {**own, "systems": systems}
+
+    @property
+    def near(self) -> str:
+        """How far beyond training measurements are that count here."""
+        return f"near {self.test / self.train:.1f} times the training length"
+
+    def text(self, why: bool = False) -> str:
+        """The answer, then why, then what to do, and of several systems a table; at most 80 columns but for long words.
+
+        Arguments:
+            why: Add what theory says of each system, all that was measured, and what the numbers mean.
+        """
+        return text(self, why)
+
+
+def chance_of(probability: float | None, interval: tuple[float, float] | None) -> str:
+    """A probability and its interval in percent; empty without one."""
+    if probability is None or interval is None:
+        return ""
+    return f"{percent(probability)} % [{percent(interval[0])}, {percent(interval[1])}]"
+
+
+def percent(value: float) -> str:
+    """Percent as it is shown: whole, and below 1 or above 99 no more than that."""
+    return "<1" if value < 0.01 else ">99" if value > 0.99 else str(whole_percent(value))
+
+
+def whole_percent(value: float) -> int:
+    """Whole percent."""
+    return round(100 * value)
+
+
+OWN_LANGUAGE = "this language, "
+"""How what was measured of a language begins where it is that of the question."""
+
+
+def in_words(others: tuple[int, int]) -> str:
+    """How many other tasks were right, and of how many, in words."""
+    return "{} of {} other tasks were right".format(*others) if others[1] else "no other task was measured"
+
+
+def text(found: Forecasts, why: bool = False) -> str:
+    """The engine of `Forecasts.text`."""
+    best, alone = found.systems[0], found.named and len(found) == 1
+    lines = fill(head(found, best, alone), "", 2)
+    for number, reason in enumerate(reasons(found, best, alone)):
+        lines += beside("" if number else "why", reason)
+    if alone or best.answer not in (RIGHT, LIKELY):
+        for number, each in enumerate(best.instead):
+            line = each.line.replace(each.measured, in_short(each.measured)) if each.measured else each.line
+            lines += beside("or" if number else "instead", line) + typed("", each.command)
+        lines += beside("instead", found.helps * (not best.instead))
+    if found.couple:
+        lines += beside("ids", "a search found some that bring near all that a token needs; this shows them:")
+        lines += typed("", found.couple)
+    if best.against and (other := next((each for each in best.instead if each.command), None)):
+        confirms = f"to train {best.words} would only confirm this"
+        lines += beside("next", f"train {other.words} (the command above); {confirms}")
+    else:
+        lines += typed("confirm" if best.against else "next", found.settle)
+    lines += beside("next", found.by_hand)
+    rows = [] if alone else table(found)
+    lines += ["", *rows] * bool(rows) + ["", *fill(legend(found, rows) + ". More: --why" * (not why))]
+    if why:
+        for heading, sentences in everything(found, best).items():
+            lines += ["", heading, *(line for each in sentences for line in fill(each))] * bool(sentences)
+    return "\n".join(lines)
+
+
+def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
+    """The answer."""
+    alike = [f for f in found if (f.answer, f.chance, f.accuracy) == (best.answer, best.chance, None)] or [best]
+    tied = [f.words if f.system in f.words.lower() else f"{f.words} ({f.system})" for f in alike]
+    of = f" with {' or '.join(tied) if len(tied) < 3 else f'{tied[0]} and {len(tied) - 1} others'}"
+    trained = f", trained to {found.train}, is right at {found.test}"
+    if best.answer in BY_THEORY:
+        own = alone and (found.format == "answer" or best.measured.startswith(OWN_LANGUAGE)) and best.measured
+        asked = f"{best.answer}{' conclusively' * bool(own)} whether {found.target}{of * alone}{trained}"
+        return asked + ": nothing like it was measured" * (best.answer == NOT_KNOWN and not best.measured)
+    if best.accuracy is None:
+        return f"{best.answer} {best.chance}: {found.target}{of}{trained}"
+    at = re.search(rf"trained to (\d+): ({NOT_FITTED}|\S+ at (\S+))", best.measured)
+    tested = f", tested at {at[3]}" if at and at[3] else ""
+    seen = f"trained to {at[1]}{tested}," if at else "trained and tested"
+    return (
+        f"{best.answer} {best.chance}: {found.target}{of}, {seen} near the {found.train} and {found.test} in question"
+    )
+
+
+def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[str]:
+    """Why, in short: theory, what coupled ids do not mend, what was measured, a probe, and what to doubt."""
+    theory = brief(best.theory).replace(" in principle", "" if best.answer in BY_THEORY else " in principle")
+    word, colon, reason = theory.partition(": ")
+    alike = (f for f in found if f.verdict == "yes" and not f.unmet)
+    same = [f.words for f in alike if brief(f.theory).partition(": ")[2] == reason]
+    of = f" with {', '.join(same)}" * (bool(same) and not alone)
+    said = f"{word}{of}{colon}{reason}"
+    yield said if word.startswith("no theorem") or "in principle" in word else f"in theory {said}"
+    if found.span and (not alone or best.scheme in SCHEMES_OF_PLACES):
+        yield brief(found.span)
+    seen = [in_short(best.measured)] * bool(best.measured)
+    seen += [f"with {best.words}, {best.base_rate} {found.near}"] * bool(best.base_rate)
+    if seen:
+        yield f"measured: {'; '.join(seen)}"
+    if best.refusal:
+        yield best.refusal
+    if best.probe:
+        yield f"probe: {best.probe}"
+    if best.weak:
+        yield "weak spot: such forecasts were wrong most often; train it first"
+    if found.meant:
+        yield found.meant
+
+
+def table(found: Forecasts) -> list[str]:
+    """The systems, those of which it says the same in one row."""
+    groups: dict[tuple[str, str, bool], list[SystemForecast]] = {}
+    for f in found:
+        theory = "if ids are predictable" if f.unmet else IN_THEORY[f.verdict]
+        if found.span and f.scheme in SCHEMES_OF_PLACES and f.others:
+            theory = "does not apply"
+        measured = " measured" * (f.accuracy is not None and NOT_FITTED not in f.chance)
+        number = "–" if f.others or not f.chance else f.chance.strip("()") + measured
+        groups.setdefault((number, theory, f.others is None), []).append(f)
+    rows = [("positions", "chance", "in theory", "other tasks")]
+    for (number, theory, _), same in groups.items():
+        counts = zip(*(f.others for f in same if f.others and f.others[1]), strict=True)
+        others = " of ".join("–".join(map(str, sorted({min(each), max(each)}))) for each in counts) or "–"
+        rows.append((", ".join(f.system for f in same), number, theory, others))
+    shown = [column for column in zip(*rows, strict=True) if {*column[1:]} != {"–"}]
+    widths = [max(map(len, column)) for column in shown]
+    widths[0] = min(widths[0], WIDTH - 2 * len(widths) - sum(widths[1:]))
+    lines = []
+    for names, *rest in zip(*shown, strict=True):
+        first, *more = textwrap.wrap(names, widths[0], break_on_hyphens=False)
+        cells = (f"{cell:{width}}" for cell, width in zip((first, *rest), widths, strict=True))
+        lines += [f"  {'  '.join(cells)}".rstrip(), *(f"  {name}" for name in more)]
+    return lines
+
+
+def legend(found: Forecasts, rows: Sequence[str]) -> str:
+    """What the words of the answer mean."""
+    does = "writes the whole answer" if found.format == "answer" else f"names {ASKED[found.format]}"
+    means = [f"right: {does}, on at least {100 * found.cut:.0f} % of the strings of a length"]
+    shown = found.systems if rows else found.systems[:1]
+    means += ["[from, to]: where 90 % of the estimates lie"] * any(f.interval for f in shown)
+    means += ["measured: the share of strings that was right"] * any(" measured" in row for row in rows)
+    means += ["other tasks: how many were right with such ids"] * any("other tasks" in row for row in rows)
+    return ". ".join(means)
+
+
+def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
+    """What is known beside the answer, as sentences below headings: theory, measurements, what the numbers mean."""
+    theory, basis = found.theory, f"theory and {found.cells} measured settings"
+    said = {verdict.system: verdict.reason for verdict in theory.verdicts}
+    own = [(f, f.theory) for f in found if (f.theory.partition(": ")[2] or f.theory) not in said.get(f.system, "")]
+    membership = "of membership, which can be harder than the next symbols of the answer above:"
+    instead = [each.line for each in best.instead if in_short(each.measured) != each.measured]
+    true = f"a yes is true where {100 * CUT:g} % of the strings of {DECIDING[0]}–{DECIDING[1]} symbols are right"
+    if any(f.by_probe for f in found):
+        of = forecaster("task" if found.format == "answer" else "language").cells
+        basis = f"theory, {found.cells} measured settings (of {of}: those that had a probe) and the probe"
+    numbers = ["the model: a decoder-only transformer"]
+    if any(f.interval for f in found):
+        numbers += [f"chance: a forecast by {basis}. No test at {found.test}", BANDS]
+    numbers += [f"weak spot: {best.weak}, by the third study"] * bool(best.weak)
+    if any(f.others for f in found):
+        tried = "it was not tested longer" if best.measured else "nothing like it was measured"
+        numbers += [f"{NOT_KNOWN}: {tried}, so only theory is known, and how other tasks came out"] * bool(best.others)
+        numbers.append(f"other tasks: trained with such ids, tested {found.near}")
+    return {
+        "theory: does a program exist? (not: does training find it)": [
+            *together(own, f"of {ASKED[found.format]}: " * (found.format != "answer")),
+            *[membership] * (theory.kind == "language"), *in_full(theory), *[found.span] * bool(found.span),
+        ],
+        "measured": [
+            *together((f, f.measured) for f in found if f.measured), *other_tasks(found), *instead, *theory.measured,
+        ],
+        "theory's record elsewhere": [f"{true}, a no where not", *theory.reliability] * bool(theory.reliability),
+        "numbers": [*together((f, f.refusal) for f in found if f.refusal), *numbers, *CAVEATS],
+    }  # fmt: skip
+
+
+def in_full(theory: Prediction) -> Iterator[str]:
+    """Dependencies, structure, theory's answers with their reasons, and what would help."""
+    yield f"{theory.target}: {theory.summary}"
+    yield from (f"  {line}" for line in theory.depends[:9])
+    if len(theory.depends) > 9:
+        yield f"  … {len(theory.depends) - 9} more"
+    rows: list[tuple[str, Sequence[int]]] = []
+    for row in theory.structure:
+        if not rows:
+            rows += [("length", row.lengths), ("sparsity k (parents)", row.sparsity), ("selectors", row.selectors)]
+        rows.append((f"span of parents, {row.scheme} ids", row.span))
+        if any(row.selectors):
+            rows.append((f"span of selectors, {row.scheme} ids", row.selector_span))
+            rows.append((f"span of both, {row.scheme} ids", row.both_span))
+    yield from (
+        f"  {name:34}" + "".join(f"{number:>7}" for number in numbers) for name, numbers in rows if any(numbers)
+    )
+    yield from verdict_lines(theory.verdicts)
+    yield from dict.fromkeys(f"what would help in theory: {v.help}" for v in theory.verdicts if v.help)
+    yield from theory.searched
+    yield theory.communication * (theory.kind == "language")
+    if linked := ", ".join(v.system for v in theory.verdicts if v.source.startswith("cited") and v.answer == "yes"):
+        yield f"that a program is enough for {linked} is {CITED_LINK}"
+
+
+def verdict_lines(verdicts: Iterable[Verdict]) -> Iterator[str]:
+    """Theory's answers with their reasons; those that are alike share a sentence, but for conditions."""
+    groups: dict[tuple[str | None, ...], list[Verdict]] = {}
+    for v in verdicts:
+        groups.setdefault((v.shown, v.basis, v.why, v.next_symbols), []).append(v)
+    for (shown, basis, why, next_symbols), found in groups.items():
+        easier = f"; next symbols: {next_symbols}" * (next_symbols not in (None, found[0].answer))
+        rests = f" ({basis})" * bool(basis)
+        reason = (why or "").removeprefix("no guarantee: ")
+        yield f"{', '.join(v.system for v in found)}: {shown}{easier}{rests}: {reason}"
+        yield from (f"  {v.system}, on condition: {v.condition}" for v in found if v.condition)
+        yield from (f"  {v.system}, but measured: {v.conflict.why}" for v in found if v.conflict)
+
+
+def other_tasks(found: Forecasts) -> Iterator[str]:
+    """Which the other tasks are: those that were right, and, under systems that theory allows, the others, too."""
+    lines, first, ratio = list[tuple[SystemForecast, str]](), found.systems[0], found.test / found.train
+    for f in found:
+        if f.others and f.others[1]:
+            system, both, alike = KNOWN[f.system], f is first or f.verdict == "yes", ""
+            right = others_by_name(system, ratio, found.cut)
+            if both:
+                same = [
+                    right[name] for name, settings in others_measured(system, ratio).items()
+                    if answers_on(canonical_json(settings[0][1]))[f.system] == (f.verdict, f.unmet)
+                ]  # fmt: skip
+                alike = f"right in {sum(same)} of the {len(same)} on which theory says the same; " * bool(same)
+            lines.append((f, alike + named(right, both)))
+    yield from together(lines, "other tasks ")
+    yield from (f"{each.words}: {named(each.counted)}" for each in first.instead if each.counted)
+
+
+def named(found: Mapping[str, bool], both: bool = True) -> str:
+    """The tasks that were right, and with ``both`` the others, too."""
+    right, wrong = (", ".join(n for n, good in found.items() if good is of) or "none" for of in (True, False))
+    return f"right: {right}" + f". Not: {wrong}" * both
+
+
+def together(found: Iterable[tuple[SystemForecast, str]], of: str = "") -> Iterator[str]:
+    """Sentences on systems; those of which the same is said share one."""
+    groups: dict[str, list[str]] = {}
+    for f, line in found:
+        groups.setdefault(line.replace(f.words, "such positions"), []).append(f.system)
+    return (f"{', '.join(names)}: {of}{line}" for line, names in groups.items())
+
+
+def brief(theory: str) -> str:
+    """Theory in short: without sources, steps of a proof, and what a learned rule is."""
+    short, _, condition = theory.partition(". condition: ")
+    for detail in (
+        f"; {NO_ARGUMENT}",
+        f", and {NO_ARGUMENT}",
+        ", counting parents",
+        " and selectors",
+        "under coupled ids ",
+        "C-RASP ",
+    ):
+        short = short.replace(detail, "")
+    short = re.sub(r" \((?:[^()]|\([^()]*\))*\)(?=[,.; ]|$)", "", short).partition(". ")[0]
+    short = short.replace("communication bound", "it needs more memory than such a model has")
+    return short + f", if {condition.partition(':')[0]}" * bool(condition)
+
+
+def in_short(measured: str) -> str:
+    """What was measured without its study and, where that is this very language, without others."""
+    if own := re.search("on this language in .*", measured):
+        return f"{measured.partition(' in ')[0]} {own[0]}"
+    return re.sub(r"; ([\w-]+(, commit \w+)?(?=;|$)|the forecast without it .*)", "", measured)
+
+
+def fill(sentence: str, first: str = "  ", later: int = 4) -> list[str]:
+    """Lines of at most 80 columns, but for longer words: a target stays what can be typed."""
+    return textwrap.wrap(
+        sentence, WIDTH, initial_indent=first, subsequent_indent=" " * later,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def beside(name: str, sentence: str) -> list[str]:
+    """A sentence beside a name; no line without a sentence."""
+    return fill(sentence, f"  {name:{INDENT - 2}}", INDENT) if sentence else []
+
+
+def typed(name: str, command: str) -> list[str]:
+    """A command beside a name, in lines that a shell takes as they are."""
+    lines = [""] * bool(command)
+    for part in re.split(r" (?=--)", command) if command else ():
+        if lines[-1] and len(lines[-1]) + len(part) + 3 > WIDTH - INDENT:
+            lines[-1] += " \\"
+            lines.append(f"  {part}")
+        else:
+            lines[-1] += f" {part}" if lines[-1] else part
+    return [f"  {'' if number else name:{INDENT - 2}}{line}" for number, line in enumerate(lines)]
