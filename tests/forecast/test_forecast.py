@@ -269,7 +269,7 @@ def test_ids_modulo_a_period_are_named_with_what_was_measured():
     (modulo,) = predict("(aa)*", encoding="rope")["rope"].instead
     assert (modulo.system, modulo.words, modulo.probability) == ("modulo", "ids modulo 2", None)
     found = re.fullmatch(
-        r"measured, right near 5.0 times the training length in (\d+) of the (\d+) measured languages that need no "
+        r"measured, right near 5 times the training length in (\d+) of the (\d+) measured languages that need no "
         r"count beside the period, as this one \((\d+) of (\d+) seeds\), and in \d+ of the \d+ others; "
         r"on this language in 5 of 5 seeds",
         modulo.measured,

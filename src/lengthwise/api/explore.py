@@ -140,11 +140,11 @@ def answer(target: str, train: int = TRAIN, test: int = TEST) -> dict[str, Any]:
             f"asked: {ASKED[found.format]}. Brackets hold 90 % of the forecasts."
         )
     if best.accuracy is not None:
-        basis = f"Measured: share of right strings near {test / train:.1f} times the training length."
+        basis = f"Measured: share of right strings near {round(test / train, 1):g} times the training length."
     if best.base_rate:
         basis = (
             "No forecast: of this task nothing is known but how many others were right that were trained with such ids "
-            f"and tested near {test / train:.1f} times the training length."
+            f"and tested near {round(test / train, 1):g} times the training length."
         )
     basis += f" Length: {found.meant}." if found.meant else ""
     structure: dict[str, Any] = {"examples": []} if task is None else structure_of(task)

@@ -287,7 +287,7 @@ class Forecasts(Tabular):
     @property
     def near(self) -> str:
         """How far beyond training measurements are that count here."""
-        return f"near {self.test / self.train:.1f} times the training length"
+        return f"near {round(self.test / self.train, 1):g} times the training length"
 
     def text(self, why: bool = False) -> str:
         """The answer, then why, then what to do, and of several systems a table; at most 80 columns but for long words.

@@ -606,7 +606,7 @@ def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float) -> tuple
     held, seeds = sum(all(each) for each in alike), [seed for each in alike for seed in each]
     needs, right = "a count" if counts else "no count", sum(all(each) for each in others)
     line = (
-        f"right near {ratio:.1f} times the training length in {held} of the {len(alike)} measured languages that need "
+        f"right near {round(ratio, 1):g} times the training length in {held} of the {len(alike)} measured languages that need "
         f"{needs} beside the period, as this one ({sum(seeds)} of {len(seeds)} seeds), and in {right} of the "
         f"{len(others)} others"
     )
@@ -823,7 +823,7 @@ def measured_language(dfa: Dfa, format: Format, system: PositionSystem, train: i
         )
         return Measured(line if others else "", None)
     line = f"with {words(system)}, right in {counts[0]} of {counts[1]} {OF_KIND[kind]}, near "
-    return Measured(line + f"{ratio:.1f} times the training length", None, counts)
+    return Measured(line + f"{round(ratio, 1):g} times the training length", None, counts)
 
 
 def never_fitted(task: Task, system: PositionSystem, train: int) -> str:
@@ -862,7 +862,7 @@ def measured_task(
     middle, mixed = statistics.median(shares), not agreeing(shares)
     studies = {cell.study for cell, _ in found}
     of = f" of {studies.pop()}" if len(studies) == 1 else ""
-    line = f"median accuracy {middle:.2f} over {len(found)} settings{of} near {ratio:.1f} times the training length"
+    line = f"median accuracy {middle:.2f} over {len(found)} settings{of} near {round(ratio, 1):g} times the training length"
     line += f", from {min(shares):.2f} to {max(shares):.2f}" * mixed
     line = line if len(found) > 1 else line_of(*found[0])
     return Measured(line if own else f"with other settings of the task, {line}", middle if near and not mixed else None)
