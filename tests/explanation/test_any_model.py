@@ -61,11 +61,11 @@ def test_the_page_shows_what_its_command_prints(explained) -> None:
 @pytest.mark.slow
 def test_the_advice_helps_the_example_in_the_steps_that_the_page_names(explained, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    attach = re.findall(r"import lengthwise.hf as hf; (model = hf.attach\(.*\)); expect", explained[1]["next"])[0]
+    attach = explained[1]["command"]
     changed = re.search(r"range\(([\d,]+)\)", PAGE.read_text())
     assert changed
     source = EXAMPLE.read_text()
-    for old, new in (("optimizer, rng", f"import lengthwise.hf as hf; {attach}\noptimizer, rng"),
+    for old, new in (("optimizer, rng", f"{attach}\noptimizer, rng"),
                      ("range(300)", changed[0].replace(",", ""))):  # fmt: skip
         assert source.count(old) == 1
         source = source.replace(old, new)
@@ -85,7 +85,7 @@ def test_a_stock_gpt2_has_the_accuracy_that_its_own_script_counts(gpt2, explaine
     assert all(row["n"] == len(words(row["length"])[0]) for row in found["accuracy"]["rows"])
     assert found["automaton"]["equal"]
     assert found["forecast"] is None  # Such forecasts were scored on models without positions.
-    assert "SchemeIds('sequential', random_start=True, max_position=47)" in found["next"]
+    assert "'sequential', random_start=True, max_position=47))" in found["command"]
     # Training showed even starts of the ids only, as it were: the control breaks, too, so it is not the new ids alone.
     moved = found["failures"]["moved"]
     assert {arm["shift"] % 2 for arm in moved["inside"] if arm["right"] < moved["right"]} == {1}

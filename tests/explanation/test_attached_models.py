@@ -49,10 +49,10 @@ def test_memory_and_folder_give_the_same_explanation(attached, tmp_path: Path) -
     before = attached.config._attn_implementation
     here, there = lw.explain(attached, **settings), lw.explain(tmp_path, **settings)
     assert attached.config._attn_implementation == before
-    assert {**here.to_json(), "model": "", "next": ""} == {**there.to_json(), "model": "", "next": ""}
+    assert {**here.to_json(), "model": "", "command": ""} == {**there.to_json(), "model": "", "command": ""}
     asked = "--train 4 --lengths 2,4,7 --samples 8"
-    assert there.next.endswith(f"lengthwise explain {tmp_path} {asked}")
-    assert here.next.endswith("lengthwise.explain(model, train=4, lengths=[2, 4, 7], samples=8)")
+    assert there.command == f"lengthwise explain {tmp_path} {asked}"
+    assert here.command == "lengthwise.explain(model, train=4, lengths=[2, 4, 7], samples=8)"
     # Tokens and ids of such a rule are known, so it is the training.
     assert here.next.startswith("train longer first")
     assert "its position ids are those of the rule CoupledPlaces" in here.lines
@@ -60,7 +60,7 @@ def test_memory_and_folder_give_the_same_explanation(attached, tmp_path: Path) -
     assert "were all seen in training" in here.heads.ids
     # Weights are random: nothing was learned that could break.
     assert here.lines[0] == here.answer
-    assert here.answer.startswith("not learned: right on 0.000 of the strings up to length 4")
+    assert here.answer.startswith("not learned: 0 of 16 strings of trained lengths (up to 4) right")
     assert not any("breaks at" in text or "breaks from" in text for text in (*here.lines, here.html()))
 
 

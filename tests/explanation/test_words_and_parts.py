@@ -109,15 +109,13 @@ def found(right: dict[int, int], hard: int = 10) -> Explanation:
     return Explanation("m", "t", Accuracy(rows, 10), None, None, None, Failures(shares, (), None, None, 10), None, ())
 
 
-def test_shares_are_counts_where_all_were_asked_and_never_look_like_the_cut_otherwise() -> None:
+def test_the_answer_has_one_share_that_says_whether_all_were_asked() -> None:
     rows = (LengthShares(4, Share(19, 19, every=True), Share(0, 0, every=True)),
             LengthShares(6, Share(18, 19, every=True), Share(5, 6, every=True)))  # fmt: skip
-    line = Verdict(rows, 4).line
-    assert "at 6 right on 18 of 19 strings (all 19 asked, so certain) and on 5 of the 6 hard ones" in line
-    assert line.count("0.95") == 1  # The rule, and no share that is rounded to it.
-    drawn = Verdict((LengthShares(6, Share(100, 128), Share(20, 20)),), 4).line
-    assert "on 100 of 128 random strings (0.781 [" in drawn
-    assert "certain" not in drawn
+    assert Verdict(rows, 4).line == "right to length 4, breaks from 6: 18 of the 19 strings right"
+    drawn = Verdict((LengthShares(6, Share(100, 128), Share(20, 20)),), 4)
+    assert drawn.line == "breaks from 6: 100 of 128 random strings right"
+    assert drawn.rows[0].random.cell == "100 of 128 [0.70, 0.84]"
 
 
 def test_a_wrong_vocabulary_is_told_from_wrong_training_lengths_and_no_training_is_advised_for_it() -> None:
@@ -129,7 +127,9 @@ def test_a_wrong_vocabulary_is_told_from_wrong_training_lengths_and_no_training_
     assert not ended.learned
     assert not swapped.learned
     assert "right to length 4" in ended.answer
-    assert "lengthwise.explain(model, task=task, train=4, lengths=[2, 6, 12, 24], samples=8, seconds=4)" in ended.next
+    assert (
+        ended.command == "lengthwise.explain(model, task=task, train=4, lengths=[2, 6, 12, 24], samples=8, seconds=4)"
+    )
     assert "train" not in swapped.next.replace("training", "").replace("train=", "")
     assert "vocabulary" in swapped.next
     assert "vocabulary" not in ended.answer + ended.next
@@ -140,28 +140,27 @@ def test_a_wrong_vocabulary_is_told_from_wrong_training_lengths_and_no_training_
 def test_json_has_the_sentences() -> None:
     one = found({5: 10, 10: 10, 20: 3})
     said = one.to_json()
-    for name in ("answer", "computes", "fails_where", "why", "next"):
+    for name in ("answer", "computes", "fails_where", "why", "next", "command"):
         assert said[name] == getattr(one, name)
     assert all(one.lines)
 
 
 def test_the_answer_comes_first_and_says_breaks_only_of_what_was_learned() -> None:
-    assert found({5: 10, 10: 10, 20: 10}).answer.startswith(
-        "right to length 20, the longest that was asked: at 20 right"
+    assert found({5: 10, 10: 10, 20: 10}).answer == (
+        "right to length 20, the longest that was asked: 10 of the 10 strings right"
     )
     late = found({5: 10, 10: 10, 20: 3, 30: 0}).answer
-    assert late.startswith(
-        "right to length 10, breaks from 20: at 20 right on 3 of 10 strings (all 10 asked, so certain) and on 10 of 10 "
-    )
-    assert late.endswith("a length counts as right from 0.95 on")
+    assert late == "right to length 10, breaks from 20: 3 of the 10 strings right"
     assert "breaks first at 20" in found({5: 10, 10: 10, 20: 3, 30: 10}).answer
-    assert "breaks on hard strings from 20, on random ones nowhere" in found({5: 10, 10: 10, 20: 10}, hard=4).answer
-    assert "right to length 10, breaks from 20:" in found({10: 10, 20: 10, 30: 3}, hard=4).answer  # One border.
+    assert "breaks from 20 on hard strings only: 4 of 10 hard" in found({5: 10, 10: 10, 20: 10}, hard=4).answer
+    assert found({10: 10, 20: 10, 30: 3}, hard=4).answer.startswith(
+        "right to length 10, breaks from 20: "
+    )  # One border.
     within = found({2: 10, 4: 10, 6: 10, 8: 10, 9: 10, 10: 9, 20: 0}).answer
-    assert within.startswith("right to length 9, breaks from 10: at 10 of the trained lengths (up to 10) right on 9 of")
+    assert within == "right to length 9, breaks from 10, a trained length (up to 10): 9 of the 10 strings right"
     for never in (found({5: 2, 10: 0, 20: 0}), found({2: 10, 5: 2, 10: 0})):
-        assert never.answer.startswith("not learned: right on ")
-        assert "breaks from" not in " ".join(never.answer.split("no length from which it breaks"))
+        assert never.answer.startswith("not learned: ")
+        assert "breaks" not in never.answer
     for one in (found({5: 10, 20: 0}), never):
         assert one.lines[0] == one.answer
         assert one.answer in one.table().caption
@@ -195,25 +194,20 @@ def test_first_line_and_what_follows_come_from_one_decision(counts: list[tuple[i
     expected = next((row.length for row in rows if breaks(row)), None)
     assert verdict.broken() == expected
     line = verdict.line
-    bracket = re.search(r"as the counts go, to (\d+) .*falls below 0.95 somewhere between (\d+) and (\d+):", line)
-    assert ("breaks" in line or bracket is not None) == (expected is not None)
-    if bracket is not None:
-        # One border, with counts at both ends: the shares reach 0.95 to the lower one, and the upper one breaks.
-        low, again, high = map(int, bracket.groups())
-        assert (low, high) == (again, expected)
-        assert all(row.random.right / 128 >= 0.95 <= row.hard.right / 40 for row in rows if row.length <= low)
-        assert f"at {low} right on" in line
-        assert f"at {high} on" in line
-    elif expected is not None:
-        assert re.search(rf"breaks (on hard strings )?(from|first at) {expected}\b", line)
-    # "Right to" promises each length up to there, and says no more than was asked.
+    assert len(re.findall(r"\d+ of (?:the )?\d+", line)) == 1
+    assert ("breaks" in line) == (expected is not None)
+    if expected is not None:
+        assert re.search(rf"breaks (from|first at) {expected}\b", line)
+    # "Right to" and "surely to" promise each length up to there by the interval, "about" by the share itself.
+    about = re.search(r"right to about length (\d+)", line)
+    for length in filter(None, (about and int(about[1]), verdict.held)):
+        assert all(row.random.right / 128 >= 0.95 <= row.hard.right / 40 for row in rows if row.length <= length)
+        assert expected is None or length < expected
     if verdict.held is not None:
-        assert f"right to length {verdict.held}" in line
-        assert all(row.random.right / 128 >= 0.95 <= row.hard.right / 40 for row in rows if row.length <= verdict.held)
-        assert expected is None or verdict.held < expected
-    assert ("too close to say" in line) == (
-        expected is None and verdict.held != rows[-1].length
-    ) or expected is not None
+        assert f"{'surely to' if about else 'right to length'} {verdict.held}" in line
+    assert ("too close to say" in line) == (expected is None and verdict.held != rows[-1].length)
+    assert {expected, verdict.held} - {None} <= {row.length for row in verdict.shown()}
+    assert len(verdict.shown()) <= 6
     told = Explanation("m", "t", Accuracy((), 10), None, None, None, Failures(rows, (), None, None, 10), None, ())
     assert [(row[2], row[3], row[5]) for row in told.table().rows] == [
         (row.random.n, row.random.right, row.hard.n) for row in rows
@@ -273,9 +267,14 @@ def test_a_length_has_one_count_and_the_page_one_story() -> None:
     assert told.failures.feature is not None
     assert (told.failures.feature.name, told.failures.feature.threshold) == ("the length", 12)
     page = told.html()
-    assert page.index("Where it breaks") < page.rindex(told.answer[1:])
-    assert told.lines[1] == told.computes
-    assert told.computes.startswith("computes an automaton")
+    assert page.index(told.answer[1:]) < page.index(told.why[1:]) < page.index("<svg") < page.index("Where it breaks")
+    assert f"computes: {told.computes}" in told.lines
+    assert told.computes.startswith("an automaton")
+    for line in (told.answer, told.why, *told.failures.where):  # No sentence twice.
+        assert page.count(line[1:]) == 1
+    screen = repr(told).splitlines()
+    assert len(screen) <= 24
+    assert all(len(line) <= 80 for line in screen)
     for line in told.lines:
         assert "`" not in line  # The page and the terminal say the same words, flags of a command neither.
 

@@ -43,5 +43,5 @@ def explain(
     if as_json:
         emit_json(found.to_json())
         return
-    out().print(str(found.table()), soft_wrap=True)
-    notes.print(f"page: {page}", soft_wrap=True)
+    out().print(str(found), soft_wrap=True)
+    notes.print(f"all else is on the page: {page}", soft_wrap=True)

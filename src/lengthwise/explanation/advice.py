@@ -53,78 +53,61 @@ class Call:
         return shlex.join(words)
 
 
-def advice(subject: Subject, call: Call, accuracy: Accuracy, failures: Failures) -> str:
-    """What to do about the first length that breaks, or to find one."""
+def advice(subject: Subject, call: Call, accuracy: Accuracy, failures: Failures) -> tuple[str, str]:
+    """What to do about the first length that breaks, or to find one: in words, and the command."""
     verdict, rate = Verdict(failures.rows, subject.train), accuracy.rate(inside=True) or 0
     moved, held, broken, longest = failures.moved, verdict.held, verdict.broken(), failures.rows[-1].length
     open_run = broken is not None and subject.experiment is not None and rate < 1
     if rate < CUT or open_run or (broken is not None and broken <= subject.train):
         return _train_longer(subject, call, held, failures)
     coupled = getattr(subject.network.rule, "token_ids", None) is not None
-    longer = (
-        f"train it longer, in its training script: twice the steps{_rows_like(failures)}; then ask the same: "
-        f"{call.again()}"
-    )
-    if coupled and broken is None and any(each.inside.breaks for each in failures.kinds):
-        return longer
+    weak = any(each.length <= subject.train for each in failures.kinds)
+    if coupled and (weak or broken is not None):  # The ids suit the task; training is what is left.
+        text = f"train it longer, in its training script: twice the steps{_rows_like(failures)}; then ask the same"
+        return text, call.again()
     if broken is None and held != longest:
         samples = MORE * call.settings.get("samples", 128)
-        return f"ask more strings, since it is too close to say: {call.again(samples=samples)}"
+        return "ask more strings, since it is too close to say", call.again(samples=samples)
     if broken is None:
         room = subject.farthest(2 * longest)
         if room >= 1.25 * longest:
-            return f"ask longer strings, as of length {room}: {call.again(lengths=[subject.inside[-1], longest, room])}"
-        return (
-            f"the model has no room beyond length {room}; train one with more position ids: {_more_ids(subject, call)}"
-        )
+            asked = [subject.inside[-1], longest, room]
+            return f"ask longer strings, as of length {room}", call.again(lengths=asked)
+        more, command = _more_ids(subject, call)
+        return f"the model has no room beyond length {room}; train one with more position ids: {more}", command
     if moved is not None and (moved.to_blame or moved.absolute) and (start := _other_ids(subject, moved.known, call)):
         return start
-    if coupled:  # The ids suit the task; training is what is left.
-        return longer
     task = typed_name(subject.task)
-    options = {"max-length": subject.train, "budget": "10m"}
-    systems = f"lengthwise compare {shlex.quote(task)}" + "".join(
-        f" --{name} {value}" for name, value in options.items()
-    )
+    systems = f"lengthwise compare {shlex.quote(task)} --max-length {subject.train} --budget 10m"
     if not task:
         systems = f"lengthwise.compare(task, max_length={subject.train}, budget='10m')"
-    return f"train small models under other position systems, to see which one carries this task farther: {systems}"
+    return "train small models under other position systems, to see which one carries this task farther", systems
 
 
-def _train_longer(subject: Subject, call: Call, held: int | None, failures: Failures) -> str:
+def _train_longer(subject: Subject, call: Call, held: int | None, failures: Failures) -> tuple[str, str]:
     """The trained lengths are not right, so nothing beyond them says much."""
     run = subject.experiment
     if run is not None:
         steps = run.training.steps
-        return (
-            f"train longer first, until all strings of the trained lengths are right; here {LONGER} times the {steps} "
-            f"steps: {retrain(subject, call, f'training.steps={LONGER * steps}')}"
-        )
+        text = "train longer first, until all strings of the trained lengths are right; here "
+        return f"{text}{LONGER} times the {steps} steps", retrain(subject, call, f"training.steps={LONGER * steps}")
+    longer = f"train longer first, in its training script, until the trained lengths are right{_rows_like(failures)}"
     if held is not None and held < subject.train:
-        return (
-            f"if its training had no longer strings than {held}, ask so: {call.again(train=held)}; else train longer "
-            "first, in its training script, until the trained lengths are right"
-        )
+        return f"{longer}; if its training had no longer strings than {held}, ask so", call.again(train=held)
     if getattr(subject.network.rule, "token_ids", None) is not None:  # Tokens and ids are known, so training is open.
-        return (
-            f"train longer first, in its training script, until the trained lengths are right{_rows_like(failures)}; "
-            f"then: {call.again()}"
-        )
+        return f"{longer}; then ask the same", call.again()
     wrong = next((f" ({' '.join(failure.tokens)})" for failure in failures.smallest), "")
-    return (
+    text = (
         "check the vocabulary, the offset and the rule of position ids first: does its training script count the "
-        f"shortest failing string{wrong} as right? If so, one of the three is not the training's; correct it in: "
-        f"{call.again()}. If it is wrong there, too, more training is needed"
+        f"shortest failing string{wrong} as right? If it is wrong there, too, more training is needed; else one of the "
+        "three is not the training's: correct it in"
     )
+    return text, call.again()
 
 
 def _rows_like(failures: Failures) -> str:
-    """Which rows training should have more of: the kinds of strings that fail."""
-    kinds = [each.kind for each in failures.kinds if each.inside.breaks] or [each.kind for each in failures.kinds]
-    if kinds:
-        return f", and, as a try, more rows like those that fail ({', '.join(kinds[:2])})"
-    some = next((" ".join(each.tokens) for each in failures.smallest), "")
-    return f", and, as a try, more rows like those that fail (such as {some})" if some else ""
+    """Which rows training should have more of: kinds of strings of which fresh ones were found to fail."""
+    return "".join(f", and, as a try, more rows like those that fail ({each.kind})" for each in failures.kinds[:1])
 
 
 def retrain(subject: Subject, call: Call, *changes: str) -> str:
@@ -135,34 +118,33 @@ def retrain(subject: Subject, call: Call, *changes: str) -> str:
     return f"lengthwise.Experiment.of(model.experiment.edited({list(changes)})).run()"
 
 
-def _more_ids(subject: Subject, call: Call) -> str:
-    """How to train the same with twice as many ids."""
+def _more_ids(subject: Subject, call: Call) -> tuple[str, str]:
+    """Which setting gives more position ids, and the command for a run."""
     if subject.scheme is not None:
-        return retrain(subject, call, f"scheme.max_position={2 * subject.scheme.max_position}")
-    if subject.network.rule is not None:
-        scheme = getattr(subject.network.rule, "scheme", None)
-        now = "" if scheme is None else f" (now {scheme.max_position})"
-        return f"twice the max_position of its rule{now}, set before training"
-    return "in its training script, by a larger max_position_embeddings"
+        return "twice as many", retrain(subject, call, f"scheme.max_position={2 * subject.scheme.max_position}")
+    if subject.network.rule is None:
+        return "a larger max_position_embeddings, set in its training script", ""
+    scheme = getattr(subject.network.rule, "scheme", None)
+    now = "" if scheme is None else f" (now {scheme.max_position})"
+    return f"twice the max_position of its rule{now}, set before training", ""
 
 
-def _other_ids(subject: Subject, known: int, call: Call) -> str:
-    """How to train the same under ids of which training shows larger ones, too; empty where that is not known."""
+def _other_ids(subject: Subject, known: int, call: Call) -> tuple[str, str] | None:
+    """How to train the same under ids of which training shows larger ones, too; None where that is not known."""
     most, run = (subject.network.positions or 4 * known) - 1, subject.experiment
-    expect = "expect about ten times the steps, and no certain success: it helped 1 of 3 seeds on (aa)*b*"
+    text = (
+        "train again with ids that start at random, so that training shows the larger ones, too (expect ten times the "
+        "steps; it helped 1 of 3 seeds on (aa)*b*)"
+    )
     if run is None:
-        start = "in your own training"
-        if isinstance(subject.network, HuggingFaceNetwork):
-            start = (
-                "in the training script, right after the model is made: import lengthwise.hf as hf; model = hf.attach("
-                f"model, hf.SchemeIds('sequential', random_start=True, max_position={most}))"
-            )
-    elif isinstance(run.scheme, Sequential):
-        edits = ("scheme.random_start=true", f"scheme.max_position={most}", f"training.steps={10 * run.training.steps}")
-        start = f"by {retrain(subject, call, *edits)}"
-    elif isinstance(run.scheme, Coupled):
-        edits = ("scheme.draw=pose", f"training.steps={10 * run.training.steps}")
-        start = f"by {retrain(subject, call, *edits)}"
-    else:
-        return ""
-    return f"train again with ids that start at random, so that training shows the larger ones, too, {start}; {expect}"
+        if not isinstance(subject.network, HuggingFaceNetwork):
+            return text, ""
+        command = (
+            "import lengthwise.hf as hf;\nhf.attach(model, hf.SchemeIds(\n"
+            f"    'sequential', random_start=True, max_position={most}))"
+        )
+        return f"{text}; in the training script, right after the model is made", command
+    steps = f"training.steps={10 * run.training.steps}"
+    if isinstance(run.scheme, Sequential):
+        return text, retrain(subject, call, "scheme.random_start=true", f"scheme.max_position={most}", steps)
+    return (text, retrain(subject, call, "scheme.draw=pose", steps)) if isinstance(run.scheme, Coupled) else None

@@ -30,7 +30,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 8
+VERSION = 9
 COLUMNS = {
     "right": "right: of the random strings",
     "of hard": "of hard: share of hard strings that is right; in brackets the 95 % intervals, none where all strings "
@@ -40,6 +40,9 @@ COLUMNS = {
     "forecast P": "forecast P: that at least 0.95 are right",
 }
 """What columns of the table mean, by the last one that a text is about."""
+RULE = f"right: from {CUT} of its strings on; [95 % interval]; hard: edits and edge cases"
+MOST_SAID, LONG = 2, 132
+"""Sentences on where it fails, and letters of a failing string, that a terminal shows."""
 T = TypeVar("T")
 
 
@@ -59,7 +62,9 @@ class Explanation(Tabular):
     notes: tuple[str, ...]
     """Parts that are missing, and why."""
     next: str = ""
-    """What to do now."""
+    """What to do now, in words."""
+    command: str = ""
+    """The same as it is typed; empty where there is no command for it."""
     measured: str = ""
     """What the shares are shares of: which strings, and when one of them is right."""
 
@@ -75,82 +80,93 @@ class Explanation(Tabular):
 
     @property
     def answer(self) -> str:
-        """To which length it is right and where it breaks, with the shares there."""
+        """To which length it is right and where it breaks, with the share that decides."""
         train, rate = self.accuracy.train, self.accuracy.rate(inside=True)
         if rate is None:
             return f"no strings of trained lengths were asked; give lengths up to {train}, too"
         if self.learned:
-            weak = next((each for each in self.failures.kinds if each.inside.breaks), None)
-            even = "" if weak is None else (
-                f"; not right on every kind of string even at trained lengths: {weak.kind}, right on "
-                f"{weak.inside.right} of {weak.inside.n}"
-            )  # fmt: skip
-            return self.verdict.line + even
-        held = f", right to length {self.verdict.held}" if self.verdict.held else ""
+            weak = [f"; not where {each.kind}, even at trained lengths" for each in self.failures.kinds
+                    if each.length <= train]  # fmt: skip
+            return self.verdict.line + "".join(weak[:1])
+        rows = [row for row in self.accuracy.rows if row.length <= train]
+        held = f", though right to length {self.verdict.held}" if self.verdict.held else ""
         return (
-            f"not learned: right on {rate:.3f} of the strings up to length {train}, the trained ones{held}; so there "
-            "is no length from which it breaks"
+            f"not learned: {sum(row.right for row in rows)} of {sum(row.n for row in rows)} strings of trained lengths "
+            f"(up to {train}) right{held}"
         )
 
     @property
     def computes(self) -> str:
-        """The automaton, or else the program, in one sentence; empty where there is neither."""
+        """The automaton, or else the program; empty where there is neither."""
         found = self.automaton or self.program
-        return f"computes {found.line}" if found else ""
+        first = self.automaton and self.automaton.first_contradiction
+        left = f"; the model leaves it from length {first.length} on" if first else ""
+        return f"{found.line}{left}" if found else ""
 
     @property
     def why(self) -> str:
-        """The causes that were looked for, each with how and what came out; empty where nothing breaks."""
+        """The cause, or first that none was found, then what was looked at; empty where nothing breaks."""
         if self.accuracy.not_finite:
             return f"{self.accuracy.not_finite}, which count as wrong: the model is broken there, not mistaken"
         if not self.learned or self.verdict.broken() is None:
             return ""
-        failures, heads = self.failures, self.heads.heads if self.heads is not None else ()
-        left = [head.left for head in heads if head.fault]
-        left += [failures.heads] if failures.heads else []
-        named = sum(head.named for head in heads)
-        left += [f"none of the {named} that have a pattern leaves it"] if named else []
-        parts = {
-            "position ids, ": f"tested: {failures.moved.line}" if failures.moved else failures.ids,
-            "content of the strings, ": "" if failures.feature else failures.content,
-            "heads, looked at: ": left[0] if left else "",
-        }
-        return "; ".join(name + text for name, text in parts.items() if text)
+        failures = self.failures
+        if failures.moved is not None and (failures.moved.to_blame or failures.moved.absolute):
+            return failures.moved.cause
+        heads = self.heads.heads if self.heads is not None else ()
+        left = [*([failures.heads] if failures.heads else []), *(head.left for head in heads if head.fault)]
+        same = "no head was seen to look elsewhere in failing strings than in right ones"
+        parts = [
+            failures.moved.cause if failures.moved else failures.ids,
+            f"seen in a head, not tested as the cause: {left[0]}" if left else same * bool(heads),
+        ]
+        if not failures.tried:
+            parts.insert(1, "there are too few failing or right strings to compare what is in them")
+        elif not failures.where:
+            parts.insert(1, "nothing in the strings tells which fail")
+        return "; ".join(["no cause found", *filter(None, parts)])
 
     @property
     def fails_where(self) -> str:
-        """The first wrong token that failing strings share, and a feature that tells them from right ones."""
-        found = (self.failures.mistake, self.failures.feature)
-        return "; ".join(each.line for each in found if each is not None)
+        """What tells failing strings from right ones, or wrong tokens from right ones, the most telling first."""
+        return "; ".join(self.failures.where)
 
     @property
     def lines(self) -> list[str]:
         """The explanation in a few sentences, the answer first."""
+        example, command = self.failures.example, self.command.replace("\n", " ")
         said = {
-            "fails where": self.fails_where, "worst on": self.failures.worst, "why": self.why, "next": self.next,
-            "asked": self.measured,
+            "why": self.why, "next": ": ".join(filter(None, (self.next, command))), "fails where": self.fails_where,
+            "for example": example.line if example else "", "computes": self.computes,
         }  # fmt: skip
-        found = [self.answer, self.computes, *(f"{name}: {text}" for name, text in said.items() if text)]
-        rate, beyond = self.accuracy.rate(inside=True), self.accuracy.rate(inside=False)
-        if self.learned and beyond is not None:
-            found.append(
-                f"right on {rate:.3f} of random strings up to length {self.accuracy.train}, on {beyond:.3f} beyond"
-            )
-        if self.automaton is not None:
-            first = self.automaton.first_contradiction
-            if first is not None:
-                found.append(
-                    f"contradicts its own automaton from length {first.length} on: there on {first.wrong} of {first.n} "
-                    f"words of the task and near to it, e.g. on {first.word}"
-                )
-            if self.program is not None:
-                found.append(f"agrees with {self.program.line}")
-        if self.heads is not None:
-            faults = [head.left for head in self.heads.heads if head.fault]
-            found += [self.heads.line, *(fault for fault in faults if fault not in self.why)]
-        shares = {row.length: row.random.value for row in self.failures.rows}
-        forecast = self.forecast.lines(shares) if self.forecast else []
-        return [line for line in (*found, *self.failures.lines, *forecast, *self.notes) if line]
+        told = (f"{name}: {text}" for name, text in said.items() if text)
+        return [line for line in (self.answer, *told, self.measured, *self.notes) if line]
+
+    def __repr__(self) -> str:
+        """The answer, why, what to do next, and a small table: 80 columns; the page has the rest."""
+        import textwrap
+
+        from lengthwise.forecast.predict import WHOLE_WORDS, WIDTH, typed, wrapped
+
+        example, where = self.failures.example, self.failures.where[: MOST_SAID if self.learned else 1]
+        answer = f"{self.model} on {self.task}: {self.answer}"
+        lines = textwrap.wrap(answer, WIDTH, subsequent_indent="  ", **WHOLE_WORDS)
+        lines += [*wrapped("why", self.why), *wrapped("next", self.next)]
+        for number, part in enumerate(self.command.splitlines()):
+            lines += typed("" if number else "command", part)
+        for number, each in enumerate(where):
+            lines += wrapped("" if number else "fails where", each)
+        if example is not None:
+            text = example.line if len(example.line) <= LONG else f"length {example.length}, {example.said}"
+            lines += wrapped("for example", text)
+        lines += wrapped("computes", self.computes)
+        train = self.accuracy.train
+        cells = [
+            (row.length, "trained" * (row.length <= train), row.random.cell, row.hard.cell)
+            for row in self.verdict.shown()
+        ]
+        table = Table(("length", "", "random strings right", "hard ones"), tuple(cells)).text()
+        return "\n".join([*lines, "", *(line.rstrip() for line in table.splitlines()), RULE])
 
     def table(self) -> Table:
         """Accuracy, failures and fidelity by length."""
@@ -172,12 +188,9 @@ class Explanation(Tabular):
             "length", "", "strings", "right", "share right", "hard", "of hard", "as automaton", "as program",
             "as constant", "forecast P",
         )  # fmt: skip
-        named = f"{self.model} on {self.task}: {self.answer}"
-        asked = self.lines.index(f"asked: {self.measured}") if self.measured else 1
-        first, rest = self.lines[1:asked], self.lines[asked:]
         filled = [name for at, name in enumerate(columns) if any(row[at] is not None for row in rows)]
         legend = "; ".join(text for name, text in COLUMNS.items() if name in filled)
-        return Table(columns, tuple(rows), caption="\n".join([named, *first]), notes=(f"columns: {legend}", *rest))
+        return Table(columns, tuple(rows), f"{self.model} on {self.task}: {self.answer}", (f"columns: {legend}", RULE))
 
     def plot(self) -> Figure:
         """Accuracy against length, of random and of hard strings."""
@@ -187,35 +200,26 @@ class Explanation(Tabular):
 
     def html(self) -> str:
         """The page."""
-        from lengthwise.explanation.pictures import curve, draw_automaton, draw_failure, draw_head
+        from lengthwise.explanation.pictures import curve, draw_automaton, draw_failure
         from lengthwise.report.figures import Drawing, Picture
         from lengthwise.report.html import render_page
 
         def picture(name: str, drawn: Drawing | None) -> Picture | None:
             return None if drawn is None else Picture(name, drawn)
 
-        heads, table = self.heads.heads if self.heads else (), self.table()
+        # The example comes first.
+        shown = sorted(self.failures.smallest, key=lambda failure: failure != self.failures.example)
         return render_page(
             "explanation.html",
             title=f"{self.model} on {self.task}",
-            lines=self.lines,
-            learned=self.learned,
-            table=table,
+            told=self,
+            rule=RULE,
+            table=self.table(),
             curve=Picture("curve", curve(self.accuracy, self.failures)),
-            automaton=self.automaton,
             drawn=self.automaton and picture("automaton", draw_automaton(self.automaton)),
             dead=self.automaton and self.automaton.dfa.size - sum(self.automaton.dfa.live),
-            program=self.program,
-            spoken=self.heads.line if self.heads else "",
-            heads=[(head, Picture(f"head {n}", draw_head(head, n))) for n, head in enumerate(heads)],
-            ids=self.heads.ids if self.heads else "",
-            failures=[(f, picture(f"failure {n}", draw_failure(f, n))) for n, f in enumerate(self.failures.smallest)],
-            rows=self.failures.rows,
+            failures=[(f, picture(f"failure {n}", draw_failure(f, n))) for n, f in enumerate(shown)],
             measured={row.length: row.random.value for row in self.failures.rows},
-            reasons=[text for text in (self.fails_where and f"fails where {self.fails_where}", self.why) if text],
-            columns=table.notes[0].partition(": ")[2],
-            moved=self.failures.moved,
-            forecast=self.forecast,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -363,7 +367,8 @@ def explain_subject(
         name, title_of(subject.task), scores, automaton, program, heads, failures, forecast, tuple(notes),
         measured=_measured(subject, samples),
     )  # fmt: skip
-    return replace(found, next=advice(subject, call, scores, failures))
+    text, command = advice(subject, call, scores, failures)
+    return replace(found, next=text, command=command)
 
 
 def _measured(subject: Subject, samples: int) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -17,10 +18,18 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import EOS, SPECIALS
 from lengthwise.explanation.automaton import product
-from lengthwise.explanation.features import LEAST, Feature, Symbols, telling_feature
+from lengthwise.explanation.features import (
+    LEAST,
+    SURE,
+    Feature,
+    Nearby,
+    surprise,
+    telling_feature,
+    telling_nearby,
+)  # fmt: skip
 from lengthwise.explanation.heads import Heads, head_name, looks, pattern_mask
 from lengthwise.explanation.model import RandomStrings, Subject, edited
-from lengthwise.explanation.verdict import CUT, LengthShares, Share, Verdict, counted
+from lengthwise.explanation.verdict import CUT, LengthShares, Share, Verdict
 from lengthwise.languages.automaton import Dfa, minimize
 from lengthwise.languages.hard_words import boundary_words, hard_words, pumped_words
 from lengthwise.languages.sampling import count_words, sample_words
@@ -38,8 +47,12 @@ LEFT = 0.1
 """A head has left the parents if its attention on them is this much below that at training lengths."""
 LOOKED_AT = 16
 """Failing strings of a kind and length whose first wrong token is looked at."""
-FEW_KINDS = 3
-"""Kinds of hard strings that are named at most."""
+SUSPECTS, FRESH = 6, 128
+"""Kinds of hard strings that are asked again, and with so many fresh strings of one or two lengths."""
+MATCHED = 8
+"""For a failing string, so many right ones of its length give a token each to compare with."""
+FEW_SOURCES = 3
+"""Tokens that a token of the answer follows from are named if they are no more."""
 FEW_MISTAKES, ALIKE = 4, 0.9
 """Failing strings that share a mistake, at least, and their share of all up to some length."""
 
@@ -73,6 +86,11 @@ class Failure:
         may = " may come" if self.sets else ""
         return f"after {before} the model says {self.got}{may}, right is {self.expected}"
 
+    @property
+    def line(self) -> str:
+        """The string and what is wrong."""
+        return f"{' '.join(self.tokens)}; {self.said}"
+
 
 @config
 class Mistake:
@@ -83,9 +101,7 @@ class Mistake:
     got: str
     """What the model says; empty if that differs."""
     place: str
-    """Where it is, in words."""
-    placed: int
-    """How many of these strings have it there."""
+    """Where it mostly is, in words; empty if nowhere mostly."""
     n: int
     of: int
     """Failing strings that were looked at, up to `last`."""
@@ -100,8 +116,7 @@ class Mistake:
         what = f"stops with {EOS} where {due}" if self.got == EOS else f"says {self.got} where {due}"
         if not self.got:
             what = f"goes on where {EOS} is due"
-        where = "" if 2 * self.placed < self.n else f", {self.placed} times at the {self.place}"
-        said = f"{what}: {self.n} of {self.of} failing strings by their first wrong token{where}"
+        said = f"{what}{f', mostly at {self.place}' * bool(self.place)}: {self.n} of {self.of} failing strings"
         same, longer = self.longer
         if not longer:
             return said
@@ -109,12 +124,24 @@ class Mistake:
 
 
 @config
-class KindShares:
-    """Hard strings of a kind that were right, at trained lengths and beyond."""
+class WeakKind:
+    """Hard strings of a kind that are right less often than random ones of that length, which fresh ones confirm."""
 
     kind: str
-    inside: Share
-    beyond: Share
+    length: int
+    share: Share
+    """Of fresh strings, with more than `CUT` certainly not reached."""
+    usual: Share
+    """Of random strings."""
+
+    @property
+    def line(self) -> str:
+        """It in one sentence."""
+        low, high = self.share.interval
+        return (
+            f"{self.kind}: {self.share.right} of {self.share.n} of length {self.length} right [{low:.2f}, {high:.2f}], "
+            f"of random ones {self.usual.right} of {self.usual.n}"
+        )
 
 
 @config
@@ -159,7 +186,7 @@ class Moved:
 
     @property
     def line(self) -> str:
-        """The answer in one sentence."""
+        """The answer with all counts."""
 
         def counts(arms: Sequence[Arm]) -> str:
             return ", ".join(f"by {arm.shift}: {arm.right}" for arm in arms)
@@ -167,30 +194,35 @@ class Moved:
         parts = [f"{self.right} under their own ids"]
         parts += [f"shifted among ids that training showed, {counts(self.inside)}"] if self.inside else []
         parts += [f"shifted to ids above {self.known}, {counts(self.beyond)}"]
-        return (
-            f"{self._cause} (right, of {self.n} string{'s' * (self.n > 1)} of length {self.length}: {'; '.join(parts)})"
-        )
+        return f"of {self.n} string{'s' * (self.n > 1)} of length {self.length} are right: {'; '.join(parts)}"
 
     @property
-    def _cause(self) -> str:
+    def cause(self) -> str:
+        """The answer in one sentence, with the share that decides."""
         if self.absolute:
             broken = [arm.shift for arm in self.inside if self.breaks(arm)]
             kept = {arm.shift % 2 for arm in self.inside if not self.breaks(arm)}
             numbers = " or ".join(map(str, broken))
             if not kept & {shift % 2 for shift in broken}:
                 numbers = f"any {('even ', 'odd ')[1 - kept.pop()] if kept else ''}number that was tried"
+            least = min(arm.right for arm in self.inside)
             return (
-                f"it reads the absolute position: moving the position ids by {numbers} makes right strings wrong, also "
-                "among ids that training showed"
+                f"it reads the absolute position: moving the position ids by {numbers}, among those that training "
+                f"showed, leaves {least} of {self.right} right strings right"
             )
         if not self._beyond:
-            return "it is not the position ids alone"
-        if not self.inside:
-            return (
-                f"it may be the position ids above {self.known}, which training never showed, without a control: no "
-                "shift stays among those that it showed"
-            )
-        return f"it is the position ids above {self.known}, which training never showed"
+            return "it is not the position ids alone: right strings stay right under larger ones"
+        least, control = (
+            min(arm.right for arm in self.beyond),
+            "no id of training is left to move them to, as a control",
+        )
+        if self.inside:
+            control = f"moved among ids that training showed, {min(arm.right for arm in self.inside)} do"
+        may = "it is" if self.inside else "it may be"
+        return (
+            f"{may} the position ids above {self.known}, which training never showed: moved to them, {least} of "
+            f"{self.right} right strings stay right; {control}"
+        )
 
 
 @config
@@ -207,52 +239,33 @@ class Failures:
     train: int
     ids: str = ""
     """What is known of the position ids where no strings were moved to others."""
-    content: str = ""
-    """What was tried in vain as a feature."""
+    tried: bool = True
+    """Whether there are strings enough to look for a feature."""
+    nearby: Nearby | None = None
+    """What stands at or before first wrong tokens; of tasks with answers."""
     mistake: Mistake | None = None
     """What most failing strings have in common at their first wrong token; of tasks with answers."""
     heads: str = ""
     """Which head looks elsewhere in failing strings than in right ones of the same length, the first that breaks."""
-    kinds: tuple[KindShares, ...] = ()
-    """Kinds of hard strings with certainly fewer right ones than `CUT` and all hard ones have, the worst first."""
+    kinds: tuple[WeakKind, ...] = ()
+    """Kinds of hard strings on which it is worse than on random ones, the worst first."""
 
     def __repr__(self) -> str:
-        return f"Failures({'; '.join(self.lines)})"
+        return f"Failures({'; '.join([*self.where, *([self.example.line] if self.example else [])])})"
 
     @property
-    def lines(self) -> list[str]:
-        """The shortest failing strings, within training and beyond, each in one sentence."""
-        inside = [row for row in self.rows if row.length <= self.train]
-        random, hard = counted([row.random for row in inside]), counted([row.hard for row in inside])
-        found = []
-        shares = (("random", random), ("hard", hard))
-        if wrong := [f"{each.n - each.right} of {each.n} {kind}" for kind, each in shares if each.right < each.n]:
-            found.append(f"within the trained lengths, wrong on {' and '.join(wrong)} strings")
-        for where, some in (("within", self._of(inside=True)), ("beyond", self._of(inside=False))):
-            if some:
-                text = " ".join(some[0].tokens)
-                found.append(
-                    f"the shortest failing string found {where} training has length {some[0].length} "
-                    f"({some[0].kind}): {text}; {some[0].said}"
-                )
-        beyond = [row.length for row in self.rows if row.length > self.train]
-        if beyond and not self._of(inside=False):
-            found.append(f"no failing string was found beyond training (lengths {beyond[0]} to {beyond[-1]})")
-        return found
+    def where(self) -> list[str]:
+        """Where it fails, the most telling first."""
+        partly = self.mistake is not None and self.mistake.longer[1] > 0
+        first, last = (None, self.mistake) if partly else (self.mistake, None)
+        found = (first, self.feature, *self.kinds[:1], self.nearby, *self.kinds[1:], last)
+        return [each.line for each in found if each is not None]
 
     @property
-    def worst(self) -> str:
-        """The kinds of hard strings on which it is worse than on the others, with counts; empty without one."""
-
-        def counts(each: KindShares) -> str:
-            both = (("of trained lengths", each.inside), ("of longer ones", each.beyond))
-            return ", ".join(f"{share.right} of {share.n} {where}" for where, share in both if share.n)
-
-        said = "; ".join(f"{each.kind}: {counts(each)}" for each in self.kinds[:FEW_KINDS])
-        return f"hard strings of these kinds, right: {said}" if said else ""
-
-    def _of(self, *, inside: bool) -> list[Failure]:
-        return [failure for failure in self.smallest if (failure.length <= self.train) == inside]
+    def example(self) -> Failure | None:
+        """The shortest failing string that was found beyond training, else within."""
+        beyond = [failure for failure in self.smallest if failure.length > self.train]
+        return next(iter((*beyond, *self.smallest)), None)
 
 
 def select(batch: Batch, rows: Sequence[int] | ndarray) -> Batch:
@@ -270,23 +283,28 @@ def select(batch: Batch, rows: Sequence[int] | ndarray) -> Batch:
 
 
 def hard_strings(
-    subject: Subject, length: int, count: int, rng: Rng, learned: Dfa | None
+    subject: Subject, length: int, count: int, rng: Rng, learned: Dfa | None, only: str = ""
 ) -> Iterator[tuple[str, Batch]]:
-    """Hard strings of a length with how they were made; about ``count`` of each kind."""
+    """Hard strings of a length with how they were made; about ``count`` of each kind, or of the one that is named.
+
+    Of edge cases, which have many kinds, there are fewer unless one is named.
+    """
     task = subject.task
     if isinstance(task, Language):
-        yield from _hard_words(task, length, count, rng, learned)
+        yield from (each for each in _hard_words(task, length, count, rng, learned) if only in ("", each[0]))
     else:
         base = task.batch(length, count, rng)
         for kind, change in _CHANGES.items():
-            if (batch := _changed(subject, base, change, rng)) is not None:
+            if only in ("", kind) and (batch := _changed(subject, base, change, rng)) is not None:
                 yield kind, batch
         prompt = base.input_ids[:, : base.prompt_length]
         pool = np.unique(prompt[:, (prompt != prompt[:1]).any(0)])[:MOST_EDGES]
-        few = select(base, range(max(1, min(count // 4, 2 * count // max(1, len(pool))))))
-        for last, token in itertools.product((True, False), pool.tolist()):
-            if (batch := _changed(subject, few, _edge(token, last), rng, base)) is not None:
-                yield f"all parts {'end' if last else 'begin'} with {task.vocab.tokens[token]}", batch
+        few = base if only else select(base, range(max(1, min(count // 8, count // max(1, len(pool))))))
+        for last, token, run in itertools.product((True, False), pool.tolist(), (False, True)):
+            name = task.vocab.tokens[token]
+            kind = f"all parts {'end' if last else 'begin'} with {f'{name} {name}' if run else f'one {name}'}"
+            if only in ("", kind) and (batch := _changed(subject, few, _edge(token, last, run), rng, base)) is not None:
+                yield kind, batch
 
 
 def _hard_words(task: Language, length: int, count: int, rng: Rng, learned: Dfa | None) -> Iterator[tuple[str, Batch]]:
@@ -345,13 +363,19 @@ def _reversed(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
     prompt[free] = np.sort(prompt[free])[:: int(rng.choice([1, -1]))]
 
 
-def _edge(token: int, last: bool) -> Callable[[ndarray, ndarray, ndarray, Rng], None]:
-    """Up to half of every part of the prompt, at its end or its beginning, is one token: leading zeros, for example."""
+def _edge(token: int, last: bool, run: bool) -> Callable[[ndarray, ndarray, ndarray, Rng], None]:
+    """Every part of the prompt ends or begins with one such token, or with two or more, up to half of it."""
 
     def change(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
+        others = pool[pool != token]
         for part in np.split(free, np.flatnonzero(np.diff(free) > 1) + 1):
-            size = int(rng.integers(1, max(2, len(part) // 2 + 1)))
-            prompt[part[-size:] if last else part[:size]] = token
+            size = int(rng.integers(2, max(3, len(part) // 2 + 1))) if run else 1
+            if len(part) < size or not len(others):
+                raise ValueError("no room")
+            part = part[::-1] if last else part
+            prompt[part[:size]] = token
+            if not run and len(part) > 1 and prompt[part[1]] == token:
+                prompt[part[1]] = rng.choice(others)
 
     return change
 
@@ -383,8 +407,8 @@ def _changed(
     pool, rows = np.unique(drawn[:, free]), []
     for row in range(base.size):
         new = prompt[row].copy()
-        change(new, free, pool, rng)
         with suppress(ValueError, LengthwiseError):
+            change(new, free, pool, rng)
             answer = task.vocab.encode(task.solve(task.vocab.decode(new.tolist())))
             if end + len(answer) == base.tokens:
                 rows.append(np.concatenate([new, answer]))
@@ -441,47 +465,61 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
     moved = None if broken is None else _moved(subject, broken, rows[-1].length, samples, seed)
     parts = [(length, *part) for length, both in sorted(groups.items()) for part in itertools.chain(*both)]
     seen = [(batch, *_first_wrong(subject, batch, good)) for _, _, batch, good in parts]
-    mistake, place = _mistake(seen)
-    holds = {} if place is None else _near(place, [batch for _, _, batch, _ in parts])
-    feature, wrong = telling_feature(strings, seed, holds), sum(not right for right in strings.values())
-    if feature is None and mistake is not None and mistake.longer[1]:
-        short = dict.fromkeys(
-            symbols_of(batch, row) for n, _, batch, _ in parts if n <= mistake.last for row in range(batch.size)
-        )
-        feature = telling_feature({string: strings[string] for string in short}, seed, holds)
-        feature = feature and dataclasses.replace(feature, name=f"up to length {mistake.last} {feature.name}")
-    tried = "length, counts and runs of tokens, last positions, period"
-    tried += f", the {place.words} and the tokens that it follows from" if place is not None else ""
-    content = "" if feature else f"tested: none of these features tells which strings fail: {tried}"
-    if min(wrong, len(strings) - wrong) < 2 * LEAST:
-        content = f"not tested, since that needs {2 * LEAST} failing and {2 * LEAST} right strings"
+    mistake, feature = _mistake(seen), telling_feature(strings, seed)
+    wrong = sum(not right for right in strings.values())
     known = ("", moved) if isinstance(moved, str) else (moved, "")
     there = [] if broken is None else [(batch, good) for n, _, batch, good in parts if n == broken]
+    nearby = telling_nearby(_tokens(seen, [good for *_, good in parts], seed), seed)
     return Failures(
-        tuple(rows), tuple(smallest), known[0] or None, feature, subject.train, known[1], content, mistake,
-        usual.elsewhere(there, broken) if broken is not None else "",
-        _worst_kinds([(n, kind, good) for n, both in groups.items() for kind, _, good in both[1]], subject.train),
+        tuple(rows), tuple(smallest), known[0] or None, feature, subject.train, known[1],
+        min(wrong, len(strings) - wrong) >= 2 * LEAST, nearby, mistake,
+        usual.elsewhere(there, broken) if broken is not None else "", _weak_kinds(asked, groups, rows, learned),
     )  # fmt: skip
 
 
-@dataclasses.dataclass(frozen=True)
-class _Place:
-    """A place of the answer, counted from its end (1: the last token), or from its beginning (0: the first)."""
+def _places(batch: Batch, at: int) -> tuple[str, str]:
+    """A place of the answer, counted from its end and from its beginning."""
+    back = batch.tokens - at
+    near = {1: "last token", 2: "last token but one"}.get(back, f"token {back} from the end")
+    return f"{'the ' * (back < 3)}{near} of the answer", f"token {at - batch.prompt_length + 1} of the answer"
 
-    number: int
-    from_end: bool
 
-    def at(self, batch: Batch) -> int:
-        """The column in a batch."""
-        return batch.tokens - self.number if self.from_end else batch.prompt_length + self.number
+def _facts(batch: Batch, row: int, at: int) -> frozenset[str]:
+    """What holds of a token of the answer: its place, what is due, and what it and the token before follow from."""
+    names, ids = batch.vocab.tokens, batch.input_ids[row]
 
-    @property
-    def words(self) -> str:
-        """It in words."""
-        if not self.from_end:
-            return f"token {self.number + 1} of the answer"
-        near = {1: "last token", 2: "last token but one"}
-        return f"{near.get(self.number, f'token {self.number} from the end')} of the answer"
+    def sources(at: int) -> set[int]:
+        return {int(p) for field in (batch.parents, batch.selectors) for p in field[row, at]
+                if 0 <= p < batch.prompt_length}  # fmt: skip
+
+    found = {f"at {place}" for place in _places(batch, at)} | {f"where {names[ids[at]]} is due"}
+    if at > batch.prompt_length:
+        found.add(f"after {names[ids[at - 1]]}")
+    for what, place in (("at", at), ("after", at - 1)):
+        # What the token before follows from, too, is of an earlier column.
+        own = sorted(names[ids[p]] for p in sources(place) - sources(place - 1))
+        if 1 <= len(own) <= FEW_SOURCES:
+            both = (" and ".join(own), *(f"{name}, among others" for name in own * (len(own) > 1)))
+            found |= {f"{what} a token that follows from {each}" for each in both}
+    return frozenset(found)
+
+
+def _tokens(
+    seen: Sequence[tuple[Batch, ndarray, ndarray, ndarray]], good: Sequence[ndarray], seed: int
+) -> list[tuple[frozenset[str], bool]]:
+    """What holds of the first wrong token of each failing string, and of a token of some right ones of its length."""
+    rng, found = stream(seed, "explain", "tokens"), list[tuple[frozenset[str], bool]]()
+    lengths: dict[int, tuple[list[tuple[Batch, int, int]], list[tuple[Batch, int]]]] = {}
+    for (batch, rows, columns, _), right in zip(seen, good, strict=True):
+        wrong, others = lengths.setdefault(batch.layout.length, ([], []))
+        wrong += [(batch, *at) for at in zip(rows.tolist(), columns.tolist(), strict=True)]
+        others += [(batch, row) for row in np.flatnonzero(right).tolist()]
+    for wrong, others in lengths.values():
+        found += [(_facts(*each), False) for each in wrong]
+        for index in rng.permutation(len(others))[: MATCHED * len(wrong)].tolist():
+            batch, row = others[index]
+            found.append((_facts(batch, row, int(rng.choice(np.flatnonzero(batch.scored)))), True))
+    return found
 
 
 def _first_wrong(subject: Subject, batch: Batch, good: ndarray) -> tuple[ndarray, ndarray, ndarray]:
@@ -497,14 +535,13 @@ def _first_wrong(subject: Subject, batch: Batch, good: ndarray) -> tuple[ndarray
     return rows[differs], at[differs], got[differs]
 
 
-def _mistake(seen: Sequence[tuple[Batch, ndarray, ndarray, ndarray]]) -> tuple[Mistake | None, _Place | None]:
-    """What failing strings have in common at their first wrong token, up to the largest length; and where that is."""
-    found: list[tuple[int, str, str, tuple[_Place, _Place]]] = []
+def _mistake(seen: Sequence[tuple[Batch, ndarray, ndarray, ndarray]]) -> Mistake | None:
+    """What failing strings have in common at their first wrong token, up to the largest length."""
+    found: list[tuple[int, str, str, tuple[str, str]]] = []
     for batch, rows, columns, got in seen:
         names, length = batch.vocab.tokens, batch.layout.length
         for row, at, said in zip(rows.tolist(), columns.tolist(), got.tolist(), strict=True):
-            places = _Place(batch.tokens - at, from_end=True), _Place(at - batch.prompt_length, from_end=False)
-            found.append((length, names[batch.input_ids[row, at]], names[said], places))
+            found.append((length, names[batch.input_ids[row, at]], names[said], _places(batch, at)))
     for last in sorted({length for length, *_ in found}, reverse=True):
         some = [each for each in found if each[0] <= last]
         pair = Counter((due, said) for _, due, said, _ in some).most_common(1)[0][0]
@@ -514,49 +551,50 @@ def _mistake(seen: Sequence[tuple[Batch, ndarray, ndarray, ndarray]]) -> tuple[M
             if len(short) >= max(FEW_MISTAKES, ALIKE * len(some)):
                 place, placed = Counter(place for *_, places in short for place in places).most_common(1)[0]
                 longer = len(same) - len(short), len(found) - len(some)
-                told = Mistake(expected, got, place.words, placed, len(short), len(some), last, longer)
-                return told, place if 2 * placed >= len(short) else None
-    return None, None
+                return Mistake(expected, got, place * (2 * placed >= len(short)), len(short), len(some), last, longer)
+    return None
 
 
-def _near(place: _Place, batches: Sequence[Batch]) -> dict[str, Callable[[Symbols], bool]]:
-    """What may hold of a string at a place of its answer: the token that is due, and those that it follows from."""
-    known: dict[Symbols, dict[str, set[str]]] = {}
-    due, prompt = f"the {place.words} is", f"all tokens of the prompt that the {place.words} follows from are"
-    every = f"all tokens that the {place.words} follows from are"
-    for batch in batches:
-        at, names = place.at(batch), batch.vocab.tokens
-        if batch.allowed is not None or not 0 <= at < batch.tokens or not batch.scored[at]:
+def _weak_kinds(
+    asked: RandomStrings, groups: Mapping[int, tuple[list[tuple[str, Batch, ndarray]], ...]],
+    rows: Sequence[LengthShares], learned: Dfa | None,
+) -> tuple[WeakKind, ...]:  # fmt: skip
+    """Kinds of hard strings that fail more often than random ones: few strings raise the suspicion, fresh ones decide.
+
+    One half of the fresh strings decides, corrected for all kinds and lengths; the other half has to agree. They have
+    the longest trained length, or, where these are right, the longest one that holds.
+    """
+    subject, train = asked.subject, asked.subject.train
+    held = Verdict(rows, train).held or 0
+    inside, beyond = ([n for n in groups if (n <= train) == within] for within in (True, False))
+    lengths = sorted(inside)[-1:] + ([max((n for n in beyond if n <= held), default=min(beyond))] if beyond else [])
+    seen: dict[str, list[ndarray]] = {}
+    for kind, _, good in itertools.chain(*(hard for n, (_, hard) in groups.items() if n <= lengths[-1])):
+        seen.setdefault(kind, []).append(good)
+    doubt = {kind: (sum((~g).sum() for g in good) + 1) / (sum(map(len, good)) + 2) for kind, good in seen.items()
+             if not all(g.all() for g in good)}  # fmt: skip
+    found: dict[str, WeakKind] = {}
+    for kind, length in itertools.product(sorted(doubt, key=lambda kind: -doubt[kind])[:SUSPECTS], lengths):
+        if kind in found:
             continue
-        for row, ids in enumerate(batch.input_ids):
-            parents = {int(p) for field in (batch.parents, batch.selectors) for p in field[row, at] if p >= 0}
-            known[symbols_of(batch, row)] = {
-                due: {names[ids[at]]},
-                prompt: {names[ids[p]] for p in parents if p < batch.prompt_length},
-                every: {names[ids[p]] for p in parents},
-            }
-    found: dict[str, Callable[[Symbols], bool]] = {}
-    for what in (due, prompt, every):
-        for token in sorted({token for near in known.values() for token in near[what]}):
-            found[f"{what} {token}"] = lambda s, what=what, token=token: known.get(s, {}).get(what) == {token}
-    return found
-
-
-def _worst_kinds(parts: Sequence[tuple[int, str, ndarray]], train: int) -> tuple[KindShares, ...]:
-    """Kinds of hard strings that are certainly below the cut and worse than all, inside or beyond; worst first."""
-
-    def shares(kind: str = "") -> tuple[Share, Share]:
-        of = [(n <= train, good) for n, name, good in parts if kind in ("", name)]
-        both = ([good for within, good in of if within == inside] for inside in (True, False))
-        inside, beyond = (Share(sum(int(g.sum()) for g in some), sum(map(len, some))) for some in both)
-        return inside, beyond
-
-    every, found = shares(), []
-    for kind in dict.fromkeys(kind for _, kind, _ in parts):
-        each = shares(kind)
-        if any(one.breaks and one.interval[1] < all_.value for one, all_ in zip(each, every, strict=True)):
-            found.append(KindShares(kind, *each))
-    return tuple(sorted(found, key=lambda each: min(share.value for share in (each.inside, each.beyond) if share.n)))
+        random = np.concatenate([good for *_, good in groups[length][0]])
+        known = {ids.tobytes() for _, batch, _ in itertools.chain(*groups[length]) for ids in batch.input_ids}
+        rng = stream(asked.seed, "explain", "fresh", kind, length)
+        fresh = _distinct(hard_strings(subject, length, FRESH, rng, learned, kind), known)
+        good = np.concatenate([np.zeros(0, bool), *(subject.right(batch).all(axis=1) for _, batch in fresh)])[:FRESH]
+        first, second = (
+            surprise(int((~g).sum()), len(g), int((~r).sum()), len(r))
+            for g, r in ((good[half::2], random[half::2]) for half in (0, 1))
+        )
+        shares = [Share(int(g.sum()), len(g)) for g in (good, random)]
+        if first * 2 * len(seen) < SURE and second < SURE and shares[0].breaks:
+            found[kind] = WeakKind(kind, length, *shares)
+    for kind, one in list(found.items()):
+        if (run := found.get(RUN.sub(r"\1 \1", kind), one)) is not one and run.length == one.length:
+            both = Share(one.share.right + run.share.right, one.share.n + run.share.n)
+            del found[run.kind]
+            found[kind] = WeakKind(RUN.sub(r"\1", kind), one.length, both, one.usual)
+    return tuple(sorted(found.values(), key=lambda each: (each.length, each.share.value)))
 
 
 def _between(subject: Subject, low: int, high: int) -> list[int]:
@@ -570,9 +608,13 @@ def symbols_of(batch: Batch, row: int) -> tuple[str, ...]:
     return tuple(token for token in tokens if token not in SPECIALS)
 
 
-def _distinct(found: Iterator[tuple[str, Batch]]) -> Iterator[tuple[str, Batch]]:
-    """Every string once."""
-    known: set[bytes] = set()
+RUN = re.compile(r"(?<=with )one (.+)$")
+"""In the name of a kind with one such token, what is twice the token in that with several."""
+
+
+def _distinct(found: Iterator[tuple[str, Batch]], known: set[bytes] | None = None) -> Iterator[tuple[str, Batch]]:
+    """Every string once, and none that is known."""
+    known = set() if known is None else known
     for kind, batch in found:
         rows = [
             row for row, ids in enumerate(batch.input_ids) if not (ids.tobytes() in known or known.add(ids.tobytes()))
@@ -584,14 +626,14 @@ def _distinct(found: Iterator[tuple[str, Batch]]) -> Iterator[tuple[str, Batch]]
 def _moved(subject: Subject, broken: int, longest: int, samples: int, seed: int) -> Moved | str:
     """Trained strings, short ones if these are right, under other ids, large ones and those of training; or why not."""
     if subject.scheme is not None and subject.scheme.predicted:
-        return "not tested, since the model makes them itself"
+        return "position ids were not tested, since the model makes them itself"
     inside = subject.inside
     known = int(subject.ids_of(inside[-1], 256, training=True).max())
     ends = dict.fromkeys(int(subject.ids_of(length).max()) for length in (broken, longest))
     if next(iter(ends)) <= known:
-        return f"not new: training showed all that strings of length {broken} have (up to {known})"
+        return f"not new position ids: training showed all that strings of length {broken} have"
     if subject.network.rule is not None:
-        return f"not tested, since a rule gives them; those above {known} were not seen in training"
+        return f"position ids were not tested, since a rule gives them; those above {known} were not seen in training"
     for length in dict.fromkeys((inside[len(inside) // 2], inside[-1])):
         rng = stream(seed, "explain", "moved", length)
         strings = list(subject.task.test_strings(length, length, samples, rng).batches)
@@ -607,7 +649,7 @@ def _moved(subject: Subject, broken: int, longest: int, samples: int, seed: int)
             larger = sorted({end - most - back for end in ends for back in (1, 0) if end - back > known})
             arms = (tuple(Arm(shift, right(shift)) for shift in some) for some in (shifts, larger))
             return Moved(length, n, own, known, *arms)
-    return "not tested, since the strings of trained lengths are not right under their own ids"
+    return "position ids were not tested, since strings of trained lengths are not right under their own"
 
 
 def _replayed(subject: Subject, one: Batch, kind: str, usual: _Usual) -> Failure | None:

@@ -1,9 +1,11 @@
-"""Which strings fail: the simplest feature of a string that tells failing from right ones, on strings held out."""
+"""What tells failing strings from right ones, and wrong tokens from right ones: found on some, checked on others."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import exp, lgamma
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,9 +18,12 @@ LEAST = 8
 """Strings of either kind that are held out, at least."""
 CLOSE = 0.01
 """A simpler feature is taken if it is at most this much worse than the best."""
+SURE = 0.05
+"""A finding is told if its p is below this among all that were tried (Bonferroni), and once more on other strings."""
 MOST_SYMBOLS = 12
 """With more symbols than this, only features of whole strings are tried."""
 Symbols = tuple[str, ...]
+T = TypeVar("T")
 
 
 @config
@@ -32,8 +37,6 @@ class Feature:
     failing_told: int
     right: int
     right_told: int
-    sentence: bool = False
-    """Whether the name says what holds, so that there is no threshold to name."""
 
     @property
     def balanced(self) -> float:
@@ -44,12 +47,38 @@ class Feature:
     def line(self) -> str:
         """The feature in one sentence."""
         side = f" is above {self.threshold}" if self.above else f" is at most {self.threshold}"
-        if self.sentence:
-            side = "" if self.above else " does not hold"
         return (
-            f"{self.name}{side}: {self.failing_told} of {self.failing} failing strings, and not {self.right_told} "
-            f"of {self.right} right ones, held out (balanced accuracy {self.balanced:.2f})"
+            f"{self.name}{side}: {self.failing_told} of {self.failing} failing strings, "
+            f"{self.right - self.right_told} of {self.right} right ones"
         )
+
+
+@config
+class Nearby:
+    """What stands at or before the first wrong token more often than at right tokens; each string counts once."""
+
+    name: str
+    wrong: int
+    wrong_n: int
+    right: int
+    right_n: int
+
+    @property
+    def line(self) -> str:
+        """It in one sentence."""
+        counts = f"{self.wrong} of {self.wrong_n} first wrong tokens, {self.right} of {self.right_n} right ones"
+        return f"{self.name}: {counts}"
+
+
+def surprise(one: int, n: int, other: int, m: int) -> float:
+    """Fisher's exact p, one-sided: of ``one`` or more of ``n``, where ``other`` of ``m`` are, by chance alone."""
+
+    def chosen(total: int, some: int) -> float:
+        return lgamma(total + 1) - lgamma(some + 1) - lgamma(total - some + 1)
+
+    both = one + other
+    most = range(one, min(n, both) + 1)
+    return sum(exp(chosen(n, k) + chosen(m, both - k) - chosen(n + m, both)) for k in most if both - k <= m)
 
 
 def longest_run(string: Symbols, only: str | None = None) -> int:
@@ -84,26 +113,28 @@ def features_of(symbols: Sequence[str]) -> Iterator[tuple[str, Callable[[Symbols
     yield "the smallest period", smallest_period
 
 
-def telling_feature(
-    strings: Mapping[Symbols, bool], seed: int, holds: Mapping[str, Callable[[Symbols], bool]] | None = None
-) -> Feature | None:
-    """The simplest feature with a threshold that tells failing from right strings; None if none does well enough.
-
-    It is chosen on one half of the strings and scored on the other. ``strings`` says which are right, ``holds`` has
-    what else a string may be, tried after the features of all strings.
-    """
-    rng, halves = stream(seed, "explain", "features"), ([], [])
+def _halves(strings: Sequence[tuple[T, bool]], seed: int, name: str) -> tuple[list[tuple[T, bool]], ...]:
+    """Two halves with equally many of both kinds."""
+    rng, halves = stream(seed, "explain", name), ([], [])
     for kind in (True, False):
-        group = [string for string, right in strings.items() if right == kind]
+        group = [each for each in strings if each[1] == kind]
         for number, index in enumerate(rng.permutation(len(group)).tolist()):
             halves[number % 2].append(group[index])
-    known, held = ([(string, not strings[string]) for string in half] for half in halves)
+    return halves
+
+
+def telling_feature(strings: Mapping[Symbols, bool], seed: int) -> Feature | None:
+    """The simplest feature with a threshold that tells failing from right strings; None if none does well enough.
+
+    It is chosen on one half of the strings and scored on the other. ``strings`` says which are right.
+    """
+    halves = _halves(list(strings.items()), seed, "features")
+    known, held = ([(string, not right) for string, right in half] for half in halves)
     failing = sum(fails for _, fails in held)
     if min(failing, len(held) - failing) < LEAST:
         return None
-    fails, found, holds = np.array([fails for _, fails in known]), [], holds or {}
-    usual = features_of(sorted({symbol for string in strings for symbol in string}))
-    for name, value in itertools.chain(usual, holds.items()):
+    fails, found = np.array([fails for _, fails in known]), []
+    for name, value in features_of(sorted({symbol for string in strings for symbol in string})):
         values = np.array([int(value(string)) for string, _ in known])
         for threshold in np.unique(values)[:-1].tolist():
             share = ((values > threshold) & fails).sum() / fails.sum() + ((values <= threshold) & ~fails).sum() / (
@@ -117,5 +148,25 @@ def telling_feature(
     _, name, value, above, threshold = max((each for each in found if each[1] == name), key=lambda each: each[0])
     told = [((value(string) > threshold) == above) == fails for string, fails in held]
     both = [sum(ok for ok, (_, fails) in zip(told, held, strict=True) if fails == kind) for kind in (True, False)]
-    feature = Feature(name, above, threshold, failing, both[0], len(held) - failing, both[1], name in holds)
+    feature = Feature(name, above, threshold, failing, both[0], len(held) - failing, both[1])
     return feature if feature.balanced >= WANTED else None
+
+
+def telling_nearby(tokens: Sequence[tuple[frozenset[str], bool]], seed: int) -> Nearby | None:
+    """What holds more often of wrong tokens than of right ones: the least likely by chance; None if chance may do it.
+
+    It is chosen on one half, corrected for all that were tried, and tested again on the other. ``tokens`` has what
+    holds of each, and whether it is right.
+    """
+    known, held = _halves(tokens, seed, "nearby")
+
+    def counts(name: str, some: Sequence[tuple[frozenset[str], bool]]) -> tuple[int, int, int, int]:
+        sides = [[name in facts for facts, right in some if right == kind] for kind in (False, True)]
+        return sum(sides[0]), len(sides[0]), sum(sides[1]), len(sides[1])
+
+    tried = sorted({fact for facts, right in known if not right for fact in facts})
+    if not tried or counts("", known)[1] < LEAST:
+        return None
+    p, best = min((surprise(*counts(fact, known)), fact) for fact in tried)
+    seen = counts(best, held)
+    return Nearby(best, *seen) if p * len(tried) < SURE and surprise(*seen) < SURE else None

@@ -22,7 +22,7 @@ from lengthwise.explanation.automaton import Automaton
 from lengthwise.explanation.failures import hard_strings
 from lengthwise.explanation.heads import Heads
 from lengthwise.explanation.model import Accuracy, Subject
-from lengthwise.explanation.verdict import CUT
+from lengthwise.explanation.verdict import CUT as CUT
 from lengthwise.forecast import features
 from lengthwise.forecast.model import COVERED, Logistic
 from lengthwise.measured.cells import Format
@@ -57,20 +57,6 @@ class ModelForecast:
     rows: tuple[LengthForecast, ...]
     scored: str
     train: int
-
-    def lines(self, measured: Mapping[int, float]) -> list[str]:
-        """The forecast behind the measured share, at the longest length where they differ or else the longest."""
-        if not self.rows:
-            return []
-        wrong = [row for row in self.rows if (row.probability >= 0.5) != (measured[row.length] >= CUT)]
-        row = (wrong or self.rows)[-1]
-        said = "said the contrary" if wrong else "agrees"
-        chance = "{:.3f} [{:.3f}, {:.3f}]".format(row.probability, *row.interval)
-        return [
-            f"measured at {row.length}: right on {measured[row.length]:.3f}; the forecast from lengths up to "
-            f"{self.train} {said}, P(at least {CUT} right) = {chance}: {'; '.join(row.reasons)}",
-            f"such forecasts were scored {self.scored}",
-        ]
 
 
 def model_features(

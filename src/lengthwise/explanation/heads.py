@@ -105,12 +105,12 @@ class Heads:
     def line(self) -> str:
         """Which heads have a name, and which one costs most."""
         named = [f"{head.name}: {head.pattern}" for head in self.heads if head.named]
-        said = f"{len(named)} of {len(self.heads)} heads have a name{' (' + '; '.join(named) + ')' if named else ''}"
+        said = [f"{len(named)} of {len(self.heads)} heads have a name ({'; '.join(named)})"] if named else []
         costs = [(head.rows[0].loss, head) for head in self.heads if head.rows[0].loss is not None]
-        if not costs:
-            return said
-        loss, head = max(costs, key=lambda cost: cost[0])
-        return f"{said}; to remove {head.name} costs most, {loss:.3f} nats a token at length {head.rows[0].length}"
+        if costs:
+            loss, head = max(costs, key=lambda cost: cost[0])
+            said.append(f"to remove {head.name} costs most, {loss:.3f} nats a token at length {head.rows[0].length}")
+        return "; ".join(said)
 
 
 def pattern_mask(kind: str, numbers: Sequence[int], tokens: Int[ndarray, "B T"]) -> Bool[ndarray, "B T T"]:

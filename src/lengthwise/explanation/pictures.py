@@ -9,9 +9,8 @@ import numpy as np
 
 from lengthwise.explanation.automaton import Automaton
 from lengthwise.explanation.failures import Failure, Failures
-from lengthwise.explanation.heads import Head
 from lengthwise.explanation.model import Accuracy
-from lengthwise.report.figures import COLOURS, FAINT, INK, QUIET, Drawing, new_figure
+from lengthwise.report.figures import COLOURS, INK, QUIET, Drawing, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -129,14 +128,3 @@ def _arc(axes: Axes, one: int, other: int, side: int, colour: str, weight: float
     middle, radius = (one + other) / 2, max(abs(one - other) / 2, 0.3)
     height = 0.2 + 0.6 * min(1.0, radius / 15)
     axes.plot(middle + radius * np.cos(t), side * (0.2 + height * np.sin(t)), color=colour, lw=0.5 + 2 * weight)
-
-
-def draw_head(head: Head, number: int) -> Drawing:
-    """Overlap with the pattern and the cost of removal by length."""
-    with new_figure(2.6, 1.5, f"head{number}", f"{head.name} by length") as figure:
-        axes = figure.add_subplot()
-        axes.plot([r.length for r in head.rows], [r.overlap for r in head.rows], "o-", ms=3, color=COLOURS[0])
-        axes.axhline(0.9, color=FAINT, lw=0.8)
-        axes.set_ylim(0, 1.05)
-        axes.tick_params(labelsize=7)
-        return figure

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from lengthwise.core.config import config
 from lengthwise.core.statistics import wilson
 
 CUT = 0.95
 """The share of strings from which on a length counts as right."""
-RULE = f"a length counts as right from {CUT} on"
-FEW = 4
-"""So many lengths are named one by one."""
 
 
 @config
@@ -45,16 +42,15 @@ class Share:
         """Whether the whole interval is below `CUT`. Where neither is so, it is too close to say."""
         return self.n > 0 and self.interval[1] < CUT
 
-    def words(self, kind: str) -> str:
-        """The counts, with the share and its interval unless there are no other strings."""
-        if self.every and kind == "random":
-            which = f"strings (all {self.n} asked, so certain)" if self.n > 1 else "string (the only one, so certain)"
-            return f"{self.right} of {self.n} {which}"
-        if self.every:
-            return f"{self.right} of the {self.n} {kind} ones"
-        return "{} of {} {} strings ({:.3f} [{:.3f}, {:.3f}])".format(
-            self.right, self.n, kind, self.value, *self.interval
-        )
+    def words(self, kind: str = "") -> str:
+        """The counts: ``11 of the 12 strings``, where these are all."""
+        return f"{self.right} of {'the ' * self.every}{self.n} {kind}{' ' * bool(kind)}strings"
+
+    @property
+    def cell(self) -> str:
+        """The counts for a table, with the interval unless all were asked."""
+        low, high = self.interval if self.n else (0, 0)
+        return f"{self.right} of {self.n}" + ("" if self.every else f" [{low:.2f}, {high:.2f}]") if self.n else "–"
 
 
 @config
@@ -69,6 +65,10 @@ class LengthShares:
     def holds(self) -> bool:
         """Whether both do."""
         return self.random.holds and self.hard.holds
+
+    def likely(self) -> bool:
+        """Whether the shares themselves reach the cut, whatever their intervals."""
+        return all(not share.n or share.value >= CUT for share in (self.random, self.hard))
 
 
 @dataclass(frozen=True)
@@ -97,67 +97,47 @@ class Verdict:
         return held
 
     @property
+    def about(self) -> int | None:
+        """The length to which the shares themselves reach the cut, or to which it holds."""
+        return max((row.length for row in itertools.takewhile(LengthShares.likely, self.rows)), default=self.held)
+
+    @property
     def edges(self) -> list[tuple[int, int]]:
         """Neighbouring lengths between which it stops to be right, and between which it begins to break."""
-        neighbours = pairwise(row.length for row in self.rows)
+        neighbours = itertools.pairwise(row.length for row in self.rows)
         return [(low, high) for low, high in neighbours if low == self.held or high == self.broken()]
 
     @property
     def line(self) -> str:
-        """To which length the model is right, and where it breaks, with the rule and the shares at that length."""
-        broken, held = self.broken(), self.held
-        later = [r for r in self.rows if r.length > (held or 0) and (broken is None or r.length < broken)]
-        near = [row.length for row in later if not row.holds]
-        said = [] if held is None else [f"right to length {held}"]
-        if held == self.rows[-1].length:
-            said[0] += ", the longest that was asked"
-        if near and broken is not None and (likely := self._likely(broken)) is not None:
-            return self._between(likely, broken)
-        if near:
-            some = f"{len(near)} of the {len(later)} {'longer ' if held else ''}lengths that were asked"
-            said.append(f"too close to say at {', '.join(map(str, near)) if len(near) <= FEW else some}")
-        if broken is not None:
-            said.append(self._breaks(broken))
-        if broken is None and near:
-            said.insert(0, f"no break found to length {self.rows[-1].length}, the longest that was asked")
-        shown = broken or (near[0] if near else held)
-        within = f" of the trained lengths (up to {self.train})" if broken is not None and broken <= self.train else ""
-        return f"{', '.join(said)}: at {shown}{within} right on {self._shares(shown)}; {RULE}"
-
-    def _shares(self, length: int | None) -> str:
-        row = next(row for row in self.rows if row.length == length)
-        return " and on ".join(
-            share.words(kind) for kind, share in (("random", row.random), ("hard", row.hard)) if share.n
-        )
-
-    def _likely(self, broken: int) -> int | None:
-        """The last length before the break to which the counted shares reach the cut, beyond what is certain."""
-        likely = None
-        for row in self.rows:
-            if row.length >= broken or any(share.n and share.value < CUT for share in (row.random, row.hard)):
-                break
-            likely = row.length
-        return likely if (likely or 0) > max(self.train, self.held or 0) else None
-
-    def _between(self, likely: int, broken: int) -> str:
-        """One border with its bracket, where lengths before the break are too close to say."""
-        times = f"{likely / self.train:.1f}".removesuffix(".0")
-        certain = f"right to length {self.held} for certain, and" if self.held else "right"
-        return (
-            f"{certain}, as far as the counts go, to {likely} ({times} times the trained {self.train}), falls below "
-            f"{CUT} somewhere between {likely} and {broken}: at {likely} right on {self._shares(likely)}; at {broken} "
-            f"on {self._shares(broken)}; {RULE}"
-        )
-
-    def _breaks(self, broken: int) -> str:
+        """To which length the model is right, and where it breaks, with the share at that length."""
+        broken, held, longest = self.broken(), self.held, self.rows[-1].length
+        if held is not None and held == longest:
+            return f"right to length {held}, the longest that was asked: {self._share(held)} right"
+        near = next(row.length for row in self.rows if row.length > (held or 0) and not row.holds)
+        to = f"right to length {held}" if held else ""
+        if self.about != held:
+            to = f"right to about length {self.about}" + (f" (surely to {held})" if held else "")
+        if broken is None:
+            found = f"no break found to length {longest}, the longest that was asked"
+            at = f"at {near} it is too close to say: {self._share(near)} right"
+            return "; ".join(filter(None, (found, to, at)))
         later = [row for row in self.rows if row.length >= broken]
         lasts = all(row.random.breaks or row.hard.breaks for row in later)
-        at = f"{'from' if lasts else 'first at'} {broken}"
-        if self.first("random") is not None:
-            return f"breaks {at}"
-        return f"breaks on hard strings {at}, on random ones nowhere"
+        at = f"breaks {'from' if lasts else 'first at'} {broken}"
+        at += " on hard strings only" if self.first("random") is None else ""
+        at += f", a trained length (up to {self.train})" if broken <= self.train else ""
+        return f"{', '.join(filter(None, (to, at)))}: {self._share(broken)} right"
 
+    def _share(self, length: int) -> str:
+        """The one share that decides at a length: that of random strings, unless only hard ones fall short."""
+        row = next(row for row in self.rows if row.length == length)
+        if row.random.breaks or not row.hard.n or (row.random.value <= row.hard.value and not row.hard.breaks):
+            return row.random.words("" if row.random.every else "random")
+        return row.hard.words("hard")
 
-def counted(rows: Sequence[Share]) -> Share:
-    """All of them together."""
-    return Share(sum(row.right for row in rows), sum(row.n for row in rows), all(row.every for row in rows))
+    def shown(self) -> list[LengthShares]:
+        """A few rows for a small table: the longest trained length, the border, and the last."""
+        lengths, broken = [row.length for row in self.rows], self.broken()
+        trained = [length for length in lengths if length <= self.train][-1:]
+        wanted = {*trained, self.held, self.about, broken, lengths[-1]}
+        return [row for row in self.rows if row.length in wanted]
