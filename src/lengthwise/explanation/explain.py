@@ -40,6 +40,8 @@ COLUMNS = {
     "forecast P": "forecast P: that at least 0.95 are right",
 }
 """What columns of the table mean, by the last one that a text is about."""
+INDENT = 14
+"""Of what stands beside a name."""
 RULE = f"right: from {CUT} of its strings on; [95 % interval]; hard: edits and edge cases"
 MOST_SAID, LONG = 2, 132
 """Sentences on where it fails, and letters of a failing string, that a terminal shows."""
@@ -144,22 +146,20 @@ class Explanation(Tabular):
 
     def __repr__(self) -> str:
         """The answer, why, what to do next, and a small table: 80 columns; the page has the rest."""
-        import textwrap
-
-        from lengthwise.forecast.predict import WHOLE_WORDS, WIDTH, typed, wrapped
+        from lengthwise.forecast.answer import beside, fill, typed
 
         example, where = self.failures.example, self.failures.where[: MOST_SAID if self.learned else 1]
         answer = f"{self.model} on {self.task}: {self.answer}"
-        lines = textwrap.wrap(answer, WIDTH, subsequent_indent="  ", **WHOLE_WORDS)
-        lines += [*wrapped("why", self.why), *wrapped("next", self.next)]
+        lines = fill(answer, "", 2)
+        lines += [*beside("why", self.why, INDENT), *beside("next", self.next, INDENT)]
         for number, part in enumerate(self.command.splitlines()):
-            lines += typed("" if number else "command", part)
+            lines += typed("" if number else "command", part, INDENT)
         for number, each in enumerate(where):
-            lines += wrapped("" if number else "fails where", each)
+            lines += beside("" if number else "fails where", each, INDENT)
         if example is not None:
             text = example.line if len(example.line) <= LONG else f"length {example.length}, {example.said}"
-            lines += wrapped("for example", text)
-        lines += wrapped("computes", self.computes)
+            lines += beside("for example", text, INDENT)
+        lines += beside("computes", self.computes, INDENT)
         train = self.accuracy.train
         cells = [
             (row.length, "trained" * (row.length <= train), row.random.cell, row.hard.cell)

@@ -569,18 +569,18 @@ def fill(sentence: str, first: str = "  ", later: int = 4) -> list[str]:
     )  # fmt: skip
 
 
-def beside(name: str, sentence: str) -> list[str]:
+def beside(name: str, sentence: str, indent: int = INDENT) -> list[str]:
     """A sentence beside a name; no line without a sentence."""
-    return fill(sentence, f"  {name:{INDENT - 2}}", INDENT) if sentence else []
+    return fill(sentence, f"  {name:{indent - 2}}", indent) if sentence else []
 
 
-def typed(name: str, command: str) -> list[str]:
+def typed(name: str, command: str, indent: int = INDENT) -> list[str]:
     """A command beside a name, in lines that a shell takes as they are."""
     lines = [""] * bool(command)
     for part in re.split(r" (?=--)", command) if command else ():
-        if lines[-1] and len(lines[-1]) + len(part) + 3 > WIDTH - INDENT:
+        if lines[-1] and len(lines[-1]) + len(part) + 3 > WIDTH - indent:
             lines[-1] += " \\"
             lines.append(f"  {part}")
         else:
             lines[-1] += f" {part}" if lines[-1] else part
-    return [f"  {'' if number else name:{INDENT - 2}}{line}" for number, line in enumerate(lines)]
+    return [f"  {'' if number else name:{indent - 2}}{line}" for number, line in enumerate(lines)]
