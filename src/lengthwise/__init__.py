@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from lengthwise.api.programs import learn_program as learn_program
     from lengthwise.api.programs import read_program as read_program
     from lengthwise.api.programs import run_program as run_program
+    from lengthwise.api.result import Accuracy as Accuracy
     from lengthwise.api.result import Result as Result
     from lengthwise.api.result import results as results
     from lengthwise.api.result import write_report as write_report
@@ -114,7 +115,7 @@ _NAMES = {
     "api.influence": ("measure_influence", "measure_longer_contexts", "train_language_model"),
     "api.model": ("load",),
     "api.programs": ("compile_program", "learn_program", "read_program", "run_program"),
-    "api.result": ("Result", "results", "write_report"),
+    "api.result": ("Accuracy", "Result", "results", "write_report"),
     "api.theory": (
         "Coupling", "Decision", "Example", "Structure", "check_certificates", "couple", "decide", "predict", "show",
         "structure",

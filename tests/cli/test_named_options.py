@@ -85,6 +85,15 @@ def test_parameters_in_messages_become_flags_of_the_command() -> None:
     assert with_flags("changes needs key=value, got 'x'", flags) == "--set needs key=value, got 'x'"
     for other in ("examples must be at least 1", "see `lengthwise list`, `nothing` and `out_of`", "out of time"):
         assert with_flags(other, flags) == other
+    for message, shown in (
+        ("give seeds=3 or a smaller max_length.", "give --seeds 3 or a smaller --max-length."),
+        (
+            "see 'max_length' and training.max_length, x/max_length",
+            "see 'max_length' and training.max_length, x/max_length",
+        ),
+        ("write lw.run(seeds=3). Known: max_length, seeds", "write lw.run(seeds=3). Known: max_length, seeds"),
+    ):
+        assert with_flags(message, flags) == shown
     assert with_flags("max_length must be at least 1", options_of(["compare"])) == "--max-length must be at least 1"
 
 

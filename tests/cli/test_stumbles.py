@@ -17,10 +17,12 @@ import pytest
 from named_options import commands, options_of
 from terminal import TINY_OPTIONS, Terminal
 
+import lengthwise as lw
 from fresh_process import ran
 from lengthwise.api.progress import ComparisonProgress
 from lengthwise.cli.options import SAME, same_flag
 from lengthwise.core.errors import TooSmallError
+from lengthwise.experiments.defaults import folder_name
 from lengthwise.experiments.events import Event
 from lengthwise.experiments.recipe import RECIPES
 
@@ -146,16 +148,41 @@ def test_a_budget_that_is_too_small_ends_in_a_command(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch, given: list[str]
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
-        raise TooSmallError("budget is too small", {"systems": ["nope", "sequential+rope"], "seeds": 1})
+        raise TooSmallError("budget is too small", {"systems": ["nope", "sequential+rope"], "seeds": 1}, ["fire"])
 
     monkeypatch.setattr("lengthwise.experiments.compare.run_comparison", refuse)
     said = terminal("compare", "parity", "--max-length", "40", *given)
     budget = next(word for word in ("--budget 10m", "--budget=10m") if word in " ".join(given))
     assert said.code == 2
     assert said.err.strip() == (
-        f"error: --budget is too small; this suffices: lengthwise compare parity --max-length 40 {budget} "
-        "--systems nope,sequential+rope --seeds 1"
+        "error: --budget is too small; enough to train all but fire, though no fit is promised: lengthwise compare "
+        f"parity --max-length 40 {budget} --systems nope,sequential+rope --seeds 1"
     )
+
+
+@pytest.mark.parametrize("command", ["compare", "run", "predict", "show"])
+def test_a_call_in_place_of_a_task_says_where_settings_go(terminal: Terminal, command: str) -> None:
+    option = "--set" if command != "predict" else "`set`"
+    said = terminal(command, "copy(letters=16)")
+    assert said.code == 2
+    assert "'copy(letters=16)' looks like a call of task 'copy'" in said.err
+    assert f"by the option {option}, as task.letters=16" in said.err
+    assert "lw.task('copy', letters=16)" in said.err
+
+
+def test_compare_takes_settings_of_the_task(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+
+    def refuse(task: Any, folder: Path, **_: object) -> None:
+        given.extend([task, folder.name])
+        raise TooSmallError("give budget=3m or more, or a smaller max_length", {"budget": "3m"})
+
+    monkeypatch.setattr("lengthwise.experiments.compare.run_comparison", refuse)
+    said = terminal("compare", "copy", "--set", "task.letters=16")
+    assert (given[0].letters, given[1]) == (16, folder_name(lw.task("copy", letters=16)))
+    assert "give --budget 3m or more, or a smaller --max-length; enough" in said.err
+    assert said.err.strip().endswith("lengthwise compare copy --set task.letters=16 --budget 3m")
+    assert "Did you mean 'task.letters'" in terminal("compare", "copy", "--set", "task.leters=16").err
 
 
 def test_the_progress_of_a_comparison_names_the_setting(
@@ -282,7 +309,7 @@ def test_a_configuration_with_a_mistake(terminal: Terminal, tmp_path: Path, name
 
 def test_numbers_of_an_unfitted_control_are_shown_in_brackets(terminal: Terminal, tmp_path: Path) -> None:
     answer = terminal(*RUN, "--seeds", "1", "--set", "evaluation.unfitted_too=true", "--out", tmp_path / "runs")
-    line = next(line for line in answer.out.splitlines() if line.startswith("coupled"))
+    line = answer.out[answer.out.index("\ncoupled ") :]
     assert "(0.000)" in line
     assert "measured as a control (unfitted_too)" in answer.out
     page = tmp_path / "page.html"

@@ -156,10 +156,13 @@ def test_a_budget_that_is_too_small_says_what_it_suffices_for(tmp_path: Path):
     alone = {"a": 0.5, "b": 0.5, "slow": 30.0, "c": 0.5}
 
     def instead(budget: float, given: dict[str, float] = alone) -> dict[str, Any]:
+        """The way out, whose text names what it leaves out and promises no fit."""
         smallest = comparing.Smallest(tmp_path / f"{budget}.json", "this one", budget, 1)
         with pytest.raises(TooSmallError) as refused:
             smallest.check(50.0, comparing.SPARE, given)
         assert said(refused) > budget
+        left = ", ".join(name for name in given if name not in refused.value.instead.get("systems", given))
+        assert f"enough to train all{' but ' * bool(left)}{left}, though no fit is promised: " in str(refused.value)
         return refused.value.instead
 
     assert instead(600.0) == {"systems": ["a", "b", "c"], "seeds": 1}
@@ -322,6 +325,7 @@ def test_ranking_by_the_median_seed_with_unfitted_ones_named(tmp_path: Path):
     assert differ_in_every_seed(rows) is True
     assert differ_in_every_seed(rows[3:]) is None
     assert differ_in_every_seed([rows[0], rows[0]]) is False
+    assert differ_in_every_seed([rows[0], {**rows[2], "fitted": 1}]) is None, "one seed differs in every seed"
     assert [round(row["mean_beyond"], 3) for row in rows] == [0.985, 0.657, 0.25, 0.0]
     values = {"systems": rows, "tests": list(plan.tests)}
     assert first_at(values, 0.9) == "nope"

@@ -194,6 +194,11 @@ def test_of_one_system(target: str, encoding: str):
     agree(predict(target, encoding=encoding))
 
 
+def test_printed_it_is_the_screen_of_the_command():
+    found = predict("(aa)*", encoding="rope")
+    assert str(found) == found.text() != repr(found)
+
+
 def test_a_yes_that_did_not_hold_is_no_promise():
     found = predict("(aa)*", train=40, test=200, encoding="rope")["rope"]
     assert found.answer == UNLIKELY

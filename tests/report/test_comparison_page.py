@@ -16,6 +16,9 @@ def notes(**changes: Any) -> str:
 
 def test_the_finding_and_the_curve_stand_before_the_table() -> None:
     html = comparison_page(comparison_values(), comparison_systems())
+    assert "A length is reached where at least 95 % of the strings are right" in html
+    assert "band and brackets: the lowest and the highest" in html.replace("Band", "band")
+    assert "Wilson" not in html
     order = ["goes farthest, to 48, the longest test in the median of 3 seeds", "<svg", ">beyond<", 'class="note"']
     assert [html.index(text) for text in order] == sorted(html.index(text) for text in order)
 

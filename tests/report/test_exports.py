@@ -271,7 +271,7 @@ def test_what_did_not_fit_has_its_accuracy_in_distribution_and_the_way_out() -> 
         for table in (wide, found.table(), found.accuracy().table()):
             (said,) = [note for note in table.notes if note.startswith("not fitted")]
             assert "98 %" in said
-            (then,) = [line for line in table.advice if "evaluation.fit_threshold" in line]
+            (then,) = [line for line in table.advice if "what did not fit (below 98 %)" in line]
             assert "training.steps" in then
             assert "% " + then in table.to_latex()
     fitted = lw.Result([(Path("run"), SeedResult.of(made[0]))])
@@ -439,7 +439,7 @@ def test_bold_is_the_number_alone_ties_have_a_dagger_and_failures_nothing() -> N
 def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
     found = _of([*_seeds("a", [200, 199, 198, 197, 196]), *_seeds("b", [10, 20, 30, 40, 50], scheme="sequential")])
     frame = found.differences().to_frame()
-    assert frame[["system", "against", "length", "apart"]].to_numpy().tolist() == [
+    assert frame[["system", "against", "length", "ranges disjoint"]].to_numpy().tolist() == [
         ["a", "b", n, "yes"] for n in (16, 40)
     ]
     assert frame["p"].tolist() == pytest.approx([2 / 252] * 2)
@@ -450,7 +450,7 @@ def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
     (said,) = [note for note in found.wide().notes if "beats" in note]
     for part in ("all 5 fitted seeds are above all 5 (exact rank test p = 0.0079 each, Holm p = 0.016 each over 2",
                  "a beats b at 16–40", "under coupled ids",
-                 "under sequential ids; the two differ in the ids alone"):  # fmt: skip
+                 "under sequential ids. The two differ in the ids alone"):  # fmt: skip
         assert part in said
     assert not any("next" in line for line in found.wide().advice)
     assert "band and brackets: the range of 5 seeds, which covers the median with probability 94 %" in how_sure(
@@ -472,7 +472,93 @@ def test_what_overlaps_is_not_told_apart_and_asks_for_seeds() -> None:
     assert "a is above c, not significantly by Holm, at 16–40" in few
     assert "beats" not in few
     frame = _of([*_seeds("c", [1, 2]), *_seeds("a", [200, 199])]).differences().to_frame()
-    assert set(frame["apart"]) == {"yes"}
+    assert set(frame["ranges disjoint"]) == {"yes"}
+    alone = _of([*_seeds("c", [1]), *_seeds("a", [200, 199])]).differences(labels={"a": "ours"})
+    at = alone.columns.index("ranges disjoint")
+    assert {row[at] for row in alone.rows} == {None}, "one seed has no range"
+    assert {row[1] for row in alone.rows} == {"ours"}
+
+
+def test_the_one_system_that_each_is_held_against_goes_by_all_its_names() -> None:
+    """Also by short ones; a typo of any of them is mended, and what begins like one."""
+    made = [result("other"), result("coupled+learned")]
+    made.append(result("sequential+rope", config=experiment("sequential", "rope")))
+    for values in made:
+        values["scores"] = [score(40, 100)]
+    found = _of(made)
+    assert [row[:2] for row in found.differences(against="rope").rows] == [
+        ("sequential+rope", "other"), ("sequential+rope", "coupled+learned"),
+    ]  # fmt: skip
+    for typo, meant in (("couple", "coupled"), ("rop", "rope"), ("othr", "other")):
+        for call in (lambda typo=typo: found.wide(labels={typo: "ours"}), lambda typo=typo: found.differences(typo)):
+            with pytest.raises(UnknownNameError, match=f"'{meant}"):
+                call()
+
+
+def test_what_differs_besides_is_said_where_one_system_is_above_another() -> None:
+    deep = experiment("sequential")
+    deep["model"]["layers"] += 1
+    high, low = [200, 199, 198, 197, 196], [10, 20, 30, 40, 50]
+    layers = deep["model"]["layers"]
+    for config, said in ((deep, True), (experiment("sequential"), False)):
+        scores = [[score(16, right), score(40, right)] for right in low]
+        made = [result("b", seed, scores=scores[seed], config=config) for seed in range(5)]
+        (first, *_), _ = differences.how_sure_and_next(_of([*_seeds("a", high), *made]).systems)
+        assert (
+            f"; but the two differ in layers ({layers - 1}, {layers}) besides, which may be the cause" in first
+        ) is said
+    assert "by the mean beyond training" not in first
+
+
+def test_why_a_system_is_first_that_is_below_elsewhere() -> None:
+    made = [
+        result(name, seed, scores=[score(16, 200 - seed if of else 100 - seed), score(40, low - seed)])
+        for of, (name, low) in enumerate((("a", 100), ("b", 10)))
+        for seed in (0, 1)
+    ]
+    (first, *_), _ = differences.how_sure_and_next(_of(made).systems)
+    assert "b " in first
+    assert "below it at" in first
+    assert "first and second by the mean beyond training" in first
+
+
+def test_nothing_is_bold_that_may_be_chance_and_chance_is_said_wherever_numbers_go() -> None:
+    """In the table, its LaTeX, the text of the figure and the terminal; of a task that cannot be guessed nowhere."""
+    for right, sure in (([104, 103], True), ([104, 95], False)):
+        found = _of([*_seeds("a", right, "parity"), *_seeds("b", [90, 80], "parity")])
+        wide = found.wide()
+        assert bool(wide.bold) is sure
+        assert sure or not wide.alike
+        for text in (wide.to_latex(), repr(wide), found.plot().alt, accuracy_text(found.systems)):  # type: ignore[union-attr]
+            assert "hance for the answer: 0.50 at every length" in " ".join(text.split())
+    plain = _of(_seeds("a", [200, 199]))
+    for text in (plain.wide().to_latex(), plain.plot().alt, accuracy_text(plain.systems)):  # type: ignore[union-attr]
+        assert "hance" not in text
+
+
+@pytest.mark.parametrize("brackets", ["none", "range", "interval"])
+def test_a_dagger_is_explained_by_what_is_shown_or_said(brackets: Any) -> None:
+    said = _of([*_seeds("a", [190, 180, 170]), *_seeds("b", [185, 175, 165])]).wide(brackets=brackets).legend[1]
+    assert ("the range of 3 seeds" in said) is (brackets != "interval")
+
+
+def test_the_text_of_a_figure_has_seeds_training_lengths_and_the_finding() -> None:
+    lost = [result("lost", seed, fitted=False) for seed in (0, 1)]
+    found = _of([*_seeds("a", [200, 190]), *_seeds("b", [20, 10]), *lost])
+    alt, length = found.plot().alt, found.systems[0].max_length  # type: ignore[union-attr]
+    assert f"Trained on lengths up to {length}, a is right on 98% of the strings of length 40" in alt
+    assert "Seeds that fitted: 2 of 2 (a, b), 0 of 2 (lost)" in alt
+
+
+def test_an_unknown_format_of_a_figure_is_one_line(tmp_path: Path) -> None:
+    figure: Any = _two_systems().plot()
+    for path in (tmp_path / "x.pdff", str(tmp_path / "x.pdff")):
+        with pytest.raises(UnknownNameError, match=r"unknown format of a figure 'pdff'.* 'pdf'"):
+            figure.savefig(path)
+    with pytest.raises(UnknownNameError, match=r"Known: .*pdf.*svg"):
+        figure.savefig(io.BytesIO(), format="what")
+    figure.savefig(tmp_path / "x.PDF")
+    assert (tmp_path / "x.PDF").stat().st_size
 
 
 @given(st.lists(st.sampled_from(["above", "overlap", "below"]), min_size=2, max_size=7), st.data())
@@ -516,7 +602,7 @@ def test_a_cause_that_a_third_system_tests_is_said_to_be_tested() -> None:
     assert "ids differs from best in the ids alone, and all its seeds are below at 16–40" in how_sure(
         _of([*made, *rope]).systems
     )
-    assert "not tested: no other fitted system differs from best in the ids alone" in how_sure(
+    assert "This is not tested: no other fitted system differs from best in the ids alone" in how_sure(
         _of([*made[:3], *rope]).systems
     )
 

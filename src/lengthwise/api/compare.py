@@ -12,7 +12,7 @@ from lengthwise.api.cluster import HERE, Cluster
 from lengthwise.api.components import task as build_task
 from lengthwise.api.result import COMPARISON, Accuracy, Result
 from lengthwise.core import config as arguments
-from lengthwise.core.config import digest, fields_of
+from lengthwise.core.config import apply_edits, digest, fields_of
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, spelled
 from lengthwise.core.files import locked, make_folder, remove_unfinished, write_json, write_text
 from lengthwise.core.table import Table, Tabular
@@ -24,7 +24,7 @@ from lengthwise.prediction.predict import predict_task, structure_row
 from lengthwise.prediction.target import task_named
 from lengthwise.prediction.verdict import SHOWN, SPARSE_IF, Prediction, Verdict
 from lengthwise.report.pages import comparison_table, outcome_of
-from lengthwise.tasks import Task
+from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.language import Language
 from lengthwise.testing.own_tasks import refuse_broken
 
@@ -95,6 +95,7 @@ def compare(
     jobs: int = 1,
     max_length: int = 6,
     models: bool = False,
+    changes: Sequence[str] = (),
     out: str | Path | None = None,
     on: Cluster = HERE,
     progress: Callable[[Event], None] = lambda event: None,
@@ -115,6 +116,7 @@ def compare(
         models: compare architectures, too: LSTM, state space models, delta rules and hybrids beside attention, with
             equally many parameters within 10 %. Systems may name mixers, such as ``"lstm"`` or
             ``"mamba+attention@rope"``, without it.
+        changes: settings of the task, such as ``"task.letters=16"``.
         out: the folder for results, by default one in ``runs/compare``.
         on: a Ray cluster, instead of this machine.
         progress: called with every `Event`.
@@ -127,6 +129,8 @@ def compare(
     from lengthwise.experiments.defaults import folder_name
 
     built = build_task(task)
+    if changes:
+        built = build_task(apply_edits({"task": TASKS.describe(built)}, arguments.names("changes", changes))["task"])
     refuse_broken(built)
     folder = Path("runs") / "compare" / folder_name(built) if out is None else arguments.path("out", out)
     given = Budget(
@@ -180,7 +184,7 @@ def gathered(task: Task, plan: Plan, folder: Path, budget_seconds: float, jobs: 
     }
     write_json(folder / RESULT, values)
     systems = summaries(folder, rows)
-    figure = draw_accuracy(systems)
+    figure = draw_accuracy(systems, band="range")
     if figure is not None:
         write_text(folder / PICTURE, figure.svg())
     write_text(folder / PAGE, comparison_page(values, systems))

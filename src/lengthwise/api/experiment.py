@@ -33,6 +33,7 @@ from lengthwise.positions.schemes import SCHEMES, PositionScheme
 from lengthwise.positions.system import RANDOM_START, PositionSystem, system_of
 from lengthwise.prediction.target import Expression, parse_target, task_named
 from lengthwise.tasks import TASKS, Task
+from lengthwise.tasks.base import refuse_call
 from lengthwise.tasks.language import Language
 from lengthwise.testing.own_tasks import refuse_broken
 from lengthwise.training.config import TrainingConfig
@@ -203,6 +204,7 @@ def recipe(
     wanted = {"scheme": scheme, "max_length": max_length, "test_lengths": test_lengths}
     given = [name for name, value in wanted.items() if value is not None]
     name = "" if isinstance(source, Recipe) else str(source)
+    refuse_call(name)
     known = isinstance(source, Recipe) or name in RECIPES.names()
     if given and known and name not in TASKS:
         raise LengthwiseError(

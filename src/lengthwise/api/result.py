@@ -24,6 +24,8 @@ from lengthwise.report.summary import (
     axes_text,
     basis,
     brackets_text,
+    chance,
+    chance_text,
     contents,
     fit_rule,
     fitted_counts,
@@ -93,36 +95,42 @@ class Accuracy(Tabular):
     def _what(self) -> str:
         return f"{task_title(self.systems)}: {self.metric.replace('_', ' ')}"
 
-    def differences(self, against: str | None = None) -> Table:
+    def differences(self, against: str | None = None, *, labels: Mapping[str, str] | None = None) -> Table:
         """How sure differences are: at each length beyond training, each pair of systems with an exact rank test.
 
         The test is Wilcoxon's of rank sums, two-sided and exact, ties by midranks, over the fitted seeds; `Holm p` is
-        corrected for all rows (Holm 1979). ``apart`` says whether every seed of one is above every one of the other.
+        corrected for all rows (Holm 1979). ``ranges disjoint`` says whether every seed of one is above every one of the
+        other; one seed has no range.
         With n seeds of each, no p is below 2 of all ways to choose n of 2n: 0.10 for 3 seeds, 0.008 for 5.
 
         Arguments:
             against: the system that each other is held against, chosen before looking; by default all pairs.
+            labels: as of `wide`.
 
         Raises: `LengthwiseError` for an unknown system.
         """
         from lengthwise.report.differences import differences
 
-        if against is not None and against not in self.systems:
-            raise UnknownNameError("system of these results", against, self.systems.names)
-        chosen = next((one for one in self.systems if against in (one.label, one.name)), None)
+        self.systems.check([] if against is None else [against])
+        named = self._labelled(labels)
+        chosen = next((new for one, new in zip(self.systems, named, strict=True) if against in one.known_as), None)
         rows = tuple(
             (
                 test.one.label, test.other.label, test.length, axes_text(test.axes), len(test.rates),
                 len(test.other_rates), median(test.rates), median(test.other_rates),
-                "yes" if test.apart or test.turned.apart else "no",
+                None if min(len(test.rates), len(test.other_rates)) < 2
+                else "yes" if test.apart or test.turned.apart else "no",
                 test.p, test.holm,
             )
-            for test in differences(self.systems, self.metric, chosen)
+            for test in differences(named, self.metric, chosen)
         )  # fmt: skip
-        columns = ("system", "against", "length", "layout", "seeds", "seeds of it", "median", "median of it", "apart",
-                   "p", "Holm p")  # fmt: skip
-        said = f"p: exact rank test, two-sided; Holm p: corrected for all {len(rows)} rows"
-        return Table(columns, rows, caption=f"{self._what}, differences between systems", notes=(said,))
+        columns = ("system", "against", "length", "layout", "seeds", "seeds of it", "median", "median of it",
+                   "ranges disjoint", "p", "Holm p")  # fmt: skip
+        said = (
+            "ranges disjoint: every fitted seed of one is above every one of the other; a dash where one has one seed",
+            f"p: exact rank test, two-sided; Holm p: corrected for all {len(rows)} rows",
+        )[all(row[8] is None for row in rows) :]
+        return Table(columns, rows, caption=f"{self._what}, differences between systems", notes=said)
 
     def wide(
         self,
@@ -133,7 +141,8 @@ class Accuracy(Tabular):
     ) -> Table:
         """One row per system, one column per length: medians over the fitted seeds, the best of a column in bold.
 
-        A dagger marks what is not told apart from the best: their intervals overlap. The caption has the numbers of
+        Bold is not where the best is not above chance: its interval holds chance. A dagger marks what is not told
+        apart from the best: their intervals overlap, whatever ``brackets`` shows. The caption has the numbers of
         seeds, and of those that fitted. Where a system has none, a further column has the accuracy in distribution.
 
         Arguments:
@@ -150,12 +159,16 @@ class Accuracy(Tabular):
         if brackets not in BRACKETS:
             raise UnknownNameError("kind of brackets", brackets, BRACKETS)
         systems = self._labelled(labels)
-        cells: dict[tuple[str, ...], dict[int, Estimate]] = {}
+        cells, guessed = dict[tuple[str, ...], dict[int, Estimate]](), set[tuple[tuple[str, ...], int]]()
         for system in systems:
             for cell in system.cells:
-                row = cells.setdefault((system.name, system.settings, axes_text(cell.axes)), {})
+                row = cells.setdefault(key := (system.name, system.settings, axes_text(cell.axes)), {})
                 if (found := cell.estimate(self.metric)) is not None:
                     row[cell.length] = found
+                    if found.median >= FAILED and found.low <= (
+                        chance(system.experiment, cell.length, cell.axes) or -1
+                    ):
+                        guessed.add((key, cell.length))
             if not system.fitted:
                 cells[system.name, system.settings, ""] = {}
         tested = sorted({length for row in cells.values() for length in row})
@@ -179,19 +192,23 @@ class Accuracy(Tabular):
         bold, alike = set[tuple[int, int]](), set[tuple[int, int]]()
         for column, length in enumerate(lengths, 3 + len(named)):
             best = max((row[length] for row in cells.values() if length in row), key=lambda each: each.median)
-            for at, row in enumerate(cells.values()):
-                if best.median >= FAILED and length in row:
-                    if row[length].median == best.median:
+            first = {key for key, row in cells.items() if length in row and row[length].median == best.median}
+            first = {key for key in first if best.median >= FAILED and (key, length) not in guessed}
+            for at, (key, row) in enumerate(cells.items()):
+                if first and length in row:
+                    if key in first:
                         bold.add((at, column))
                     elif row[length].high >= best.low:
                         alike.add((at, column))
         columns = ("system", "settings", "layout", *named, *map(str, lengths))
         inside = f", in brackets: {brackets_text(systems, brackets, unfitted_too=True)}" if brackets != "none" else ""
+        unseen = f": {brackets_text(systems)}" * (brackets != "interval")
         sure, then = how_sure_and_next(systems, self.metric, lengths)
         said = (
             f"{OVER}{OF_ALL * bool(named)}{inside}",
             *notes(systems),
             *self.notes,
+            chance_text(systems, lengths),
             f"beyond training, {'; '.join(sure)}" * bool(sure),
         )
         return Table(
@@ -203,15 +220,13 @@ class Accuracy(Tabular):
             advice=(*advice(systems), *[f"next: {then}"] * bool(then)),
             bold=frozenset(bold),
             alike=frozenset(alike),
-            legend=("the best of a length", "not told apart from it, since their intervals overlap"),
+            legend=("the best of a length", f"not told apart from it, since their intervals overlap{unseen}"),
         )
 
     def _labelled(self, labels: Mapping[str, str] | None) -> Systems:
         """The systems under these names; raises `UnknownNameError` for a label of an unknown one."""
         given = labels or {}
-        for name in given:
-            if name not in self.systems:
-                raise UnknownNameError("system of these results", name, self.systems.names)
+        self.systems.check(given)
 
         def named(system: SystemSummary) -> SystemSummary:
             asked = next((name for name in system.known_as if name in given), None)
@@ -342,9 +357,9 @@ class Result(Tabular):
         """As `Accuracy.wide`, of exact match."""
         return self.accuracy().wide(**options)
 
-    def differences(self, against: str | None = None) -> Table:
+    def differences(self, against: str | None = None, **options: Any) -> Table:
         """As `Accuracy.differences`, of exact match."""
-        return self.accuracy().differences(against)
+        return self.accuracy().differences(against, **options)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Drawing | Axes:
         """As `Accuracy.plot`, of exact match."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -74,6 +75,7 @@ def draw(console: Console, comparison: Comparison, task: str, jobs: str = "1") -
 def _next(comparison: Comparison, task: str, jobs: str) -> str:
     """What to do next: finish, train what did not fit for longer, or make the figure and the table of a paper."""
     from lengthwise.report.pages import next_rung
+    from lengthwise.tasks import TASKS
 
     values = comparison.values
     if missing := [f"{row['system']} ({row['missing']})" for row in comparison.rows if row["missing"]]:
@@ -83,6 +85,9 @@ def _next(comparison: Comparison, task: str, jobs: str) -> str:
                  "max-length": values["trained_to"], "budget": f"{rung['budget'] / 60:.0f}m", "jobs": jobs,
                  "out": f"{comparison.folder}-{rung['steps']}-steps"}  # fmt: skip
         words = [word for name, value in again.items() for word in (f"--{name}", str(value))]
+        plain = TASKS.describe(TASKS.build(task))
+        changed = {name: value for name, value in values["task"].items() if value != plain.get(name)}
+        words += [word for name, one in changed.items() for word in ("--set", f"task.{name}={json.dumps(one)}")]
         line = shlex.join(["lengthwise", "compare", task, *words, *["--models"] * bool(values.get("equal"))])
         return f"twice the steps, for what did not fit:\n{line}"
     folder = str(comparison.folder)

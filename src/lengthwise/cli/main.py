@@ -113,7 +113,7 @@ def _run(words: Sequence[str]) -> int:
             raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
     except TooSmallError as error:
-        return _fail(f"{with_flags(error.what, _flags(words))}; this suffices: {_changed(words, error.instead)}")
+        return _fail(f"{with_flags(error.what, _flags(words))}: {_changed(words, error.instead)}")
     except LengthwiseError as error:
         return _fail(with_flags(str(error), _flags(words)))
     except TyperException as error:

@@ -77,15 +77,24 @@ def same_flag(flag: str, flags: Collection[str]) -> str | None:
 def with_flags(message: str, flags: Collection[str]) -> str:
     """A library's message for the command line: parameters of the command become its flags.
 
-    Messages name parameters in backticks (choose another `out`), or begin with one (max_length must be at least 1).
-    Only those that are among the command's ``flags`` change.
+    Messages name parameters in backticks (choose another `out`), with a value (give budget=3m), by a name of several
+    words (a smaller max_length), or begin with one (max_length must be at least 1). Only those that are among the
+    command's ``flags`` change, and none in a list of what is known.
     """
 
     def flag(found: re.Match[str]) -> str:
         name = "--" + FLAGS.get(found[1], found[1]).replace("_", "-")
-        return name if name in flags else found[0]
+        return name + " " * found[0].endswith("=") if name in flags else found[0]
 
-    return re.sub(r"`([a-z_]+)`", flag, re.sub(r"^([a-z_]+)(?= (?:must|needs|is|are|has) )", flag, message))
+    said, known, names = message.partition(" Known: ")
+    for parameter in (
+        r"^([a-z_]+)(?= (?:must|needs|is|are|has) )",
+        r"`([a-z_]+)`",
+        r"(?<![\w./='\"`(-])([a-z_]+)=(?=\w)",
+        r"(?<![\w./='\"`-])([a-z]+(?:_[a-z]+)+)(?![\w/='\"`(]|\.\w)",
+    ):
+        said = re.sub(parameter, flag, said)
+    return said + known + names
 
 
 def whole_numbers(option: str, text: str | None) -> tuple[int, ...] | None:

@@ -26,11 +26,12 @@ class OutOfTimeError(Exception):
 
 
 class TooSmallError(LengthwiseError):
-    """A budget that does not suffice; ``instead`` are the arguments with which the same call has enough."""
+    """A budget that does not suffice; with ``instead`` for arguments the same call has enough, ``without`` these."""
 
-    def __init__(self, what: str, instead: dict[str, Any]) -> None:
-        self.what, self.instead = what, instead
-        super().__init__(f"{what}; this suffices: {', '.join(f'{name}={value!r}' for name, value in instead.items())}")
+    def __init__(self, what: str, instead: dict[str, Any], without: Iterable[str] = ()) -> None:
+        left = "all" + f" but {', '.join(without)}" * bool(without)
+        self.what, self.instead = f"{what}; enough to train {left}, though no fit is promised", instead
+        super().__init__(f"{self.what}: {', '.join(f'{name}={value!r}' for name, value in instead.items())}")
 
 
 class UnknownNameError(LengthwiseError):

@@ -36,9 +36,9 @@ class Spread(float):
 class Table:
     """Columns and rows, with a caption above and notes below.
 
-    Cells are strings, numbers or None (shown as a dash). A column without a value in any row is not shown; CSV and
-    ``DataFrame`` keep it, and have columns ``… low`` and ``… high`` of their own for the ends of a `Spread`. Columns in
-    ``sentences`` are too long for a printed table.
+    Cells are strings, numbers or None (shown as a dash). A column without a value in any row is not shown, and not in
+    CSV; a ``DataFrame`` keeps it. Both have columns ``… low`` and ``… high`` of their own for the ends of a `Spread`.
+    Columns in ``sentences`` are too long for a printed table.
     """
 
     columns: tuple[str, ...]
@@ -128,8 +128,9 @@ class Table:
         """The table as CSV; also written to ``path``, if given. Raises `LengthwiseError` if it can't be written."""
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
-        columns, rows = self._with_ends()
-        writer.writerows([columns, *rows])
+        columns, rows = self._with_ends(self._filled())
+        # The digits beyond are those of rounding.
+        writer.writerows([columns, *([float(f"{v:.12g}") if isinstance(v, float) else v for v in row] for row in rows)])
         if path is not None:
             write_text(Path(path), buffer.getvalue())
         return buffer.getvalue()
@@ -140,23 +141,15 @@ class Table:
             import pandas
         except ImportError:
             raise LengthwiseError("to_frame needs pandas; install it with: pip install 'lengthwise[pandas]'") from None
-        columns, rows = self._with_ends()
+        columns, rows = self._with_ends(range(len(self.columns)))
         return pandas.DataFrame(rows, columns=columns)
 
-    def _with_ends(self) -> tuple[list[str], list[list[Any]]]:
-        """Columns and rows, with two further columns behind each that has a `Spread`."""
-        wide = [any(isinstance(row[index], Spread) for row in self.rows) for index in range(len(self.columns))]
-        columns = [
-            name
-            for column, more in zip(self.columns, wide, strict=True)
-            for name in ([column, f"{column} low", f"{column} high"] if more else [column])
-        ]
+    def _with_ends(self, kept: Iterable[int]) -> tuple[list[str], list[list[Any]]]:
+        """These columns and their rows, with two further columns behind each that has a `Spread`."""
+        ends = {index: any(isinstance(row[index], Spread) for row in self.rows) * ("low", "high") for index in kept}
+        columns = [f"{self.columns[at]} {end}".rstrip() for at, more in ends.items() for end in ("", *more)]
         rows = [
-            [
-                part
-                for value, more in zip(row, wide, strict=True)
-                for part in ([value, getattr(value, "low", value), getattr(value, "high", value)] if more else [value])
-            ]
+            [part for at, more in ends.items() for part in (row[at], *(getattr(row[at], end, row[at]) for end in more))]
             for row in self.rows
         ]
         return columns, rows

@@ -250,12 +250,14 @@ class Smallest:
             return
         seconds = min(self.said, _minutes(FEWEST_STEPS * spare * for_one_step / (SHARE * self.jobs)))
         self.say(self.of, seconds)
+        alone = alone or {}
+        fewer = self._fewer({name: spare * one for name, one in alone.items()})
         raise TooSmallError(
             f"budget is too small, got {self.budget:.0f}s: the smallest is {seconds // 60:.0f}m, with which each "
             f"training has the {FEWEST_STEPS} steps below which it says nothing; give budget={seconds // 60:.0f}m or "
             "more, fewer systems, fewer seeds or a smaller max_length",
-            self._fewer({name: spare * one for name, one in (alone or {}).items()})
-            or {"budget": f"{seconds // 60:.0f}m"},
+            fewer or {"budget": f"{seconds // 60:.0f}m"},
+            [name for name in alone if name not in fewer.get("systems", alone)],
         )
 
     def _fewer(self, alone: Mapping[str, float]) -> dict[str, Any]:
@@ -720,10 +722,10 @@ def setting_to_copy(plan: Plan, system: PositionSystem, setting: ModelSetting) -
 def differ_in_every_seed(rows: Sequence[dict[str, Any]]) -> bool | None:
     """Whether the first fitted system has a higher mean beyond training than the last one in every pair of seeds.
 
-    None where fewer than two systems fitted.
+    None where fewer than two systems fitted, and where one of the two has one fitted seed alone.
     """
     fitted = [row for row in rows if row["fitted"]]
-    if len(fitted) < 2:
+    if len(fitted) < 2 or min(fitted[0]["fitted"], fitted[-1]["fitted"]) < 2:
         return None
     best = [seed["mean_beyond"] for seed in fitted[0]["seeds"] if seed["fitted"]]
     worst = [seed["mean_beyond"] for seed in fitted[-1]["seeds"] if seed["fitted"]]

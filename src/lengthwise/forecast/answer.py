@@ -242,6 +242,9 @@ class Forecasts(Tabular):
         best = self.systems[0]
         return f"<{self.target}, trained to {self.train}, right at {self.test}? {best!r}, {len(self.systems)} systems>"
 
+    def __str__(self) -> str:
+        return self.text()
+
     def __len__(self) -> int:
         return len(self.systems)
 

@@ -17,7 +17,7 @@ from lengthwise.core.statistics import LEVEL, holm, rank_test
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.prediction.predict import structure_row
 from lengthwise.prediction.verdict import StructureRow
-from lengthwise.report.summary import SystemSummary, brackets_text, known_task
+from lengthwise.report.summary import Brackets, SystemSummary, brackets_text, differing_settings, known_task
 from lengthwise.tasks import TASKS
 
 REMEMBERED = 4096
@@ -70,10 +70,13 @@ def differences(
     return [replace(test, holm=p) for test, p in zip(found, corrected, strict=True)]
 
 
-def how_sure(systems: Sequence[SystemSummary], metric: str = "exact_match") -> list[str]:
+def how_sure(
+    systems: Sequence[SystemSummary], metric: str = "exact_match", brackets: Brackets = "interval"
+) -> list[str]:
     """The clauses of `how_sure_and_next`, what bands and brackets are, and what to do next."""
     said, then = how_sure_and_next(systems, metric)
-    return [*said, *[f"band and brackets: {brackets_text(systems)}"] * bool(said), *[f"next: {then}"] * bool(then)]
+    shown = [f"band and brackets: {brackets_text(systems, brackets)}"] * bool(said)
+    return [*said, *shown, *[f"next: {then}"] * bool(then)]
 
 
 def how_sure_and_next(
@@ -120,7 +123,8 @@ def how_sure_and_next(
             else f"{first.label} is not above {names}: at no length beyond training are all its seeds above theirs"
         )
     if second is not None:
-        parts.append(_measured(first, second, facing[id(second)], len(made)))
+        order = f"{'first and second' if second is rivals[0] else 'first'} by the mean beyond training"
+        parts.append(_measured(first, second, facing[id(second)], len(made), order) + _confounded(first, second))
         parts += [cause] if (cause := _cause(first, second, facing, rivals)) else []
     seeds = min(len(first.fitted), len((second or rivals[0]).fitted))
     enough = next(n for n in count(2) if 2 * len(made) / comb(2 * n, n) <= 1 - LEVEL)
@@ -154,8 +158,11 @@ def _between(first: SystemSummary, other: SystemSummary, tests: Sequence[Differe
     return [test if test.one is first else test.turned for test in both]
 
 
-def _measured(first: SystemSummary, second: SystemSummary, tests: Sequence[Difference], made: int) -> str:
-    """Where all seeds of the first system are above all of the second, and how likely that is by chance."""
+def _measured(first: SystemSummary, second: SystemSummary, tests: Sequence[Difference], made: int, order: str) -> str:
+    """Where all seeds of the first system are above all of the second, and how likely that is by chance.
+
+    Where the second is above it elsewhere, ``order`` says why it is the first all the same.
+    """
     lengths, tested = lengths_apart(tests), {test.length for test in tests}
     apart = [test for test in tests if test.length in lengths]
     below = lengths_apart(test.turned for test in tests)
@@ -163,10 +170,13 @@ def _measured(first: SystemSummary, second: SystemSummary, tests: Sequence[Diffe
     if len(lengths) < len(tested):
         elsewhere = [f"below it at {in_runs(below, tested)}"] if below else []
         elsewhere += ["not told apart elsewhere"] if len(lengths) + len(below) < len(tested) else []
+        elsewhere += [order] if below else []
         where += f" ({len(lengths)} of {len(tested)} lengths, {', '.join(elsewhere)})"
     counts = {(len(test.rates), len(test.other_rates)) for test in apart}
     if counts == {(1, 1)}:
-        return f"{first.label} is above {second.label} at {where}: one seed each, of which no test says anything"
+        return (
+            f"{first.label} has more right than {second.label} at {where}: one seed each, which says nothing of others"
+        )
     p, corrected = (_p([getattr(test, name) for test in apart]) for name in ("p", "holm"))
     sure = lengths_apart(test for test in apart if test.holm <= 1 - LEVEL)
     only = f", significantly by Holm at {in_runs(sure, tested)} alone," if sure else ", not significantly by Holm,"
@@ -187,6 +197,19 @@ def _p(values: Sequence[float]) -> str:
     return f"{'=' if same or len(values) == 1 else '≤'} {max(values):.2g}{' each' * same}"
 
 
+def _confounded(first: SystemSummary, second: SystemSummary) -> str:
+    """In which settings of model and training the two differ besides, which may be the cause; empty where in none."""
+    pair = (first, second)
+    mixed = len({system.positions.mixer for system in pair}) > 1  # then widths differ, so that parameters are equal
+    besides = [
+        f"{key.rpartition('.')[2]} ({row['values'][0]}, {row['values'][1]})"
+        for row in differing_settings(pair)
+        if (key := row["key"]).startswith(("model.", "training.")) and not (mixed and key.startswith("model."))
+    ]
+    said = ", ".join(besides[:3]) + f" and {len(besides) - 3} more settings" * (len(besides) > 3)
+    return f"; but the two differ in {said} besides, which may be the cause" * bool(besides)
+
+
 def _cause(
     first: SystemSummary,
     second: SystemSummary,
@@ -201,7 +224,10 @@ def _cause(
     same_task = canonical_json(first.experiment["task"]) == canonical_json(second.experiment["task"])
     if not same_task or ours is None or theirs is None or ours == theirs:
         return ""
-    spans = f"span {_span_text(ours)} under {ours.scheme} ids, {_span_text(theirs)} under {theirs.scheme} ids"
+    spans = (
+        f"the farthest token needed is at distance {_span_text(ours)} under {ours.scheme} ids, {_span_text(theirs)} "
+        f"under {theirs.scheme} ids"
+    )
     if ours.span[-1] >= theirs.span[-1]:
         return f"the span of theory does not explain it: {spans}"
     said = f"theory expects it: {spans}"
@@ -214,10 +240,10 @@ def _cause(
             tests = facing[id(other)]
             where = in_runs(lengths_apart(tests), {test.length for test in tests})
             if other is second:
-                return f"{said}; the two differ in the ids alone"
+                return f"{said}. The two differ in the ids alone"
             below = f"all its seeds are below at {where}" if where else "at no length are all its seeds below"
-            return f"{said}; {other.label} differs from {first.label} in the ids alone, and {below}"
-    return f"{said} (not tested: no other fitted system differs from {first.label} in the ids alone)"
+            return f"{said}. {other.label} differs from {first.label} in the ids alone, and {below}"
+    return f"{said}. This is not tested: no other fitted system differs from {first.label} in the ids alone"
 
 
 def _span(system: SystemSummary) -> StructureRow | None:
@@ -230,7 +256,7 @@ def _span(system: SystemSummary) -> StructureRow | None:
 def _span_text(row: StructureRow) -> str:
     """The ids to the farthest token needed, at the shortest and the longest length that is asked for."""
     low, high = row.span[0], row.span[-1]
-    return f"{low}" if low == high else f"{low} to {high} (lengths {row.lengths[0]} to {row.lengths[-1]})"
+    return f"{low}" if low == high else f"{low} (at length {row.lengths[0]}) to {high} (at length {row.lengths[-1]})"
 
 
 @lru_cache(maxsize=REMEMBERED)

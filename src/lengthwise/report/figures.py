@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from markupsafe import escape
+from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
-from lengthwise.core.errors import require
+from lengthwise.core.errors import UnknownNameError, require
 from lengthwise.core.files import replacing
 from lengthwise.prediction.example import TokenSequence
 from lengthwise.report.looks import COLOURS, MARKERS
@@ -32,7 +33,10 @@ from lengthwise.report.summary import (
     SystemSummary,
     axes_text,
     brackets_text,
+    chance_text,
     common_chance,
+    fitted_counts,
+    headline,
     panels,
     setting_note,
     steps_note,
@@ -169,9 +173,16 @@ class Drawing(Figure):
         self.tips: dict[str, list[str]] = {}
 
     def savefig(self, *args: Any, **kwargs: Any) -> None:
-        """As matplotlib's, with fonts that journals accept in a PDF, and text that stays text in an SVG."""
+        """As matplotlib's, with fonts that journals accept in a PDF, and text that stays text in an SVG.
+
+        Raises `LengthwiseError` for a format that matplotlib does not write.
+        """
         import matplotlib
 
+        name = args[0] if args else kwargs.get("fname")
+        kind = kwargs.get("format") or (Path(name).suffix[1:] if isinstance(name, str | Path) else "")
+        if kind and kind.lower() not in FigureCanvasBase.filetypes:
+            raise UnknownNameError("format of a figure", kind, FigureCanvasBase.filetypes)
         with matplotlib.rc_context({"pdf.fonttype": 42, "svg.fonttype": "none"}):
             super().savefig(*args, **kwargs)
 
@@ -376,8 +387,16 @@ def _described(parts: Sequence[_Panel], systems: Sequence[SystemSummary], metric
         *(says for kind, says in KINDS.items() if kind in drew),
         "shaded: training lengths",
     )
-    first = f"{what} against length ({' or '.join(sorted(scales))} axis) by system"
-    said = (first, setting_note(systems), "; ".join(mark for mark in marks if mark), steps_note(systems))
+    lengths = " or ".join(map(str, sorted({system.max_length for system in systems})))
+    said = (
+        f"{what} against length ({' or '.join(sorted(scales))} axis) by system",
+        headline(systems).removesuffix(".") if metric == "exact_match" else f"trained on lengths up to {lengths}",
+        setting_note(systems),
+        f"seeds that fitted: {fitted_counts(systems)}",
+        "; ".join(mark for mark in marks if mark),
+        chance_text(systems) * ("chance" in drew),
+        steps_note(systems),
+    )
     sentences = [f"{part[0].upper()}{part[1:]}." for part in said if part]
     return " ".join([*sentences, *_not_drawn(systems, 1 << 30)])
 

@@ -12,7 +12,7 @@ from lengthwise.core.table import Spread, Table
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.prediction.example import title_of
 from lengthwise.report.differences import how_sure
-from lengthwise.report.figures import NARROW, Picture, draw_accuracy, draw_audit, draw_blind
+from lengthwise.report.figures import NARROW, WIDE, Picture, draw_accuracy, draw_audit, draw_blind
 from lengthwise.report.html import render_page
 from lengthwise.report.summary import SystemSummary, contradiction
 
@@ -187,7 +187,8 @@ def budget_needed(values: Mapping[str, Any]) -> str:
             f"next, twice the steps: budget={rung['budget'] // 60:.0f}m gives about {rung['steps']:,}, in another "
             "folder (out), since this one keeps its steps. Whether that suffices is not known before"
         )
-    return f"right on training lengths after {steps}, where {EvaluationConfig.fit_threshold:g} is a fit: {was}. {then}"
+    share = f"share of strings of training lengths that are right after {steps}"
+    return f"{share}, where {EvaluationConfig.fit_threshold:g} is a fit: {was}. {then}"
 
 
 def notes_of(values: Mapping[str, Any]) -> list[str]:
@@ -276,7 +277,10 @@ def comparison_finding(values: Mapping[str, Any]) -> str:
     """Which system goes farthest, in one sentence, what theory has on it, and of how many systems nothing is known."""
     best = next((row for row in values["systems"] if row["fitted"]), None)
     if best is None:
-        return "No system is right on its training lengths, so nothing is known of longer ones."
+        return (
+            f"No system is right on {100 * EvaluationConfig.fit_threshold:g} % of the strings of its training lengths, "
+            "as is required, so nothing is known of longer ones."
+        )
     longest, trained, seeds = values["tests"][-1], values["trained_to"], [seed["reach"] for seed in best["seeds"]]
     if best["reach"] > trained:
         goes = f"goes farthest, to {best['reach']}" + (
@@ -291,17 +295,21 @@ def comparison_finding(values: Mapping[str, Any]) -> str:
     unknown = (
         f" Nothing is known of {left} of {len(values['systems'])} systems, not fitted or finished." if left else ""
     )
-    return f"Trained up to {trained}, {best['system']} {goes} {over}{spread}.{theory}{unknown}"
+    means = (
+        f" A length is reached where at least {100 * values['reach_at']:g} % of the strings are right, and at every "
+        "shorter one tested."
+    )
+    return f"Trained up to {trained}, {best['system']} {goes} {over}{spread}.{means}{theory}{unknown}"
 
 
 def comparison_page(values: Mapping[str, Any], systems: Sequence[SystemSummary] = ()) -> str:
     """The page of a ``comparison.json``, as HTML text, with the accuracy of ``systems`` against length."""
-    wide, narrow = draw_accuracy(systems), draw_accuracy(systems, NARROW)
+    wide, narrow = (draw_accuracy(systems, width, band="range") for width in (WIDE, NARROW))
     return render_page(
         "comparison.html",
         title=f"{'Models' if values.get('equal') else 'Position systems'} on {title_of(values['name'])}",
         finding=comparison_finding(values),
-        sure=how_sure(systems),
+        sure=how_sure(systems, brackets="range"),
         shown=comparison_table(values),
         figure=Picture("comparison", wide, narrow) if wide else None,
         commands=[(row["system"], command_of(row["copy"])) for row in values["systems"] if row["copy"] is not None],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import Field
 
 from lengthwise.core.config import canonical_json
-from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, did_you_mean, require
 from lengthwise.core.files import read_json
 from lengthwise.core.result_file import Axes, RunResult, Score, check_seal, each_once, result_files
 from lengthwise.core.rng import stream
@@ -120,6 +120,24 @@ def chance(experiment: Mapping[str, Any], length: int, axes: Axes) -> float | No
     return value if 0 < value < 1 else None
 
 
+def chance_text(systems: Sequence[SystemSummary], lengths: Collection[int] | None = None) -> str:
+    """Chance for the answer at the tested lengths, or at these, in words; empty where it is not even half a percent."""
+    found, asked = dict[str, list[str]](), 0
+    for panel in panels(systems):
+        for length in panel.lengths if lengths is None else (n for n in panel.lengths if n in lengths):
+            asked += 1
+            value = common_chance([systems[i].experiment for i in panel.cells], length, panel.axes)
+            if value is not None and value >= LEAST_CHANCE:
+                where = f"{length}{f' ({axes_text(panel.axes)})' * bool(panel.axes)}"
+                found.setdefault(f"{value:.2f}", []).append(where)
+    if [len(some) for some in found.values()] == [asked]:
+        return f"chance for the answer: {next(iter(found))} at every length"
+    said = "; ".join(f"{value} at {', '.join(some)}" for value, some in found.items())
+    return f"chance for the answer: {said}" * bool(said)
+
+
+LEAST_CHANCE = 0.005
+"""A lower chance is not spoken of."""
 Brackets = Literal["interval", "range", "none"]
 """What stands in brackets behind a median in a table, and is the band of a figure."""
 BRACKETS = get_args(Brackets)
@@ -275,6 +293,14 @@ class Systems(tuple[SystemSummary, ...]):
 
     def __contains__(self, one: object) -> bool:
         return any(one in system.known_as for system in self) if isinstance(one, str) else super().__contains__(one)
+
+    def check(self, names: Iterable[str]) -> None:
+        """Raise `UnknownNameError` for the first name of none of them, with near misses of all names that are taken."""
+        for name in names:
+            if name not in self:
+                every = [known for system in self for known in system.known_as]
+                near = did_you_mean(name, every) or any(name and known.startswith(name) for known in every)
+                raise UnknownNameError("system of these results", name, every if near else self.names)
 
 
 def task_title(systems: Iterable[SystemSummary]) -> str:
@@ -463,18 +489,23 @@ def fit_rule(systems: Sequence[SystemSummary]) -> str:
     """What *not fitted* means; empty where every seed fitted."""
     if all(len(system.fitted) == len(system.results) for system in systems):
         return ""
+    few = f"less than {share}" if (share := fit_share(systems)) else "too few"
+    return f"not fitted: right on {few} of the strings of training lengths, so it says nothing of longer ones"
+
+
+def fit_share(systems: Iterable[SystemSummary]) -> str:
+    """The share of strings of training lengths on which a model that fits is right, such as ``98 %``."""
     settings = (system.experiment.get("evaluation", {}) for system in systems)
     shares = sorted({each["fit_threshold"] for each in settings if "fit_threshold" in each})
-    few = f"less than {' or '.join(f'{100 * share:g} %' for share in shares)}" if shares else "too few"
-    return f"not fitted: right on {few} of the strings of training lengths, so it says nothing of longer ones"
+    return " or ".join(f"{100 * share:g} %" for share in shares)
 
 
 def advice(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
     """What to do where seeds did not fit, and where runs have stopped early at different steps."""
     early = any(system.experiment["training"].get("stop_when_fitted") for system in systems)
+    below = f" (below {share})" if (share := fit_share(systems)) else ""
     return (
-        *["what did not fit (below evaluation.fit_threshold): train longer (training.steps), or a larger model"]
-        * bool(fit_rule(systems)),
+        *[f"what did not fit{below}: train longer (training.steps), or a larger model"] * bool(fit_rule(systems)),
         *["for equal steps, give all systems the same training.steps, and training.stop_when_fitted false"]
         * bool(early and steps_note(systems)),
     )

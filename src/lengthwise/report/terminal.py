@@ -7,7 +7,7 @@ from textwrap import wrap
 
 from lengthwise.core.statistics import Estimate
 from lengthwise.core.table import Spread, shown
-from lengthwise.report.summary import Panel, SystemSummary, axes_text, common_chance, fitted_counts, over_seeds, panels
+from lengthwise.report.summary import Panel, SystemSummary, chance_text, fit_share, fitted_counts, over_seeds, panels
 
 WIDTH = 80
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -25,27 +25,22 @@ def accuracy_text(systems: Sequence[SystemSummary], others: Mapping[str, str] | 
     result.
     """
     wanted = [panel for panel in panels(systems) if panel.cells or not any(system.fitted for system in systems)]
-    parts = ["\n".join(wrap(_caption(systems, wanted), WIDTH))] if systems else []
+    parts = ["\n".join(wrap(_caption(systems), WIDTH))] if systems else []
     for at, panel in enumerate(wanted or [None]):
         title = [panel.title] if panel is not None and panel.title else []
         parts.append("\n".join([*title, *_rows(panel, systems, (others or {}) if at == 0 else {})]))
     return "\n\n".join(parts)
 
 
-def _caption(systems: Sequence[SystemSummary], shown_panels: Sequence[Panel]) -> str:
+def _caption(systems: Sequence[SystemSummary]) -> str:
     trained = " or ".join(map(str, sorted({system.max_length for system in systems})))
     several = max(len(system.fitted) for system in systems) > 1
-    chance = [
-        f"{value:.2f} at {axes_text(panel.axes) or panel.lengths[-1]}"
-        for panel in shown_panels
-        if panel.cells
-        and (value := common_chance([systems[i].experiment for i in panel.cells], panel.lengths[-1], panel.axes))
-    ]
+    chance = chance_text(systems)
     said = (
         f"Exact match by length, trained up to {trained}: median of the fitted seeds"
         f"{' (lowest–highest)' * several}. Seeds that fitted: {fitted_counts(systems)}."
     )
-    return said + f" Chance for the answer: {', '.join(dict.fromkeys(chance))}." * bool(chance)
+    return said + f" {chance[:1].upper()}{chance[1:]}." * bool(chance)
 
 
 def _rows(panel: Panel | None, systems: Sequence[SystemSummary], others: Mapping[str, str]) -> list[str]:
@@ -74,7 +69,11 @@ def _rows(panel: Panel | None, systems: Sequence[SystemSummary], others: Mapping
             for row in ([head, *rows] if rows else ())
         ]
         if max(map(len, lines), default=0) <= WIDTH or len(kept) < 2:
-            return [*lines, *(f"{name.ljust(widths[0])}  {says}" for name, says in unfitted.items())]
+            room, under = WIDTH - widths[0] - 2, "\n" + " " * (widths[0] + 2)
+            return [
+                *lines,
+                *(f"{name.ljust(widths[0])}  {under.join(wrap(says, room))}" for name, says in unfitted.items()),
+            ]
         del kept[(len(kept) - 1) // 2]
 
 
@@ -84,7 +83,8 @@ def _number(found: Estimate | None) -> str:
 
 def _unfitted(system: SystemSummary) -> str:
     """What is known of a system without a fitted seed."""
-    said = f"not fitted: right on {system.in_distribution.median:.3f} of its training lengths"
+    said = f"not fitted: right on {100 * system.in_distribution.median:.4g} % of strings of training lengths"
+    said += f", {share} required" if (share := fit_share([system])) else ""
     measured = ((cell.length, cell.estimate()) for cell in system.unfitted_cells)
     control = ", ".join(f"({found.median:.3f}) at {length}" for length, found in measured if found)
     return f"{said}; measured as a control (unfitted_too): {control}" if control else said

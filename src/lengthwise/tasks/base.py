@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -295,7 +296,20 @@ def named_language(text: str) -> str | None:
         return text.removeprefix(EXPRESSION)
     if text.endswith(FILES) or ".py:" in text:
         return None
+    refuse_call(text)
     return text if text in LANGUAGES or text in COUNTER_LANGUAGES or SPECIAL & set(text) else None
+
+
+def refuse_call(text: str) -> None:
+    """Raise `LengthwiseError` for a text such as ``copy(letters=16)``, which says where settings of a task go."""
+    call = re.fullmatch(r"([\w-]+)\((.*)\)", text)
+    if call is not None and call[1] in TASKS:
+        setting = call[2].partition(",")[0] if "=" in call[2] else "NAME=VALUE"
+        raise LengthwiseError(
+            f"{text!r} looks like a call of task {call[1]!r}, whose settings are given apart: in Python as "
+            f"lw.task({call[1]!r}, {setting}), to `lengthwise run` and `lengthwise compare` by the option `set`, as "
+            f"task.{setting}, to other commands in a file of your own (FILE.py:Class)"
+        )
 
 
 NO_PLACES = "`lw.couple(task)` looks for places, and task 'recoupled' takes the rule that it finds"
