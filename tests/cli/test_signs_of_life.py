@@ -1,4 +1,4 @@
-"""Every command says that it is at work: after two seconds without a word, then every ten; and Ctrl-C ends it."""
+"""Every command says that it is at work: after five seconds without a word, then every ten; and Ctrl-C ends it."""
 
 from __future__ import annotations
 

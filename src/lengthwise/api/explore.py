@@ -315,14 +315,15 @@ def _fate(name: str, reached: Reached, placeless: bool) -> dict[str, str]:
         says = "This task states no places, so coupled ids tell nothing apart; `lengthwise couple` looks for places."
         return {"word": "open", "says": says}
     (first, start, alone), (_, middle, shared), (last, end, crowded) = (reached[i] for i in (0, len(reached) // 2, -1))
+    unit = "place" if name == "coupled" else "id"
     if end.span > middle.span:
-        says = f"What is needed drifts away: {_count(start.span, 'id')} at length {first}, {end.span} at length {last}."
+        says = f"What is needed drifts away: {_count(start.span, unit)} at length {first}, {end.span} at length {last}."
         return {"word": "bad", "says": says + " Short training never shows such distances." * (name == "plain")}
     if crowded > shared:
         says = f"Near, but ever more tokens share an id: {alone} at length {first}, {crowded} at length {last}."
         return {"word": "bad", "says": says}
     span, share = max(structure.span for _, structure, _ in reached), max(count for _, _, count in reached)
-    near = f"at most {_count(span, 'id')} away" if span else "at the same id"
+    near = f"at most {_count(span, unit)} away" if span else "at the same id"
     apart = f"at most {share} tokens share an id" if share > 1 else "no two tokens share an id"
     return {"word": "good", "says": f"What is needed is {near} at lengths up to {last}, and {apart}."}
 

@@ -92,7 +92,7 @@ class _Heard:
 
 @contextmanager
 def signs_of_life(what: str) -> Iterator[None]:
-    """Say on stderr that ``what`` is at work, after 2 s and then every 10 s in which nothing else was written there."""
+    """Say on stderr that ``what`` is at work, after 5 s and then every 10 s in which nothing else was written there."""
     before, began, ended = sys.stderr, time.monotonic(), threading.Event()
     heard = _Heard(before)
 

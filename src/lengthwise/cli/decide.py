@@ -133,7 +133,7 @@ def draw_decision(
 
     from lengthwise.crasp.certificates import explanation
     from lengthwise.crasp.decide import ENDS
-    from lengthwise.positions.system import SYSTEMS
+    from lengthwise.positions.system import CITED_LINK, SYSTEMS
     from lengthwise.prediction.verdict import answers_by_fragment, next_symbol_note
 
     membership = set(decision.ends) <= set(ENDS)
@@ -153,7 +153,13 @@ def draw_decision(
     if membership:
         console.print(f"what to do next: lengthwise predict {shlex.quote(text)}", soft_wrap=True)
     if first:
-        console.print(Text(LEGEND + ". More: --why" * (not why), style="dim"))
+        windows = [decision.verdict(fragment, end).window or 1 for fragment in _FRAGMENTS for end in decision.ends]
+        notes = [LEGEND, *[OTHER] * (membership and max(windows) > 1)]
+        yes = [f for f in _FRAGMENTS if decision.verdict(f, decision.ends[0]).verdict == "yes"]
+        cited = {system.fragment for system in SYSTEMS if system.theorem == CITED_LINK}
+        if linked := [_FRAGMENTS[fragment][1] for fragment in yes if fragment in cited]:
+            notes.append(f"That {', '.join(linked)} can run such a program is cited")
+        console.print(Text(". ".join(notes) + ". More: --why" * (not why), style="dim"))
     if why:
         for fragment, end in _telling(decision) if membership else ():
             if sentences := explanation(decision, fragment, end):
@@ -166,6 +172,7 @@ def draw_decision(
         console.print(Text(program["text"].rstrip()))
 
 
+OTHER = "This is membership; predict asks for the next symbols, another question, so its k can be smaller"
 LEGEND = "yes: a C-RASP program, which counts earlier symbols as a transformer can, does it at every length"
 MORE = (
     "[local]: it also sees the last k symbols. [periodic]: it also knows the position modulo m. "

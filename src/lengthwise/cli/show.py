@@ -217,7 +217,8 @@ def _dependencies(console: Console, shown: Example, everything: bool) -> None:
         if hidden and index == 12:
             table.add_row("…", Text(f"{hidden} more", style="dim"), Text("--all shows them", style="dim"))
         parents = Text("← ", style="dim")
-        parents.append_text(_named(shown, token.parents) if token.parents else Text("its place alone", style="dim"))
+        nothing = Text("nothing (the layout fixes it)", style="dim")
+        parents.append_text(_named(shown, token.parents) if token.parents else nothing)
         cells = [str(token.position), Text(token.text, style=f"bold {_style(token)}"), parents]
         if with_selectors:
             cells.append(_named(shown, token.selectors))
@@ -283,7 +284,8 @@ def draw_structure(console: Console, table: StructureTable, scheme: str) -> None
     console.print(
         Text(
             "k: most tokens that one scored token depends on (its parents).  span: the farthest of them, in position "
-            "ids." + ("  selectors: the tokens that choose the parents by content." if selected else ""),
+            "ids; of coupled ids in places."
+            + ("  selectors: the tokens that choose the parents by content." if selected else ""),
             style="dim",
         )
     )
@@ -342,7 +344,7 @@ def draw_coupling(console: Console, found: CouplingFinding) -> None:
     if found.rule is None or found.check is None:
         answer = f"no coupling found: {found.reason}"
     elif found.holds:
-        answer = "ids found that bring all that a token needs at most 1 id away, also at new lengths"
+        answer = "ids found that bring all that a token needs at most 1 place away, also at new lengths"
     else:
         answer = f"ids found that do not count: {'; '.join(found.check.problems)}"
     console.print(Text.assemble((found.name, "bold"), f": {answer}\n"))

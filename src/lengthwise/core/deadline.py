@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from lengthwise.core.errors import OutOfTimeError
 
-FIRST_WORD, NEXT_WORD = 2.0, 10.0
+FIRST_WORD, NEXT_WORD = 5.0, 10.0
 """Seconds until a search first says that it is at work, and from one such line to the next."""
 
 

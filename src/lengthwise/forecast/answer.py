@@ -126,7 +126,7 @@ class SystemForecast:
     """Whether the condition of theory's *yes* is not known to hold (`Verdict.unmet`)."""
     cut: float = 0.95
     weak: str = ""
-    """What the forecast is of, where such ones were wrong most often; empty elsewhere."""
+    """How such forecasts were wrong in an earlier study, where they were most often; empty elsewhere."""
 
     @property
     def counted(self) -> Forecast | None:
@@ -339,13 +339,16 @@ def text(found: Forecasts, why: bool = False) -> str:
             lines += beside("or" if number else "instead", line) + typed("", each.command)
         lines += beside("instead", found.helps * (not best.instead))
     if found.couple:
-        lines += beside("ids", "a search found some that bring near all that a token needs; this shows them:")
+        near = "a search found places that bring near all that a token needs. To train coupled ids with them"
+        lines += beside("ids", f"{near}, write them into the task (place=…) first; this shows them:")
         lines += typed("", found.couple)
     if best.against and (other := next((each for each in best.instead if each.command), None)):
         confirms = f"to train {best.words} would only confirm this"
         lines += beside("next", f"train {other.words} (the command above); {confirms}")
     else:
         lines += typed("confirm" if best.against else "next", found.settle)
+        if " --probe " in found.settle:
+            lines += beside("", "its first steps say how long it takes; it ends once it fits, and resumes if stopped")
     lines += beside("next", found.by_hand)
     rows = [] if alone else table(found)
     lines += ["", *rows] * bool(rows) + ["", *fill(legend(found, rows) + ". More: --why" * (not why))]
@@ -377,13 +380,12 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
 
 def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[str]:
     """Why, in short: theory, what coupled ids do not mend, what was measured, a probe, and what to doubt."""
-    theory = brief(best.theory).replace(" in principle", "" if best.answer in BY_THEORY else " in principle")
-    word, colon, reason = theory.partition(": ")
+    word, colon, reason = brief(best.theory).partition(": ")
     alike = (f for f in found if f.verdict == "yes" and not f.unmet)
     same = [f.words for f in alike if brief(f.theory).partition(": ")[2] == reason]
     of = f" with {', '.join(same)}" * (bool(same) and not alone)
-    said = f"{word}{of}{colon}{reason}"
-    yield said if word.startswith("no theorem") or "in principle" in word else f"in theory {said}"
+    against = "; what was measured is against it" * (best.verdict == "yes" and best.answer in (WRONG, UNLIKELY))
+    yield f"{'in theory ' * (not word.startswith('no theorem'))}{word}{of}{colon}{reason}{against}"
     if found.span and (not alone or best.scheme in SCHEMES_OF_PLACES):
         yield brief(found.span)
     seen = [in_short(best.measured)] * bool(best.measured)
@@ -395,26 +397,24 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[str
     if best.probe:
         yield f"probe: {best.probe}"
     if best.weak:
-        yield "weak spot: such forecasts were wrong most often; train it first"
+        yield f"weak spot: {best.weak}"
     if found.meant:
         yield found.meant
 
 
 def table(found: Forecasts) -> list[str]:
     """The systems, those of which it says the same in one row."""
-    groups: dict[tuple[str, str, bool], list[SystemForecast]] = {}
+    groups: dict[tuple[str, str, str], list[SystemForecast]] = {}
     for f in found:
         theory = "if ids are predictable" if f.unmet else IN_THEORY[f.verdict]
         if found.span and f.scheme in SCHEMES_OF_PLACES and f.others:
             theory = "does not apply"
         measured = " measured" * (f.accuracy is not None and NOT_FITTED not in f.chance)
         number = "–" if f.others or not f.chance else f.chance.strip("()") + measured
-        groups.setdefault((number, theory, f.others is None), []).append(f)
+        others = "{} of {}".format(*f.others) if f.others and f.others[1] else "–"
+        groups.setdefault((number, theory, others), []).append(f)
     rows = [("positions", "chance", "in theory", "other tasks")]
-    for (number, theory, _), same in groups.items():
-        counts = zip(*(f.others for f in same if f.others and f.others[1]), strict=True)
-        others = " of ".join("–".join(map(str, sorted({min(each), max(each)}))) for each in counts) or "–"
-        rows.append((", ".join(f.system for f in same), number, theory, others))
+    rows += [(", ".join(f.system for f in same), *said) for said, same in groups.items()]
     shown = [column for column in zip(*rows, strict=True) if {*column[1:]} != {"–"}]
     widths = [max(map(len, column)) for column in shown]
     widths[0] = min(widths[0], WIDTH - 2 * len(widths) - sum(widths[1:]))
@@ -431,7 +431,11 @@ def legend(found: Forecasts, rows: Sequence[str]) -> str:
     does = "writes the whole answer" if found.format == "answer" else f"names {ASKED[found.format]}"
     means = [f"right: {does}, on at least {100 * found.cut:.0f} % of the strings of a length"]
     shown = found.systems if rows else found.systems[:1]
-    means += ["[from, to]: where 90 % of the estimates lie"] * any(f.interval for f in shown)
+    of = "tasks" if found.format == "answer" else "languages"
+    if "--scheme random-start --encoding learned" in found.settle:
+        means += ["ape: learned positions from a random start"]
+    refits = f"[from, to]: the middle 90 % of refits on resampled {of}, wider where few were measured"
+    means += [refits] * any(f.interval for f in shown)
     means += ["measured: the share of strings that was right"] * any(" measured" in row for row in rows)
     means += ["other tasks: how many were right with such ids"] * any("other tasks" in row for row in rows)
     return ". ".join(means)
@@ -442,7 +446,7 @@ def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
     theory, basis = found.theory, f"theory and {found.cells} measured settings"
     said = {verdict.system: verdict.reason for verdict in theory.verdicts}
     own = [(f, f.theory) for f in found if (f.theory.partition(": ")[2] or f.theory) not in said.get(f.system, "")]
-    membership = "of membership, which can be harder than the next symbols of the answer above:"
+    membership = "of membership: another question, harder than the next symbols above, so its k can be larger:"
     instead = [each.line for each in best.instead if in_short(each.measured) != each.measured]
     true = f"a yes is true where {100 * CUT:g} % of the strings of {DECIDING[0]}–{DECIDING[1]} symbols are right"
     if any(f.by_probe for f in found):
@@ -451,7 +455,6 @@ def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
     numbers = ["the model: a decoder-only transformer"]
     if any(f.interval for f in found):
         numbers += [f"chance: a forecast by {basis}. No test at {found.test}", BANDS]
-    numbers += [f"weak spot: {best.weak}, by the third study"] * bool(best.weak)
     if any(f.others for f in found):
         tried = "it was not tested longer" if best.measured else "nothing like it was measured"
         numbers += [f"{NOT_KNOWN}: {tried}, so only theory is known, and how other tasks came out"] * bool(best.others)

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 from lengthwise.crasp.decide import NEXT, Decision, FragmentVerdict, decide, no_counting
@@ -56,6 +57,23 @@ def heard(dfa: Dfa, format: Format, encoding: str) -> bool:
         return False
     fragment = "ape" if windows and periods else "local" if windows else "periodic"
     return verdict(dfa, format, fragment).verdict == "yes"
+
+
+def suffices(dfa: Dfa, window: int) -> bool:
+    """Whether the last ``window`` symbols of what begins a word fix which symbols may come next, and whether it ends.
+
+    Two live states that the same ``window`` symbols can lead to, from whatever states, must agree in both.
+    """
+    live = [state for state in range(dfa.size) if dfa.live[state]]
+    pairs = {(p, q) for p in live for q in live if p < q}
+    for _ in range(window):
+        steps = (zip(dfa.delta[p], dfa.delta[q], strict=True) for p, q in pairs)
+        pairs = {(min(p, q), max(p, q)) for p, q in chain(*steps) if p != q and dfa.live[p] and dfa.live[q]}
+
+    def what_follows(state: int) -> tuple[bool, ...]:
+        return dfa.accepting[state], *(dfa.live[after] for after in dfa.delta[state])
+
+    return all(what_follows(p) == what_follows(q) for p, q in pairs)
 
 
 Kind = Literal["without counting", "by counting", "by windows or periods", "no"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import shlex
 import statistics
 from collections.abc import Callable, Sequence
@@ -69,6 +68,8 @@ MOST_COMPARED = 4
 """Systems of a comparison that is proposed."""
 VARIANTS_OF_LADDER = ("nope", "ape", "rope", "alibi")
 """Systems that a probe trains as the frozen ladder does."""
+LONGEST_PROBE = "1h"
+"""The time of a probe that is proposed: most end far earlier, since they end once they fit."""
 SHORTEST_PROBE = 8
 """A probe trains to half of the lengths; below this N that is too little."""
 FEW = 10
@@ -91,12 +92,35 @@ OF_KIND: dict[features.Kind, str] = {
     "by windows or periods": "other languages that need the last few symbols or the position modulo a number",
 }
 """Languages of a kind, in words."""
+OF_NEEDS: dict[tuple[bool, bool], str] = {
+    (True, False): "other languages that need the last few symbols",
+    (False, True): "other languages that need the position modulo a number",
+    (True, True): "other languages that need both the last few symbols and the position modulo a number",
+}
+"""Languages by whether their programs have windows and periods, in words."""
+WRONG_YES: dict[tuple[Format, str], int] = {("next", "alibi"): 7, ("state", "nope"): 4, ("state", "learned"): 4}
+"""Languages of the third study that the fit before this one said yes to, none of them right, by what was asked under
+which encoding; under ALiBi those whose programs need the last few symbols. A test reads them from the study's page."""
 
 
 def weak_spot(kind: features.Kind, format: Format, encoding: str) -> str:
-    """What a language's forecast without a probe is of, where such ones were wrong most often; empty elsewhere."""
-    window = encoding == "alibi" and kind == "by windows or periods"  # ALiBi's fragment has no periods.
-    return "states" if format == "state" else "programs that need the last few symbols, under ALiBi" if window else ""
+    """How forecasts like a language's were wrong in the third study, where they were most often; empty elsewhere."""
+    languages = WRONG_YES.get((format, encoding), 0)
+    if not languages or (format == "next" and kind != "by windows or periods"):  # ALiBi's fragment has no periods.
+        return ""
+    return (
+        f"an earlier fit said yes to {languages} such languages (third study), and none was right; refitted since, "
+        "not tested afresh"
+    )
+
+
+def of_kind(dfa: Dfa, format: Format, system: PositionSystem) -> str:
+    """The other languages of a language's kind, in words; windows and periods are told apart."""
+    kind = features.kind(dfa, format, system.encoding)
+    if kind != "by windows or periods" or system.fragment is None:
+        return OF_KIND[kind]
+    found = features.verdict(dfa, format, system.fragment)
+    return OF_NEEDS[(found.window or 1) > 1, (found.period or 1) > 1]
 
 
 def pair(system: PositionSystem) -> str:
@@ -146,6 +170,8 @@ def predict(
     systems = tuple(dict.fromkeys((*SYSTEMS, *requested)))
     parsed = parse_target(target) if isinstance(target, str) else target
     name, word = (target, target) if isinstance(target, str) else (shown(target), typed_name(target))
+    from lengthwise.experiments.defaults import coupled_name
+
     trainable, couple = task_of(parsed), ""
     test, meant = meant_length(parsed, name, train, test)
     if isinstance(probe, str | int | float):
@@ -182,7 +208,11 @@ def predict(
     ranked = sorted(forecasts, key=order, reverse=True)
     wanted = set(map(name_of, requested))
 
+    no_places = trainable is not None and coupled_name(trainable) is None
+
     def train_it(found: SystemForecast) -> str:
+        if no_places and found.scheme in features.SCHEMES_OF_PLACES:
+            return ""  # All of its ids would be 0.
         scheme = named_scheme(found)
         period = None if trainable is None or scheme != "modulo" else period_of(trainable)
         more = f" --set scheme.m={period}" if (period or 1) > 1 else ""
@@ -217,7 +247,7 @@ def not_near(theory: Prediction) -> str:
         return ""
     at = f"at lengths {', '.join(map(str, row.lengths))}"
     if not row.local:
-        return f"{SPAN} ({', '.join(map(str, row.span))} ids {at})"
+        return f"{SPAN} ({', '.join(map(str, row.span))} places {at})"
     return f"a token depends on ever more others ({', '.join(map(str, row.sparsity))} {at}), also under coupled ids"
 
 
@@ -346,10 +376,8 @@ def with_probe(
     if f"{kind} with probe" not in kinds():
         return replace(found, probe=f"{line}; no forecaster takes it yet, so the forecast does without it")
     forecast = forecaster(f"{kind} with probe").forecast(values | features.of_probe(probe), cut)
-    right = forecast.probability if found.accuracy is None else float(found.accuracy >= cut)
-    theory = re.sub(r"^possible( in principle)?:", f"{possible(right)}:", found.theory)
     return replace(
-        found, forecast=forecast, theory=theory, probe=line, by_probe=True, others=None,
+        found, forecast=forecast, probe=line, by_probe=True, others=None,
         measured=found.measured.removesuffix(SO_FEW), weak="",
     )  # fmt: skip
 
@@ -393,8 +421,9 @@ def settle_command(
 ) -> str:
     """The command that finds out: a probe first, then training and a test at M; empty where nothing trains.
 
-    Of several systems of a task those are compared that theory has a *yes* for, or, where it has none, those that it
-    does not exclude; no coupled ids where ``places_far`` says that they mend nothing.
+    Of several systems of a task those are compared that theory has a *yes* for, and, where fewer than two of them can
+    be trained as the task is, those that it does not exclude; no coupled ids where ``places_far`` says that they mend
+    nothing.
     """
     if task is None or not word:
         return ""
@@ -407,7 +436,8 @@ def settle_command(
             lengths = "" if (train, test) == (40, 200) else f" --train {train} --test {test}"
             how = f" --scheme {one.scheme} --encoding {one.encoding}"
             how = f" --encoding {one.system}" if one.system in KNOWN else how
-            longer = "2m" if probe is None else f"{math.ceil(1.5 * probe.needs / 60) or 10}m"  # tests come on top
+            # Tests come on top.
+            longer = LONGEST_PROBE if probe is None else f"{math.ceil(1.5 * probe.needs / 60) or 10}m"
             if train >= SHORTEST_PROBE:
                 return f"lengthwise predict {word}{how}{lengths} --probe {longer}"
         return train_it(one)
@@ -509,7 +539,7 @@ def instead_of(
     best = best or first_with_command(better_ones, train_it)
     known = []
     for f, line in best:
-        theory = UNMET if f.unmet else "possible in theory"
+        theory = f"{UNMET if f.unmet else 'possible in theory'}, but it has to fit its training lengths first"
         seen = f"{theory}; {f.base_rate}" if f.base_rate else f.measured if f.answer == RIGHT else ""
         number = (None, None) if seen else (f.probability, f.interval)
         known.append(Instead(f.system, words(f.system), *number, seen, line))
@@ -605,11 +635,14 @@ def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float) -> tuple
         return Measured("", None), False
     held, seeds = sum(all(each) for each in alike), [seed for each in alike for seed in each]
     needs, right = "a count" if counts else "no count", sum(all(each) for each in others)
-    line = (
-        f"right near {round(ratio, 1):g} times the training length in {held} of the {len(alike)} measured languages that need "
-        f"{needs} beside the period, as this one ({sum(seeds)} of {len(seeds)} seeds), and in {right} of the "
-        f"{len(others)} others"
-    )
+    line = f"right near {round(ratio, 1):g} times the training length in "
+    if m > 1:
+        line += (
+            f"{held} of the {len(alike)} measured languages that need {needs} beside the period, as this one "
+            f"({sum(seeds)} of {len(seeds)} seeds), and in {right} of the {len(others)} others"
+        )
+    else:
+        line += f"{held + right} of the {len(alike) + len(others)} measured languages, none known to be like this one"
     speaks = 2 * held > len(alike)
     if own is not None:
         line += f"; on this language in {sum(own[0])} of {len(own[0])} seeds"
@@ -671,7 +704,7 @@ def of_language(
     elif system not in SYSTEMS or pair(system) not in domain["kinds"]:
         refusal = f"no language was trained with {words(system)}"
     elif kind not in domain["kinds"][pair(system)]:
-        refusal = f"none of the {OF_KIND[kind]} was trained with {words(system)}"
+        refusal = f"none of the {of_kind(dfa, format, system)} was trained with {words(system)}"
     elif test / train > domain["ratio"][1]:
         refusal = f"no language was tested beyond {domain['ratio'][1]:g} times the training length"
     elif not domain["train"][0] <= train <= domain["train"][1]:
@@ -731,10 +764,10 @@ def of_task(
 def answered(
     system: PositionSystem, forecast: Forecast | None, theory: str, measured: Measured, cut: float, refusal: str = ""
 ) -> SystemForecast:
-    """The forecast, or why there is none, beside what was measured; theory's *yes* is worded by the answer."""
-    line, right = measured.line, 0.0
+    """The forecast, or why there is none, beside what was measured."""
+    line = measured.line
     if forecast is not None:
-        right, (low, high) = forecast.probability, forecast.interval
+        low, high = forecast.interval
         if 0 < measured.alike[1] < FEW:
             least, most = wilson(*measured.alike, z=Z90)
             low, high = min(low, max(least, LEAST)), max(high, min(most, 1 - LEAST))
@@ -742,10 +775,6 @@ def answered(
         forecast = replace(forecast, interval=(low, high))
         if measured.accuracy is not None:
             line += f"; the forecast without it was {chance_of(forecast.probability, forecast.interval)}"
-    if measured.accuracy is not None:
-        right = float(measured.accuracy >= cut)
-    if theory.startswith("possible:"):
-        theory = theory.replace("possible", possible(right), 1)
     if refusal and not refusal.startswith("too few"):
         refusal = f"no forecast: {refusal}"
     return SystemForecast(
@@ -754,24 +783,22 @@ def answered(
     )  # fmt: skip
 
 
-def possible(probability: float) -> str:
-    """Theory's *yes*: a promise only where the forecast agrees."""
-    return "possible" if probability >= 0.5 else "possible in principle"
-
-
 def in_theory(dfa: Dfa, format: Format, system: PositionSystem) -> str:
     """Whether a program exists for what the model is asked, and by what it works."""
     if (fragment := system.fragment) is None:
         return "no theorem covers this system"
     found = features.verdict(dfa, format, fragment)
     if found.verdict == "unknown":
-        return "unknown: no program that does it was found, and no proof that there is none"
+        return "unknown: no program is known that does it, and no proof that there is none"
     if found.verdict == "no":
         return f"{NO_PROGRAM}; a model may still learn it"
     uses = ["counts"] if not no_counting(dfa) else ["what was read before, without counting"]
     uses += [f"the last {found.window} symbols"] if (found.window or 1) > 1 else []
     uses += [f"the position modulo {found.period}"] if (found.period or 1) > 1 else []
-    basis = "cited" if system.theorem == CITED_LINK else found.basis
+    cited = f"program: {found.basis}; that {words(system)} can run it: cited"
+    basis = cited if system.theorem == CITED_LINK else found.basis
+    if format == "next" and (found.window or 1) > 1 and features.suffices(dfa, found.window or 1):
+        return f"possible: the last {found.window} symbols suffice ({basis})"
     return f"possible: a program uses {', '.join(uses[:-1])}{' and ' if uses[:-1] else ''}{uses[-1]} ({basis})"
 
 
@@ -798,7 +825,7 @@ def measured_language(dfa: Dfa, format: Format, system: PositionSystem, train: i
     """What was measured of this language; if it was not, how often languages with the same answer were right."""
     if system.scheme == "modulo":
         return measured_modulo(dfa, format, train, ratio)[0]
-    alike: list[bool] = []
+    alike: dict[str, list[bool]] = {of_kind(dfa, format, system): []}
     others: list[bool] = []
     own: list[tuple[str, float, bool]] = []
     kind = features.kind(dfa, format, system.encoding)
@@ -812,18 +839,20 @@ def measured_language(dfa: Dfa, format: Format, system: PositionSystem, train: i
         accuracy = cell.accuracy(*place) or 0.0
         if other == dfa:
             own.append((OWN_LANGUAGE + line_of(cell, place), accuracy, trained_near(cell, train)))
-        (alike if features.kind(other, format, system.encoding) == kind else others).append(accuracy >= max(CUTS))
-    counts = sum(alike), len(alike)
+        same = features.kind(other, format, system.encoding) == kind
+        (alike.setdefault(of_kind(other, format, system), []) if same else others).append(accuracy >= max(CUTS))
+    counts = sum(map(sum, alike.values())), sum(map(len, alike.values()))
     if own:
         line, accuracy, near = max(own, key=lambda one: one[2])
         return Measured(line, accuracy if near and agreeing([one[1] for one in own]) else None, counts)
-    if not alike:
+    if not counts[1]:
         line = (
             f"none like it was; with {words(system)}, right in {sum(others)} of {len(others)} languages of other kinds"
         )
         return Measured(line if others else "", None)
-    line = f"with {words(system)}, right in {counts[0]} of {counts[1]} {OF_KIND[kind]}, near "
-    return Measured(line + f"{round(ratio, 1):g} times the training length", None, counts)
+    right = ", and in ".join(f"{sum(found)} of {len(found)} {of}" for of, found in alike.items() if found)
+    near = f"near {round(ratio, 1):g} times the training length"
+    return Measured(f"with {words(system)}, right in {right}, {near}", None, counts)
 
 
 def never_fitted(task: Task, system: PositionSystem, train: int) -> str:
@@ -862,7 +891,8 @@ def measured_task(
     middle, mixed = statistics.median(shares), not agreeing(shares)
     studies = {cell.study for cell, _ in found}
     of = f" of {studies.pop()}" if len(studies) == 1 else ""
-    line = f"median accuracy {middle:.2f} over {len(found)} settings{of} near {round(ratio, 1):g} times the training length"
+    far = f"near {round(ratio, 1):g} times the training length"
+    line = f"median accuracy {middle:.2f} over {len(found)} settings{of} {far}"
     line += f", from {min(shares):.2f} to {max(shares):.2f}" * mixed
     line = line if len(found) > 1 else line_of(*found[0])
     return Measured(line if own else f"with other settings of the task, {line}", middle if near and not mixed else None)

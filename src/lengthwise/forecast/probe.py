@@ -601,9 +601,8 @@ class _Watch:
             climb.needs = round(self._needs(step), 1)
             raise OutOfTimeError(
                 f"the budget ended at step {step:,} of {self.rung.steps:,} of rung {self.number} of "
-                f"{len(self.settings.ladder)}, loss {loss:.4f}; this rung needs about "
-                f"{duration(self._left(step))} more, and all "
-                f"that may follow about {duration(climb.needs)}"
+                f"{len(self.settings.ladder)}, loss {loss:.4f}; to say something "
+                f"it needs {duration(self._left(step))} to {duration(climb.needs)} more, by its pace so far"
             )
 
     def _left(self, step: int) -> float:

@@ -239,7 +239,7 @@ def arguments_from_locality(system: PositionSystem, row: StructureRow | None) ->
         k, span, of, theorem = row.sparsity[0], row.span[0], "parents", "Corollary C"
     else:
         k, span, of, theorem = row.both[0], row.both_span[0], "parents and selectors", "Theorem A"
-    ids = "id" if span == 1 else "ids"
+    ids = ("place" if system.coupled else "id") + "s" * (span != 1)
     needs = f"{k} earlier token{'s' * (k != 1)} (k)"
     near = f"under {row.scheme} ids each token needs at most {needs}, at most {span} {ids} away (span)"
     why = f"{near}, at every length, counting {of} ({theorem}, docs/sparsity.md)"

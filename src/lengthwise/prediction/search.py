@@ -62,7 +62,8 @@ def search_places(task: Task, note: Callable[[str], None]) -> tuple[list[Argumen
         return [], f"searched: a coupling: {check.problems[0]}"
     at = ", ".join(map(str, sorted(known)))
     k = known[longer].sparsity
-    why = f"a coupling found by search keeps all {k} parents within one place at lengths {at} (`lengthwise couple`)"
+    parents = "the one parent" if k == 1 else f"all {k} parents"
+    why = f"a coupling found by search keeps {parents} within one place at lengths {at} (`lengthwise couple`)"
     facts = {"kind": "coupling", "lines": rule.describe().splitlines(), "lengths": sorted(known)}
     return [Argument("yes", "evidence", why, facts)], f"searched: a coupling: found, checked at lengths {at}"
 
@@ -179,7 +180,8 @@ def _samples(task: Task) -> tuple[list[list[str]], list[str]]:
         batch = task.batch(length, 16, stream(0, "learn", length))
         require(
             batch.allowed is None and int(batch.answer.sum()) == 1 and int(batch.scored.sum()) <= 2,
-            f"task {task.name!r} has answers of more than one token; a program tells one answer from the others",
+            f"task {task.name!r} has answers of more than one token; "
+            "the search for programs handles one-token answers only",
         )
         for row in range(batch.size):
             text = batch.text(row)
@@ -215,7 +217,7 @@ def search_programs(task: Task, note: Callable[[str], None]) -> tuple[list[Evide
     try:
         first = words_of_task(task, task.name)
     except LengthwiseError as error:
-        return [], f"{NOT_SEARCHED}: {error}"
+        return [], f"{NOT_SEARCHED}: {error}; without one, only few and near dependencies can give a yes"
     answers = first.answers[:-1]
     if not 1 <= len(answers) < MOST_ANSWERS:
         why = f"the task has {len(first.answers)} answers, and 2 to {MOST_ANSWERS} are tried"

@@ -134,7 +134,7 @@ class Verdict:
         if not self.arguments and self.fragment is None:
             return f"no theorem covers this scheme, and {NO_ARGUMENT}"
         if not self.arguments:
-            return f"no program that does it was found, and no proof that there is none; {NO_ARGUMENT}"
+            return f"no program is known that does it, and no proof that there is none; {NO_ARGUMENT}"
         answers = {argument.answer for argument in self.arguments}
         prefix = "arguments disagree: " if len(answers) > 1 else ""
         return prefix + "; ".join(argument.why for argument in self.arguments)

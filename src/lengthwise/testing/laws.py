@@ -182,7 +182,10 @@ def shapes_and_labels(task: Task) -> None:
         need(batch.scored[batch.prompt_length :].all(), f"{at}: a given token follows a predicted one")
         right = (batch.labels[:, batch.scored] == batch.input_ids[:, batch.scored]).all()
         need(right and (batch.labels[:, ~batch.scored] == NOT_SCORED).all(), f"{at}: labels are not the scored tokens")
-        need(batch.answer.any() and not batch.answer[~batch.scored].any(), f"{at}: the answer is not among the scored")
+        begins = f"; set min_length = {task.min_length + 1} if lengths start there"
+        begins *= not batch.answer.any() and batch.layout.length == task.min_length
+        answered = batch.answer.any() and not batch.answer[~batch.scored].any()
+        need(answered, f"{at}: the answer is not among the scored{begins}")
         need(0 <= task.chance(batch.layout) <= 1, f"{at}: chance is {task.chance(batch.layout)}, not within 0 and 1")
 
 
