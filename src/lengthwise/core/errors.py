@@ -74,7 +74,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``Did you mean 'a', 'b' or 'c'?`` for up to three near misses, or another name of the same; empty without any."""
     names = sorted(set(known))
     other = OTHER_NAMES.get(name.lower().replace("_", "-"))
-    close = [other] if other in names else difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    same = [each for each in names if _letters(each) == _letters(name)]
+    close = [other] if other in names else same or difflib.get_close_matches(name, names, n=3, cutoff=0.6)
     prefix = name[: name.rfind(".") + 1]  # that of a setting, such as training.steps
     tail = name.removeprefix(prefix)
     alike = [difflib.SequenceMatcher(None, each.removeprefix(prefix), tail).ratio() for each in close]
@@ -82,6 +83,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         ""
     ]
     return f"Did you mean {', '.join(first)}{' or ' * bool(first)}{last}?" if last else ""
+
+
+def _letters(name: str) -> str:
+    """Letters and digits alone: Tomita-4 for tomita4."""
+    return "".join(character for character in name.lower() if character.isalnum())
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -329,10 +330,17 @@ def summarize(results: Iterable[SeedResult]) -> list[SystemSummary]:
     of = [(one.recipe, group_of(one.name)) for one in summaries]
     for group in dict.fromkeys(of):
         mine = {at: summaries[at] for at, its in enumerate(of) if its == group}
-        found = _distinct(mine, lambda one: LOOKS.get(short(one.name)) or LOOKS.get(one.positions.name))
+        found = _distinct(mine, _look_of)
         for at, one in mine.items():
             summaries[at] = replace(one, look=found[at])
     return summaries
+
+
+def _look_of(system: SystemSummary) -> Look | None:
+    """That of its name, or of its positions where its files state them."""
+    with suppress(LookupError, TypeError, AttributeError):
+        return LOOKS.get(short(system.name)) or LOOKS.get(system.positions.name)
+    return None
 
 
 def _distinct(systems: Mapping[int, SystemSummary], wanted: Callable[[SystemSummary], Look | None]) -> dict[int, Look]:
