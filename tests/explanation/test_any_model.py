@@ -213,8 +213,8 @@ def test_a_head_of_another_architecture_is_removed_alone(name: str, tmp_path: Pa
             {"lengths": [60]},
             "nothing can be asked: length 60 is left out: it takes 61 position ids, and the model has 48",
         ),
-        ({"train": None}, "give the longest of them as `train`"),
-        ({"task": None}, "name the `task`"),
+        ({"train": None}, "add `train` N, the longest of them"),
+        ({"task": None}, "add `task` reverse"),
     ],
 )
 def test_what_does_not_fit_is_one_line(gpt2, change: dict, line: str) -> None:
@@ -269,7 +269,7 @@ def test_a_function_is_explained_without_heads() -> None:
     assert found.automaton.equal is False
     assert found.automaton.differing[:2] == (("10", True), ("11", False))
     assert 0 < (found.accuracy.rate(inside=True) or 0) < 1
-    assert [f.length for f in found.failures.smallest][:3] == [2, 2, 10]
+    assert [f.length for f in found.failures.smallest] == [2, 2]
     assert found.answer.startswith("not learned")
     assert found.program is not None
     assert found.program.rate(inside=True) == found.program.rate(inside=False) == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -96,6 +98,19 @@ def test_ids_of_the_rule_leave_no_offset(attached, tmp_path: Path) -> None:
         lw.LengthwiseError, match="rule of position ids is one of task 'addition', and `task` is 'rever"
     ):
         lw.explain(attached, "reverse", train=4)
+
+
+def test_what_a_folder_lacks_is_said_before_a_model_is_loaded(tmp_path: Path) -> None:
+    with pytest.raises(lw.LengthwiseError, match=r"no config.json and model.safetensors \(and no result.json of a run"):
+        lw.explain(tmp_path)
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(lw.LengthwiseError, match=r"its task and its training lengths; add `task` reverse.*`train` N"):
+        lw.explain(tmp_path)
+    code = (
+        "import sys, lengthwise as lw\ntry:\n    lw.explain('none')\nexcept lw.LengthwiseError as error:\n"
+        "    assert 'no model at none' in str(error)\nassert not {'torch', 'transformers'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
 
 
 def test_a_saved_rule_is_never_forgotten(attached, tmp_path: Path) -> None:

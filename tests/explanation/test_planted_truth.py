@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ import lengthwise as lw
 from lengthwise.crasp import library
 from lengthwise.crasp.interpreter import run
 from lengthwise.crasp.syntax import parse
-from lengthwise.explanation.heads import explain_heads
+from lengthwise.explanation.heads import UNREADABLE, explain_heads
 from lengthwise.explanation.model import Network, Subject, WordOracle, subject_of
 from lengthwise.explanation.program import learn_program
 from lengthwise.languages.automaton import language
@@ -97,9 +98,9 @@ def test_a_window_of_three_instead_of_four_is_found() -> None:
     assert found.automaton.differing[0] == ("000", False)
     assert found.heads is not None
     assert next(h for h in found.heads.heads if h.given_name == "distance 3").pattern == "distance 2"
-    smallest = next(failure for failure in found.failures.smallest if failure.length > 14)
-    assert smallest.length == 15
-    assert "0 0 0" in " ".join(smallest.tokens)
+    assert not found.learned  # So its longer strings say nothing.
+    assert all(f.length <= 14 and "0 0 0" in " ".join(f.tokens) for f in found.failures.smallest)
+    assert found.failures.smallest
 
 
 class Slipped(LimitTransformer):
@@ -207,6 +208,15 @@ class FixedDistance(Network):
         yield
 
 
+def test_distances_are_no_pattern_where_position_ids_do_not_count_tokens() -> None:
+    task = TASKS.build({"name": "copy", "symbols": "distinct", "letters": 20})
+    plain = subject_of(FixedDistance(task.vocab.tokens), task, train=6)
+    coupled = dataclasses.replace(plain, scheme=lw.scheme({"name": "coupled", "draw": "pose", "max_position": 40}))
+    (seen,), (unread,) = (explain_heads(subject, [9], 8, 0).heads for subject in (plain, coupled))
+    assert (seen.pattern, seen.named) == ("distance 6", True)
+    assert (unread.pattern, unread.named, unread.fault) == (UNREADABLE, False, "")
+
+
 def test_the_head_that_left_the_parents_is_blamed() -> None:
     task = TASKS.build({"name": "copy", "symbols": "distinct", "letters": 20})
     found = lw.explain(FixedDistance(task.vocab.tokens), task, train=6, lengths=[6, 9], samples=32)
@@ -223,6 +233,6 @@ def test_the_head_that_left_the_parents_is_blamed() -> None:
     assert not found.failures.moved.to_blame
     assert "breaks from 7" in found.answer
     assert found.why.startswith("no cause found; it is not the position ids alone")
-    assert "of length 7, and 1.00 at training lengths, since no string of that length is right" in found.why
+    assert "of length 7, 1.00 at training lengths, since none of that length is right)" in found.why
     assert first.attention[0][0] == 2
     assert "of its attention on the tokens that the wrong one follows from; at training lengths" in first.why

@@ -76,6 +76,11 @@ def explain(
     if isinstance(mapping, Path):
         read_json(mapping, what="vocabulary file")
     if isinstance(model, str | Path) and Path(model).is_dir() and not (Path(model) / "config.json").exists():
+        require(
+            next(Path(model).rglob("result.json"), None) is not None,
+            f"no config.json and model.safetensors (and no result.json of a run) in {model}; name the folder of a "
+            "Hugging Face model or of a run",
+        )
         from lengthwise.api.model import run_folder
         from lengthwise.api.result import Result
 

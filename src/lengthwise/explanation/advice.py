@@ -61,10 +61,9 @@ def advice(subject: Subject, call: Call, accuracy: Accuracy, failures: Failures)
     if rate < CUT or open_run or (broken is not None and broken <= subject.train):
         return _train_longer(subject, call, held, failures)
     coupled = getattr(subject.network.rule, "token_ids", None) is not None
-    weak = any(each.length <= subject.train for each in failures.kinds)
-    if coupled and (weak or broken is not None):  # The ids suit the task; training is what is left.
-        text = f"train it longer, in its training script: twice the steps{_rows_like(failures)}; then ask the same"
-        return text, call.again()
+    if coupled and (failures.kinds or broken is not None):  # The ids suit the task; training is what is left.
+        text = f"train it longer (twice the steps){_rows_like(failures)}; then ask the same"
+        return text if failures.kinds else f"no cause found, so the default: {text}", call.again()
     if broken is None and held != longest:
         samples = MORE * call.settings.get("samples", 128)
         return "ask more strings, since it is too close to say", call.again(samples=samples)

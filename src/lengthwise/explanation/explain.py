@@ -30,7 +30,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 9
+VERSION = 10
 COLUMNS = {
     "right": "right: of the random strings",
     "of hard": "of hard: share of hard strings that is right; in brackets the 95 % intervals, none where all strings "
@@ -67,6 +67,8 @@ class Explanation(Tabular):
     """What to do now, in words."""
     command: str = ""
     """The same as it is typed; empty where there is no command for it."""
+    asked: tuple[int, ...] = ()
+    """Lengths that were chosen; all of them are shown."""
     measured: str = ""
     """What the shares are shares of: which strings, and when one of them is right."""
 
@@ -83,19 +85,17 @@ class Explanation(Tabular):
     @property
     def answer(self) -> str:
         """To which length it is right and where it breaks, with the share that decides."""
-        train, rate = self.accuracy.train, self.accuracy.rate(inside=True)
-        if rate is None:
-            return f"no strings of trained lengths were asked; give lengths up to {train}, too"
         if self.learned:
-            weak = [f"; not where {each.kind}, even at trained lengths" for each in self.failures.kinds
-                    if each.length <= train]  # fmt: skip
-            return self.verdict.line + "".join(weak[:1])
-        rows = [row for row in self.accuracy.rows if row.length <= train]
+            return "; ".join([self.verdict.line, *(each.clause for each in self.failures.kinds[:1])])
         held = f", though right to length {self.verdict.held}" if self.verdict.held else ""
-        return (
-            f"not learned: {sum(row.right for row in rows)} of {sum(row.n for row in rows)} strings of trained lengths "
-            f"(up to {train}) right{held}"
-        )
+        return f"not learned: {self._trained} right{held}"
+
+    @property
+    def _trained(self) -> str:
+        """How many strings of trained lengths are right."""
+        rows = [row for row in self.accuracy.rows if row.length <= self.accuracy.train]
+        right, n = sum(row.right for row in rows), sum(row.n for row in rows)
+        return f"{right} of {n} strings of trained lengths (up to {self.accuracy.train})"
 
     @property
     def computes(self) -> str:
@@ -107,26 +107,27 @@ class Explanation(Tabular):
 
     @property
     def why(self) -> str:
-        """The cause, or first that none was found, then what was looked at; empty where nothing breaks."""
+        """The cause; without one, where it fails, and what was excluded; empty where nothing breaks."""
         if self.accuracy.not_finite:
             return f"{self.accuracy.not_finite}, which count as wrong: the model is broken there, not mistaken"
-        if not self.learned or self.verdict.broken() is None:
-            return ""
         failures = self.failures
+        if not self.learned:
+            return f"it has not learned its training lengths: {self._trained} are right"
+        if self.verdict.broken() is None and not failures.kinds:
+            return ""
         if failures.moved is not None and (failures.moved.to_blame or failures.moved.absolute):
             return failures.moved.cause
         heads = self.heads.heads if self.heads is not None else ()
         left = [*([failures.heads] if failures.heads else []), *(head.left for head in heads if head.fault)]
-        same = "no head was seen to look elsewhere in failing strings than in right ones"
-        parts = [
-            failures.moved.cause if failures.moved else failures.ids,
-            f"seen in a head, not tested as the cause: {left[0]}" if left else same * bool(heads),
-        ]
-        if not failures.tried:
-            parts.insert(1, "there are too few failing or right strings to compare what is in them")
+        found = [f"it fails {failures.finding}; why is not known"] if failures.finding else ["no cause found"]
+        if not failures.finding and not failures.tried:
+            found.append("too few strings fail, or are right, to compare what is in them")
         elif not failures.where:
-            parts.insert(1, "nothing in the strings tells which fail")
-        return "; ".join(["no cause found", *filter(None, parts)])
+            found.append("nothing in the strings tells which fail")
+        found.append(failures.moved.cause if failures.moved else failures.ids)
+        # With a finding, what was only looked at is on the page.
+        found += [f"seen in a head, not tested: {left[0]}"] if left and not failures.finding else []
+        return "; ".join(filter(None, found))
 
     @property
     def fails_where(self) -> str:
@@ -148,13 +149,16 @@ class Explanation(Tabular):
         """The answer, why, what to do next, and a small table: 80 columns; the page has the rest."""
         from lengthwise.forecast.answer import beside, fill, typed
 
-        example, where = self.failures.example, self.failures.where[: MOST_SAID if self.learned else 1]
+        example, why = self.failures.example, self.why
+        # What the answer or the cause says is not said twice; what only the shortest failures share is on the page.
+        hidden = {self.failures.first_failures, *(each.line for each in self.failures.kinds[:1])}
+        where = [each for each in self.failures.where if each not in hidden and each.partition(": ")[0] not in why]
         answer = f"{self.model} on {self.task}: {self.answer}"
         lines = fill(answer, "", 2)
-        lines += [*beside("why", self.why, INDENT), *beside("next", self.next, INDENT)]
+        lines += [*beside("why", why, INDENT), *beside("next", self.next, INDENT)]
         for number, part in enumerate(self.command.splitlines()):
             lines += typed("" if number else "command", part, INDENT)
-        for number, each in enumerate(where):
+        for number, each in enumerate(where[: 1 if self.failures.finding else MOST_SAID]):
             lines += beside("" if number else "fails where", each, INDENT)
         if example is not None:
             text = example.line if len(example.line) <= LONG else f"length {example.length}, {example.said}"
@@ -163,7 +167,7 @@ class Explanation(Tabular):
         train = self.accuracy.train
         cells = [
             (row.length, "trained" * (row.length <= train), row.random.cell, row.hard.cell)
-            for row in self.verdict.shown()
+            for row in self.verdict.shown(self.asked)
         ]
         table = Table(("length", "", "random strings right", "hard ones"), tuple(cells)).text()
         return "\n".join([*lines, "", *(line.rstrip() for line in table.splitlines()), RULE])
@@ -325,7 +329,8 @@ def explain_subject(
     strings = RandomStrings(subject, samples, seed)
     scores = stages.run("accuracy", Accuracy, lambda: accuracy(subject, chosen, samples, seed, strings))
     assert scores is not None
-    note(f"right on {scores.rate(inside=True) or 0:.3f} of strings up to length {subject.train}")
+    if (rate := scores.rate(inside=True)) is not None:
+        note(f"right on {rate:.3f} of strings up to length {subject.train}")
     automaton = program = heads = None
     try:
         oracle = WordOracle(subject)
@@ -365,7 +370,7 @@ def explain_subject(
         notes.append("no forecast: only models with an automaton, and lengths beyond training, were scored")
     found = Explanation(
         name, title_of(subject.task), scores, automaton, program, heads, failures, forecast, tuple(notes),
-        measured=_measured(subject, samples),
+        asked=() if lengths is None else tuple(chosen), measured=_measured(subject, samples),
     )  # fmt: skip
     text, command = advice(subject, call, scores, failures)
     return replace(found, next=text, command=command)

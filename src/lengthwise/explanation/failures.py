@@ -47,8 +47,12 @@ LEFT = 0.1
 """A head has left the parents if its attention on them is this much below that at training lengths."""
 LOOKED_AT = 16
 """Failing strings of a kind and length whose first wrong token is looked at."""
+EDGES = "all parts"
+"""How the names of edge cases begin."""
+SCANNED = 320
+"""Edge cases of all tokens together, of each way to make them, at a length that is said to hold: 32 each of digits."""
 SUSPECTS, FRESH = 6, 128
-"""Kinds of hard strings that are asked again, and with so many fresh strings of one or two lengths."""
+"""Kinds of hard strings that are asked again at such a length, and with so many fresh strings."""
 MATCHED = 8
 """For a failing string, so many right ones of its length give a token each to compare with."""
 FEW_SOURCES = 3
@@ -116,11 +120,9 @@ class Mistake:
         what = f"stops with {EOS} where {due}" if self.got == EOS else f"says {self.got} where {due}"
         if not self.got:
             what = f"goes on where {EOS} is due"
-        said = f"{what}{f', mostly at {self.place}' * bool(self.place)}: {self.n} of {self.of} failing strings"
-        same, longer = self.longer
-        if not longer:
-            return said
-        return f"up to length {self.last} it {said}; of longer ones {same} of {longer}, the others differ"
+        if self.longer[1]:
+            return f"first failures (up to length {self.last}, {self.of} strings): it {what}"
+        return f"{what}{f', mostly at {self.place}' * bool(self.place)}: {self.n} of {self.of} failing strings"
 
 
 @config
@@ -133,6 +135,15 @@ class WeakKind:
     """Of fresh strings, with more than `CUT` certainly not reached."""
     usual: Share
     """Of random strings."""
+    since: int
+    """The shortest length at which that is so."""
+
+    @property
+    def clause(self) -> str:
+        """What the answer adds: the count and the kind."""
+        since = f" (worse than random from length {self.since} on)" if self.since < self.length else ""
+        counts = f"{self.share.right} of {self.share.n}"
+        return f"but {counts} of those of length {self.length} where {self.kind}{since}"
 
     @property
     def line(self) -> str:
@@ -254,12 +265,25 @@ class Failures:
         return f"Failures({'; '.join([*self.where, *([self.example.line] if self.example else [])])})"
 
     @property
+    def first_failures(self) -> str:
+        """What only the shortest failing strings have in common; empty without it."""
+        return self.mistake.line if self.mistake is not None and self.mistake.longer[1] else ""
+
+    @property
+    def finding(self) -> str:
+        """What best says where it fails, in words for a cause that is not known; empty without it."""
+        if self.nearby is not None:
+            return self.nearby.line.replace(": ", " (") + ")"
+        if self.kinds:
+            return f"where {self.kinds[0].line.replace(': ', ' (')})"
+        return ""
+
+    @property
     def where(self) -> list[str]:
-        """Where it fails, the most telling first."""
-        partly = self.mistake is not None and self.mistake.longer[1] > 0
-        first, last = (None, self.mistake) if partly else (self.mistake, None)
-        found = (first, self.feature, *self.kinds[:1], self.nearby, *self.kinds[1:], last)
-        return [each.line for each in found if each is not None]
+        """Where it fails, the most telling first, and last what only the shortest failing strings share."""
+        shared = None if self.first_failures else self.mistake
+        found = (shared, self.feature, *self.kinds[:1], self.nearby, *self.kinds[1:])
+        return [*(each.line for each in found if each is not None), *filter(None, [self.first_failures])]
 
     @property
     def example(self) -> Failure | None:
@@ -287,7 +311,7 @@ def hard_strings(
 ) -> Iterator[tuple[str, Batch]]:
     """Hard strings of a length with how they were made; about ``count`` of each kind, or of the one that is named.
 
-    Of edge cases, which have many kinds, there are fewer unless one is named.
+    Of edge cases, which have many kinds, there are fewer unless one is named; `EDGES` names them all.
     """
     task = subject.task
     if isinstance(task, Language):
@@ -299,12 +323,14 @@ def hard_strings(
                 yield kind, batch
         prompt = base.input_ids[:, : base.prompt_length]
         pool = np.unique(prompt[:, (prompt != prompt[:1]).any(0)])[:MOST_EDGES]
-        few = base if only else select(base, range(max(1, min(count // 8, count // max(1, len(pool))))))
+        some = min(count // 8, count // max(1, len(pool))) if only in ("", EDGES) else count
+        few = select(base, range(max(1, some)))
         for last, token, run in itertools.product((True, False), pool.tolist(), (False, True)):
             name = task.vocab.tokens[token]
-            kind = f"all parts {'end' if last else 'begin'} with {f'{name} {name}' if run else f'one {name}'}"
-            if only in ("", kind) and (batch := _changed(subject, few, _edge(token, last, run), rng, base)) is not None:
-                yield kind, batch
+            kind = f"{EDGES} {'end' if last else 'begin'} with {f'{name} {name}' if run else f'one {name}'}"
+            if only in ("", EDGES, kind):
+                batch = _changed(subject, few, _edge(token, last, run), rng, base)
+                yield from [] if batch is None else [(kind, batch)]
 
 
 def _hard_words(task: Language, length: int, count: int, rng: Rng, learned: Dfa | None) -> Iterator[tuple[str, Batch]]:
@@ -451,6 +477,10 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
     while between := next(filter(None, (_between(subject, *edge) for edge in Verdict(rows, subject.train).edges)), []):
         ask(between[len(between) // 2])
     smallest, usual, strings = list[Failure](), _Usual(subject, heads, samples, seed), dict[tuple[str, ...], bool]()
+    trained = [row.random for row in rows if row.length in lengths and row.length <= subject.train]
+    if sum(share.right for share in trained) < CUT * sum(share.n for share in trained):
+        # Of a model that has not learned, longer strings say nothing.
+        groups = {length: parts for length, parts in groups.items() if length <= subject.train}
     for length, parts in sorted(groups.items()):
         most = WITHIN if length <= subject.train else WITHIN + SHOWN
         for kind, batch, good in itertools.chain(*parts):
@@ -495,12 +525,21 @@ def _facts(batch: Batch, row: int, at: int) -> frozenset[str]:
     found = {f"at {place}" for place in _places(batch, at)} | {f"where {names[ids[at]]} is due"}
     if at > batch.prompt_length:
         found.add(f"after {names[ids[at - 1]]}")
-    for what, place in (("at", at), ("after", at - 1)):
+    for before, place in (("", at), (" before", at - 1)):
         # What the token before follows from, too, is of an earlier column.
-        own = sorted(names[ids[p]] for p in sources(place) - sources(place - 1))
+        own = sorted(sources(place) - sources(place - 1))
         if 1 <= len(own) <= FEW_SOURCES:
-            both = (" and ".join(own), *(f"{name}, among others" for name in own * (len(own) > 1)))
-            found |= {f"{what} a token that follows from {each}" for each in both}
+            among = {names[ids[p]] for p in own} if len(own) > 1 else set()
+            signs = {name for name in (names[ids[p]] for p in range(own[0], own[-1])) if not name.isalnum()}
+            if len(own) > 1 and len(signs) == 1 and len({batch.places[row, p].tobytes() for p in own}) == 1:
+                sign = f" {signs.pop()} "
+                column = (names[ids[p]] for p in own)
+                whole = sign.join(sorted(column) if sign in (" + ", " * ") else column)
+                found |= {f"where the column{before} is {whole}", *(f"where the column{before} has {a}" for a in among)}
+            else:
+                says = f"where the token{before} follows from "
+                found |= {says + " and ".join(sorted(names[ids[p]] for p in own))}
+                found |= {f"{says}{a}, among others" for a in among}
     return frozenset(found)
 
 
@@ -561,40 +600,47 @@ def _weak_kinds(
 ) -> tuple[WeakKind, ...]:  # fmt: skip
     """Kinds of hard strings that fail more often than random ones: few strings raise the suspicion, fresh ones decide.
 
-    One half of the fresh strings decides, corrected for all kinds and lengths; the other half has to agree. They have
-    the longest trained length, or, where these are right, the longest one that holds.
+    They are asked at the longest trained length and at those to which it is said to hold, by the interval and by the
+    share; without such a one, at the first beyond training. The test is corrected for all kinds and lengths. A kind is
+    told by the trained length at which it fails, or else by the length at which it is worst.
     """
-    subject, train = asked.subject, asked.subject.train
-    held = Verdict(rows, train).held or 0
-    inside, beyond = ([n for n in groups if (n <= train) == within] for within in (True, False))
-    lengths = sorted(inside)[-1:] + ([max((n for n in beyond if n <= held), default=min(beyond))] if beyond else [])
-    seen: dict[str, list[ndarray]] = {}
-    for kind, _, good in itertools.chain(*(hard for n, (_, hard) in groups.items() if n <= lengths[-1])):
-        seen.setdefault(kind, []).append(good)
-    doubt = {kind: (sum((~g).sum() for g in good) + 1) / (sum(map(len, good)) + 2) for kind, good in seen.items()
-             if not all(g.all() for g in good)}  # fmt: skip
-    found: dict[str, WeakKind] = {}
-    for kind, length in itertools.product(sorted(doubt, key=lambda kind: -doubt[kind])[:SUSPECTS], lengths):
-        if kind in found:
-            continue
+    subject, train, verdict = asked.subject, asked.subject.train, Verdict(rows, asked.subject.train)
+    beyond = sorted(n for n in groups if n > train)
+    claimed = sorted({n for n in (verdict.held, verdict.about) if n in beyond}) or beyond[:1]
+    lengths = [*sorted(n for n in groups if n <= train)[-1:], *claimed]
+    doubts: dict[int, dict[str, list[ndarray]]] = {n: {} for n in lengths}
+    known = {n: {ids.tobytes() for _, batch, _ in itertools.chain(*groups[n]) for ids in batch.input_ids}
+             for n in lengths}  # fmt: skip
+    for length, seen in doubts.items():
+        for kind, _, good in itertools.chain(*(hard for n, (_, hard) in groups.items() if n <= length)):
+            seen.setdefault(kind, []).append(good)
+        rng = stream(asked.seed, "explain", "edges", length)
+        for kind, batch in _distinct(hard_strings(subject, length, SCANNED, rng, learned, EDGES), known[length]):
+            seen.setdefault(kind, []).append(np.asarray(subject.right(batch).all(axis=1)))
+    told: list[WeakKind] = []
+    for length, seen in doubts.items():
+        found: dict[str, WeakKind] = {}
         random = np.concatenate([good for *_, good in groups[length][0]])
-        known = {ids.tobytes() for _, batch, _ in itertools.chain(*groups[length]) for ids in batch.input_ids}
-        rng = stream(asked.seed, "explain", "fresh", kind, length)
-        fresh = _distinct(hard_strings(subject, length, FRESH, rng, learned, kind), known)
-        good = np.concatenate([np.zeros(0, bool), *(subject.right(batch).all(axis=1) for _, batch in fresh)])[:FRESH]
-        first, second = (
-            surprise(int((~g).sum()), len(g), int((~r).sum()), len(r))
-            for g, r in ((good[half::2], random[half::2]) for half in (0, 1))
-        )
-        shares = [Share(int(g.sum()), len(g)) for g in (good, random)]
-        if first * 2 * len(seen) < SURE and second < SURE and shares[0].breaks:
-            found[kind] = WeakKind(kind, length, *shares)
-    for kind, one in list(found.items()):
-        if (run := found.get(RUN.sub(r"\1 \1", kind), one)) is not one and run.length == one.length:
-            both = Share(one.share.right + run.share.right, one.share.n + run.share.n)
-            del found[run.kind]
-            found[kind] = WeakKind(RUN.sub(r"\1", kind), one.length, both, one.usual)
-    return tuple(sorted(found.values(), key=lambda each: (each.length, each.share.value)))
+        doubt = {kind: (wrong + 1) / (sum(map(len, good)) + 2) for kind, good in seen.items()
+                 if (wrong := sum(int((~g).sum()) for g in good))}  # fmt: skip
+        for kind in sorted(doubt, key=lambda kind: (-doubt[kind], kind))[:SUSPECTS]:
+            rng = stream(asked.seed, "explain", "fresh", kind, length)
+            fresh = _distinct(hard_strings(subject, length, FRESH, rng, learned, kind), known[length])
+            good = np.concatenate([np.zeros(0, bool), *(subject.right(batch).all(axis=1) for _, batch in fresh)])
+            shares = [Share(int(g.sum()), len(g)) for g in (good[:FRESH], random)]
+            p = surprise(*(count for share in shares for count in (share.n - share.right, share.n)))
+            if p * sum(map(len, doubts.values())) < SURE and shares[0].breaks:
+                found[kind] = WeakKind(kind, length, *shares, since=length)
+        for kind, one in list(found.items()):
+            if (run := found.get(RUN.sub(r"\1 \1", kind), one)) is not one:
+                both = Share(one.share.right + run.share.right, one.share.n + run.share.n)
+                del found[run.kind]
+                found[kind] = dataclasses.replace(one, kind=RUN.sub(r"\1", kind), share=both)
+        told += found.values()
+    told.sort(key=lambda each: (each.length > train, each.share.value))
+    first = {each.kind: each for each in reversed(told)}
+    since = {kind: min(each.length for each in told if each.kind == kind) for kind in first}
+    return tuple(dataclasses.replace(each, since=since[each.kind]) for each in told if each is first[each.kind])
 
 
 def _between(subject: Subject, low: int, high: int) -> list[int]:
@@ -631,7 +677,7 @@ def _moved(subject: Subject, broken: int, longest: int, samples: int, seed: int)
     known = int(subject.ids_of(inside[-1], 256, training=True).max())
     ends = dict.fromkeys(int(subject.ids_of(length).max()) for length in (broken, longest))
     if next(iter(ends)) <= known:
-        return f"not new position ids: training showed all that strings of length {broken} have"
+        return f"not new position ids (training showed all of length {broken})"
     if subject.network.rule is not None:
         return f"position ids were not tested, since a rule gives them; those above {known} were not seen in training"
     for length in dict.fromkeys((inside[len(inside) // 2], inside[-1])):
@@ -761,11 +807,8 @@ class _Usual:
             return ""
         name = head_name(*head, self.subject.network.heads[head[0]][head[1]])
         return (
-            f"{name} has {wrong[head]:.2f} of its attention on {OF_PARENTS} in {counts[0]} failing strings of length "
-            f"{length}, and {right[head]:.2f} "
-            + (
-                f"there in {counts[1]} right ones of that length"
-                if counts[1]
-                else "at training lengths, since no string of that length is right"
-            )
+            f"{name} looks less at {OF_PARENTS} ({wrong[head]:.2f} of its attention in {counts[0]} failing strings of "
+            f"length {length}, {right[head]:.2f} "
+            + (f"in {counts[1]} right ones" if counts[1] else "at training lengths, since none of that length is right")
+            + ")"
         )

@@ -155,8 +155,8 @@ def telling_feature(strings: Mapping[Symbols, bool], seed: int) -> Feature | Non
 def telling_nearby(tokens: Sequence[tuple[frozenset[str], bool]], seed: int) -> Nearby | None:
     """What holds more often of wrong tokens than of right ones: the least likely by chance; None if chance may do it.
 
-    It is chosen on one half, corrected for all that were tried, and tested again on the other. ``tokens`` has what
-    holds of each, and whether it is right.
+    It is chosen on one half, corrected for all that were tried, and tested again on the other; its counts are
+    of both. ``tokens`` has what holds of each, and whether it is right.
     """
     known, held = _halves(tokens, seed, "nearby")
 
@@ -168,5 +168,5 @@ def telling_nearby(tokens: Sequence[tuple[frozenset[str], bool]], seed: int) -> 
     if not tried or counts("", known)[1] < LEAST:
         return None
     p, best = min((surprise(*counts(fact, known)), fact) for fact in tried)
-    seen = counts(best, held)
-    return Nearby(best, *seen) if p * len(tried) < SURE and surprise(*seen) < SURE else None
+    sure = p * len(tried) < SURE and surprise(*counts(best, held)) < SURE
+    return Nearby(best, *counts(best, tokens)) if sure else None

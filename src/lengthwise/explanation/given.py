@@ -15,9 +15,13 @@ T = TypeVar("T")
 
 
 def given(task: T | None, train: int | None) -> tuple[T, int]:
-    """Both; raises `LengthwiseError` for one that is missing."""
-    require(task is not None, "only a run knows its task; name the `task` of this model")
-    require(train is not None, "only a run knows its training lengths; give the longest of them as `train`")
+    """Both; raises `LengthwiseError` that names what is missing."""
+    known = [
+        ("its task", "`task` reverse, or see lengthwise list", task),
+        ("its training lengths", "`train` N, the longest of them", train),
+    ]
+    whats, ways = ([each[at] for each in known if each[2] is None] for at in (0, 1))
+    require(not whats, f"only a run knows {' and '.join(whats)}; add {'; and '.join(ways)}")
     assert task is not None
     return task, whole("train", train, 1)
 
@@ -40,9 +44,10 @@ def title_of(task: Task) -> str:
 
 def check_folder(folder: Path, task: Task | None, typed: str, train: int | None, vocab: object) -> None:
     """Raises `LengthwiseError` for what a path, which is no run, lacks: by its configuration alone."""
+    require(folder.exists(), f"there is no model at {folder}; name a run directory, a folder or a .safetensors file")
     file = folder / "config.json"
     settings = read_json(file, what="model configuration") if file.is_file() else {}
-    if not folder.exists() or not isinstance(settings, dict) or "experiment" in settings:
+    if not isinstance(settings, dict) or "experiment" in settings:
         return
     given(task or settings.get(SAVED), train)
     size = settings.get("vocab_size")

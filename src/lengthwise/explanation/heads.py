@@ -34,6 +34,7 @@ CHANGE = 0.2
 MOST_PAIRS, MOST_QUERIES = 600_000, 48
 """Pairs of query and key of one head and length, and queries of a string in the least squares."""
 CONSTANT = 1e-9
+UNREADABLE = "not readable in tokens, since the position ids do not count them"
 
 
 @config
@@ -61,7 +62,7 @@ class Head:
     head: int
     given_name: str
     pattern: str
-    """The nearest pattern in words."""
+    """The nearest pattern in words, or `UNREADABLE`."""
     mask: tuple[str, tuple[int, ...]]
     """The same for `pattern_mask`."""
     named: bool
@@ -198,6 +199,8 @@ def explain_heads(subject: Subject, lengths: Sequence[int], samples: int, seed: 
     fitted = [seen[trained], *(look_at(length) for length in dict.fromkeys(shorter) if length != trained)]
     base = {length: loss(subject, batch) for length, batch in batches.items()}
     names, found = subject.task.vocab.tokens, []
+    # Ids that do not count tokens, as coupled ones, give heads no distance between tokens.
+    counted = bool((np.diff(subject.ids_of(trained)[..., 0], axis=1) == 1).all())
     parts = _Parts(seen[trained], len(names))
     every = [(layer, head) for layer, heads in enumerate(subject.network.heads) for head in range(len(heads))]
     fit, shares = parts.fit(fitted, every)
@@ -216,10 +219,11 @@ def explain_heads(subject: Subject, lengths: Sequence[int], samples: int, seed: 
                 except NotImplementedError:
                     pass
                 rows.append(HeadAtLength(length, overlap, mass, gap, float(carried[length][number]), cost))
-            named = best >= FITS
+            readable = counted or kind not in ("distance", "period")
+            named, words = best >= FITS and readable, pattern_words(kind, numbers, names) if readable else UNREADABLE
             found.append(
                 Head(
-                    layer, head, given, pattern_words(kind, numbers, names), (kind, tuple(numbers)), named,
+                    layer, head, given, words, (kind, tuple(numbers)), named,
                     shares[number], tuple(rows), _fault(rows, kind) if named else "",
                 )
             )  # fmt: skip

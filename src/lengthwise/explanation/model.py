@@ -445,8 +445,9 @@ class Subject:
         return ""
 
     def lengths(self, wanted: Sequence[int] | None) -> list[int]:
-        """Lengths inside training and beyond that the task has and the model takes."""
-        return [length for length in self._near(wanted).values() if length is not None and not self.misfit(length)]
+        """Lengths that the task has and the model takes, the longest trained one with them; none if no wanted one."""
+        found = [length for length in self._near(wanted).values() if length is not None and not self.misfit(length)]
+        return sorted({*found, *(n for n in self.inside[-1:] if found and not self.misfit(n))})
 
     def left_out(self, wanted: Sequence[int] | None) -> list[str]:
         """A line for each wanted length that is not among `lengths`."""

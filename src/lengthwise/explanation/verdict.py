@@ -116,7 +116,8 @@ class Verdict:
         near = next(row.length for row in self.rows if row.length > (held or 0) and not row.holds)
         to = f"right to length {held}" if held else ""
         if self.about != held:
-            to = f"right to about length {self.about}" + (f" (surely to {held})" if held else "")
+            to = f"random strings: at least {CUT:.0%} right to about length {self.about}".replace("%", " %")
+            to += f" (the interval is clear to {held})" if held else ""
         if broken is None:
             found = f"no break found to length {longest}, the longest that was asked"
             at = f"at {near} it is too close to say: {self._share(near)} right"
@@ -135,9 +136,9 @@ class Verdict:
             return row.random.words("" if row.random.every else "random")
         return row.hard.words("hard")
 
-    def shown(self) -> list[LengthShares]:
-        """A few rows for a small table: the longest trained length, the border, and the last."""
+    def shown(self, asked: Sequence[int] = ()) -> list[LengthShares]:
+        """A few rows for a small table: the longest trained length, the border, the last, and those ``asked`` for."""
         lengths, broken = [row.length for row in self.rows], self.broken()
         trained = [length for length in lengths if length <= self.train][-1:]
-        wanted = {*trained, self.held, self.about, broken, lengths[-1]}
+        wanted = {*trained, *asked, self.held, self.about, broken, lengths[-1]}
         return [row for row in self.rows if row.length in wanted]
