@@ -548,7 +548,7 @@ def test_a_file_in_place_of_the_folder_is_one_line(tmp_path: Path, capsys: pytes
         (["m", "--endpoint", "http://localhost:1/v1", "--timeout", "nan"], "timeout must be above 0"),
         (["m", "--endpoint", "http://localhost:1/v1", "--concurrency", "0"], "concurrency must be 1 or more"),
         (["m", "--endpoint", "http://localhost:1/v1", "--context", "0"], "context must be 1 token or more"),
-        (["m", "--endpoint", "http://localhost:1/v1", "--key-variable", "sk-x"], "key_variable is the name"),
+        (["m", "--endpoint", "http://localhost:1/v1", "--key-variable", "sk-x"], "--key-variable is the name"),
     ],
 )
 def test_mistakes_are_one_line(words: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
