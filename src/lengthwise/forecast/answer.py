@@ -45,7 +45,7 @@ WIDTH = 80
 NOT_FITTED = "not fitted"
 """What is measured of a system that is wrong on its training lengths, so that longer ones were not tested."""
 ASKED: dict[Format, str] = {
-    "next": "the symbols that may come next (not membership)", "member": "membership after every prefix",
+    "next": "the symbols that may come next, the end included (not membership)", "member": "membership after every prefix",
     "state": "the state after every prefix", "answer": "the whole answer",
 }  # fmt: skip
 """What a model is asked, in words."""
