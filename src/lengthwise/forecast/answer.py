@@ -45,9 +45,11 @@ WIDTH = 80
 NOT_FITTED = "not fitted"
 """What is measured of a system that is wrong on its training lengths, so that longer ones were not tested."""
 ASKED: dict[Format, str] = {
-    "next": "the symbols that may come next, the end included (not membership)", "member": "membership after every prefix",
-    "state": "the state after every prefix", "answer": "the whole answer",
-}  # fmt: skip
+    "next": "the symbols that may come next, the end included (not membership)",
+    "member": "membership after every prefix",
+    "state": "the state after every prefix",
+    "answer": "the whole answer",
+}
 """What a model is asked, in words."""
 NAMES = {
     "nope": "no positions", "ape": "learned positions", "rope": "RoPE", "alibi": "ALiBi", "t5": "T5 bias",

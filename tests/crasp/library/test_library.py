@@ -225,5 +225,7 @@ def test_fragments_are_those_of_the_paper(name: str, fragment: str, window: int,
 
 def test_names_are_forgiving_and_unknown_ones_suggest() -> None:
     assert library.get("tomita 1") is library.get("Tomita-1")
-    with pytest.raises(UnknownNameError, match=r"unknown program 'majorty'\. Did you mean 'majority' or 'majority-3'\?"):
+    with pytest.raises(
+        UnknownNameError, match=r"unknown program 'majorty'\. Did you mean 'majority' or 'majority-3'\?"
+    ):
         library.get("majorty")
