@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from lengthwise.audit.questions import AuditPlan
 
 
-WIDTH = 80
-"""Letters of a line of the answer."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Asked:
     """The options of both commands: what is asked."""
@@ -151,6 +147,7 @@ def audit(given: AuditSettings) -> None:
 
     from lengthwise.api.audit import audit_model
     from lengthwise.audit.questions import instruction, natural_questions
+    from lengthwise.core.table import WIDTH
 
     plan = given.plan(given.task, given.samples, given.forms, _range(given.trained))
     if given.show_prompt:

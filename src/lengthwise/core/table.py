@@ -16,6 +16,9 @@ from lengthwise.core.files import write_text
 if TYPE_CHECKING:
     import pandas
 
+WIDTH = 80
+"""Columns of a terminal that answers keep to."""
+
 
 class Spread(float):
     """A number that stands for several, with the lowest and the highest of them, which tables show in brackets."""

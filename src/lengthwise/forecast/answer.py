@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from lengthwise.core.config import canonical_json, fields_of
 from lengthwise.core.errors import UnknownNameError, spelled
-from lengthwise.core.table import Table, Tabular
+from lengthwise.core.table import WIDTH, Table, Tabular
 from lengthwise.crasp.decide import Answer
 from lengthwise.forecast.features import SCHEMES_OF_PLACES
 from lengthwise.forecast.model import Forecast, forecaster
@@ -41,7 +41,6 @@ ORDER = (NOT_MEASURED, NOT_KNOWN, WRONG, UNLIKELY, "possible in theory", OPEN, L
 """The answers, the worst first; *not known well* counts for more where theory has a yes."""
 BY_THEORY = (NOT_KNOWN, NOT_MEASURED)
 """The answers where nothing but theory is known of the target itself."""
-WIDTH = 80
 NOT_FITTED = "not fitted"
 """What is measured of a system that is wrong on its training lengths, so that longer ones were not tested."""
 ASKED: dict[Format, str] = {

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lengthwise.core.config import changed_fields, digest
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, shortened, spelled
 from lengthwise.core.statistics import wilson
+from lengthwise.core.table import WIDTH
 from lengthwise.crasp.decide import no_counting
 from lengthwise.forecast import features
 from lengthwise.forecast.answer import (
@@ -29,7 +30,6 @@ from lengthwise.forecast.answer import (
     RIGHT,
     UNLIKELY,
     UNLIKELY_TO,
-    WIDTH,
     WRONG,
     Forecasts,
     Instead,

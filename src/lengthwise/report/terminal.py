@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from textwrap import wrap
 
 from lengthwise.core.statistics import Estimate
-from lengthwise.core.table import Spread, shown
+from lengthwise.core.table import WIDTH, Spread, shown
 from lengthwise.report.summary import Panel, SystemSummary, chance_text, fit_share, fitted_counts, over_seeds, panels
 
-WIDTH = 80
 BLOCKS = "▁▂▃▄▅▆▇█"
 
 
