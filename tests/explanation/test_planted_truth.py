@@ -15,7 +15,7 @@ import lengthwise as lw
 from lengthwise.crasp import library
 from lengthwise.crasp.interpreter import run
 from lengthwise.crasp.syntax import parse
-from lengthwise.explanation.heads import UNREADABLE, explain_heads
+from lengthwise.explanation.heads import explain_heads
 from lengthwise.explanation.model import Network, Subject, WordOracle, subject_of
 from lengthwise.explanation.program import learn_program
 from lengthwise.languages.automaton import language
@@ -208,13 +208,40 @@ class FixedDistance(Network):
         yield
 
 
-def test_distances_are_no_pattern_where_position_ids_do_not_count_tokens() -> None:
+class ById(FixedDistance):
+    """Attends to the tokens whose position id is that of the query and so much more."""
+
+    def __init__(self, tokens: tuple[str, ...], more: int) -> None:
+        super().__init__(tokens)
+        self.more = more
+
+    def attention(self, ids, positions):
+        size, places = ids.shape[1], positions[..., 0]
+        scores = torch.where(places[:, None, :] - places[:, :, None] == self.more, 12.0, 0.0)
+        scores = scores.masked_fill(torch.arange(size)[:, None] < torch.arange(size), -torch.inf)
+        return [torch.softmax(scores, -1)[:, None]]
+
+
+def coupled(network: Network, task: lw.Task) -> Subject:
+    scheme = lw.scheme({"name": "coupled", "draw": "pose", "max_position": 40})
+    return dataclasses.replace(subject_of(network, task, train=6), scheme=scheme)
+
+
+def test_a_distance_is_a_pattern_only_where_position_ids_count_tokens() -> None:
     task = TASKS.build({"name": "copy", "symbols": "distinct", "letters": 20})
     plain = subject_of(FixedDistance(task.vocab.tokens), task, train=6)
-    coupled = dataclasses.replace(plain, scheme=lw.scheme({"name": "coupled", "draw": "pose", "max_position": 40}))
-    (seen,), (unread,) = (explain_heads(subject, [9], 8, 0).heads for subject in (plain, coupled))
+    subjects = (plain, coupled(FixedDistance(task.vocab.tokens), task))
+    (seen,), (by_ids,) = (explain_heads(subject, [9], 8, 0).heads for subject in subjects)
     assert (seen.pattern, seen.named) == ("distance 6", True)
-    assert (unread.pattern, unread.named, unread.fault) == (UNREADABLE, False, "")
+    assert "distance" not in by_ids.pattern
+    assert "period" not in by_ids.pattern
+
+
+@pytest.mark.parametrize(("more", "words"), [(0, "its own"), (1, "one more than its own"), (-2, "2 less than its own")])
+def test_under_coupled_ids_a_head_is_described_in_ids(more: int, words: str) -> None:
+    task = TASKS.build("addition")
+    (head,) = explain_heads(coupled(ById(task.vocab.tokens, more), task), [9], 8, 0).heads
+    assert (head.pattern, head.named, head.fault) == (f"the tokens whose position id is {words}", True, "")
 
 
 def test_the_head_that_left_the_parents_is_blamed() -> None:

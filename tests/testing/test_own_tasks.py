@@ -155,3 +155,31 @@ def test_a_bare_position_as_parents_is_one_line_with_its_place(tmp_path: Path) -
     for target, line, said in zip(targets, lines, done.stdout.splitlines(), strict=True):
         place = f"{target.rpartition(':')[0]}, line {line}, in EverySecond.write"
         assert said.startswith(f"{place}: parents and selectors are lists of positions, such as parents=[given[i]]")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "says"),
+    [
+        ('{"it begins with 7": lambda prompt: prompt[1] == "7"}', "kind 'it begins with 7' holds of none of"),
+        ('{"it is a word": lambda prompt: True}', "kind 'it is a word' holds of every prompt, such as '<bos> "),
+        (
+            '{"it is odd": lambda prompt: prompt[99]}',
+            "kind 'it is odd' of task .* .IndexError: list index out of range",
+        ),
+        (
+            '{"it is 1": (lambda prompt: "0" not in prompt, lambda prompt, rng: ["<bos>"])}',
+            "kind 'it is 1' makes no prompt",
+        ),
+        ('{"it has a 1": lambda prompt: "1" in prompt}', ""),
+    ],
+)
+def test_a_kind_of_one_s_own_that_is_none_is_refused_in_one_line(tmp_path: Path, kinds: str, says: str) -> None:
+    name = written(tmp_path, "")
+    file = tmp_path / "parity.py"
+    file.write_text(file.read_text().replace("    def write", f"    kinds = {kinds}\n\n    def write"))
+    if not says:
+        lw.testing.check_task(name)
+        return
+    with pytest.raises((LengthwiseError, lw.testing.LawError), match=says) as caught:
+        lw.testing.check_task(name)
+    assert "\n" not in str(caught.value)

@@ -62,7 +62,9 @@ def advice(subject: Subject, call: Call, accuracy: Accuracy, failures: Failures)
         return _train_longer(subject, call, held, failures)
     coupled = getattr(subject.network.rule, "token_ids", None) is not None
     if coupled and (failures.kinds or broken is not None):  # The ids suit the task; training is what is left.
-        text = f"train it longer (twice the steps){_rows_like(failures)}; then ask the same"
+        text = (
+            f"train it longer (twice the steps){_rows_like(failures)}; after the retraining, ask again with the command"
+        )
         return text if failures.kinds else f"no cause found, so the default: {text}", call.again()
     if broken is None and held != longest:
         samples = MORE * call.settings.get("samples", 128)
@@ -94,7 +96,7 @@ def _train_longer(subject: Subject, call: Call, held: int | None, failures: Fail
     if held is not None and held < subject.train:
         return f"{longer}; if its training had no longer strings than {held}, ask so", call.again(train=held)
     if getattr(subject.network.rule, "token_ids", None) is not None:  # Tokens and ids are known, so training is open.
-        return f"{longer}; then ask the same", call.again()
+        return f"{longer}; after the retraining, ask again with the command", call.again()
     wrong = next((f" ({' '.join(failure.tokens)})" for failure in failures.smallest), "")
     text = (
         "check the vocabulary, the offset and the rule of position ids first: does its training script count the "
@@ -106,7 +108,7 @@ def _train_longer(subject: Subject, call: Call, held: int | None, failures: Fail
 
 def _rows_like(failures: Failures) -> str:
     """Which rows training should have more of: kinds of strings of which fresh ones were found to fail."""
-    return "".join(f", and, as a try, more rows like those that fail ({each.kind})" for each in failures.kinds[:1])
+    return "".join(f", and, as a try, with more rows where {each.kind}" for each in failures.kinds[:1])
 
 
 def retrain(subject: Subject, call: Call, *changes: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
@@ -30,7 +31,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 10
+VERSION = 11
 COLUMNS = {
     "right": "right: of the random strings",
     "of hard": "of hard: share of hard strings that is right; in brackets the 95 % intervals, none where all strings "
@@ -42,9 +43,14 @@ COLUMNS = {
 """What columns of the table mean, by the last one that a text is about."""
 INDENT = 14
 """Of what stands beside a name."""
-RULE = f"right: from {CUT} of its strings on; [95 % interval]; hard: edits and edge cases"
-MOST_SAID, LONG = 2, 132
+RULE = (
+    f"right: at least {CUT:.0%} of the strings, by all of the 95 % interval [in brackets]; breaks: fewer, by all of "
+    "it; else unclear"
+).replace("95%", "95 %")
+AT_RANDOM = "; random strings: "
+MOST_SAID, LONG = 3, 132
 """Sentences on where it fails, and letters of a failing string, that a terminal shows."""
+EDITED = "tokens replaced, exchanged, repeated or sorted"
 T = TypeVar("T")
 
 
@@ -86,7 +92,14 @@ class Explanation(Tabular):
     def answer(self) -> str:
         """To which length it is right and where it breaks, with the share that decides."""
         if self.learned:
-            return "; ".join([self.verdict.line, *(each.clause for each in self.failures.kinds[:1])])
+            kinds, (to, mark, rest) = self.failures.kinds, self.verdict.parts
+            if not kinds:
+                return self.verdict.line
+            more = {1: "", 2: "; one more kind below"}.get(len(kinds), f"; {len(kinds) - 1} more kinds below")
+            where = f"where {kinds[0].kind} ({kinds[0].counts}{more})"
+            if to and kinds[0].length <= (self.verdict.held or 0):
+                return f"{to}, except {where}{mark.replace(',', ';')}{rest}"
+            return f"{self.verdict.line}; and it fails {where}"
         held = f", though right to length {self.verdict.held}" if self.verdict.held else ""
         return f"not learned: {self._trained} right{held}"
 
@@ -119,14 +132,17 @@ class Explanation(Tabular):
             return failures.moved.cause
         heads = self.heads.heads if self.heads is not None else ()
         left = [*([failures.heads] if failures.heads else []), *(head.left for head in heads if head.fault)]
-        found = [f"it fails {failures.finding}; why is not known"] if failures.finding else ["no cause found"]
-        if not failures.finding and not failures.tried:
+        found = ["no cause found"]
+        if failures.nearby:
+            near = ", ".join(each.line.replace(": ", " (") + ")" for each in failures.nearby)
+            found = [f"not known; it errs most {near}"]
+        elif not failures.kinds and not failures.tried:
             found.append("too few strings fail, or are right, to compare what is in them")
-        elif not failures.where:
+        elif not failures.kinds and failures.feature is None:
             found.append("nothing in the strings tells which fail")
         found.append(failures.moved.cause if failures.moved else failures.ids)
         # With a finding, what was only looked at is on the page.
-        found += [f"seen in a head, not tested: {left[0]}"] if left and not failures.finding else []
+        found += [f"seen in a head, not tested: {left[0]}"] if left and not failures.nearby else []
         return "; ".join(filter(None, found))
 
     @property
@@ -150,19 +166,22 @@ class Explanation(Tabular):
         from lengthwise.forecast.answer import beside, fill, typed
 
         example, why = self.failures.example, self.why
-        # What the answer or the cause says is not said twice; what only the shortest failures share is on the page.
-        hidden = {self.failures.first_failures, *(each.line for each in self.failures.kinds[:1])}
+        # What the cause says is not said twice; what only the shortest failures share is on the page.
+        hidden = {self.failures.first_failures}
         where = [each for each in self.failures.where if each not in hidden and each.partition(": ")[0] not in why]
         answer = f"{self.model} on {self.task}: {self.answer}"
         lines = fill(answer, "", 2)
         lines += [*beside("why", why, INDENT), *beside("next", self.next, INDENT)]
         for number, part in enumerate(self.command.splitlines()):
             lines += typed("" if number else "command", part, INDENT)
-        for number, each in enumerate(where[: 1 if self.failures.finding else MOST_SAID]):
+        shown = "" if example is None else example.line
+        if example is not None and len(shown) > LONG:
+            shown = f"length {example.length}, {example.said}"
+        for number, each in enumerate(where[:MOST_SAID]):
             lines += beside("" if number else "fails where", each, INDENT)
-        if example is not None:
-            text = example.line if len(example.line) <= LONG else f"length {example.length}, {example.said}"
-            lines += beside("for example", text, INDENT)
+            lines += [] if number else beside("", f"for example {shown}", INDENT)
+        lines += beside("", f"{len(where) - MOST_SAID} more on the page" * (len(where) > MOST_SAID), INDENT)
+        lines += [] if where else beside("for example", shown, INDENT)
         lines += beside("computes", self.computes, INDENT)
         train = self.accuracy.train
         cells = [
@@ -170,7 +189,12 @@ class Explanation(Tabular):
             for row in self.verdict.shown(self.asked)
         ]
         table = Table(("length", "", "random strings right", "hard ones"), tuple(cells)).text()
-        return "\n".join([*lines, "", *(line.rstrip() for line in table.splitlines()), RULE])
+        return "\n".join([*lines, "", *(line.rstrip() for line in table.splitlines()), *fill(self.legend, "", 0)])
+
+    @property
+    def legend(self) -> str:
+        """What the words of the answer and of the small table mean."""
+        return "; ".join(filter(None, [self.measured.partition(AT_RANDOM)[0], RULE]))
 
     def table(self) -> Table:
         """Accuracy, failures and fidelity by length."""
@@ -211,13 +235,14 @@ class Explanation(Tabular):
         def picture(name: str, drawn: Drawing | None) -> Picture | None:
             return None if drawn is None else Picture(name, drawn)
 
-        # The example comes first.
-        shown = sorted(self.failures.smallest, key=lambda failure: failure != self.failures.example)
+        # Examples of the kinds come first, and then the one that is told.
+        examples = [kind.example for kind in self.failures.kinds if kind.example is not None]
+        ordered = sorted(self.failures.smallest, key=lambda failure: failure != self.failures.example)
+        shown = [*examples, *(failure for failure in ordered if failure not in examples)]
         return render_page(
             "explanation.html",
             title=f"{self.model} on {self.task}",
             told=self,
-            rule=RULE,
             table=self.table(),
             curve=Picture("curve", curve(self.accuracy, self.failures)),
             drawn=self.automaton and picture("automaton", draw_automaton(self.automaton)),
@@ -378,24 +403,17 @@ def explain_subject(
 
 def _measured(subject: Subject, samples: int) -> str:
     """Which strings are asked, and when one is right."""
-    task, drawn = subject.task, "the task's own strings"
-    right, hard = (
-        "every token of its answer is",
-        (
-            "with tokens replaced, exchanged, repeated or sorted, or with one token at the beginning or the end of "
-            "every part (what is between fixed tokens of a prompt)"
-        ),
-    )
+    task, drawn, right, hard = subject.task, "drawn as the task draws them", "its whole answer is", EDITED
     if isinstance(task, Language):
         drawn = "half words and half not" if task.ask == "member" else "words of a length, equally likely"
         drawn += f" (all of them, where they are at most {samples})" if task.ask == "next" else ""
-        hard = "edited, words that mislead a short memory, and words that the model's automaton refuses"
+        hard = "edited words, and words that mislead"
         right = {
             "next": "after each of its symbols the set of those that may come next is",
             "member": "after each of its symbols the model knows whether that is a word",
             "state": "every state is",
         }[task.ask]
-    return (
-        f"random strings are {drawn}, which training may have drawn otherwise; hard ones are right ones {hard}; "
-        f"a string is right if {right}"
-    )
+    said = re.search(r"Length = ([^.;]+)[.;]", " ".join((type(task).__doc__ or "").split()))
+    length = f"length: {said[1]}; " if said else ""
+    apart = ", kinds apart" * (not isinstance(task, Language))
+    return f"{length}hard ones: {hard}{apart}{AT_RANDOM}{drawn}; a string is right if {right}"

@@ -20,6 +20,8 @@ CLOSE = 0.01
 """A simpler feature is taken if it is at most this much worse than the best."""
 SURE = 0.05
 """A finding is told if its p is below this among all that were tried (Bonferroni), and once more on other strings."""
+MOST_NEAR, OFTEN = 3, 4
+"""Findings of wrong tokens that are told; and how many times as often as of right ones those after the first hold."""
 MOST_SYMBOLS = 12
 """With more symbols than this, only features of whole strings are tried."""
 Symbols = tuple[str, ...]
@@ -152,21 +154,29 @@ def telling_feature(strings: Mapping[Symbols, bool], seed: int) -> Feature | Non
     return feature if feature.balanced >= WANTED else None
 
 
-def telling_nearby(tokens: Sequence[tuple[frozenset[str], bool]], seed: int) -> Nearby | None:
-    """What holds more often of wrong tokens than of right ones: the least likely by chance; None if chance may do it.
+def telling_nearby(tokens: Sequence[tuple[frozenset[str], bool]], seed: int) -> tuple[Nearby, ...]:
+    """What holds more often of wrong tokens than of right ones, the least likely by chance first; at most `MOST_NEAR`.
 
-    It is chosen on one half, corrected for all that were tried, and tested again on the other; its counts are
-    of both. ``tokens`` has what holds of each, and whether it is right.
+    Each is chosen on one half, corrected for all that were tried, and tested again on the other; its counts are of all
+    tokens. The next one is looked for among tokens of which those before do not hold. ``tokens`` has what holds of
+    each, and whether it is right.
     """
     known, held = _halves(tokens, seed, "nearby")
+    found: list[Nearby] = []
 
     def counts(name: str, some: Sequence[tuple[frozenset[str], bool]]) -> tuple[int, int, int, int]:
         sides = [[name in facts for facts, right in some if right == kind] for kind in (False, True)]
         return sum(sides[0]), len(sides[0]), sum(sides[1]), len(sides[1])
 
-    tried = sorted({fact for facts, right in known if not right for fact in facts})
-    if not tried or counts("", known)[1] < LEAST:
-        return None
-    p, best = min((surprise(*counts(fact, known)), fact) for fact in tried)
-    sure = p * len(tried) < SURE and surprise(*counts(best, held)) < SURE
-    return Nearby(best, *counts(best, tokens)) if sure else None
+    for _ in range(MOST_NEAR):
+        tried = sorted({fact for facts, right in known if not right for fact in facts})
+        if not tried or counts("", known)[1] < LEAST:
+            break
+        p, best = min((surprise(*counts(fact, known)), fact) for fact in tried)
+        if p * len(tried) >= SURE or surprise(*counts(best, held)) >= SURE:
+            break
+        near = Nearby(best, *counts(best, tokens))
+        if not found or near.wrong * near.right_n >= OFTEN * near.right * near.wrong_n:
+            found.append(near)
+        known, held = ([each for each in half if best not in each[0]] for half in (known, held))
+    return tuple(found)

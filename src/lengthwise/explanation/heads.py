@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Num
 from numpy import ndarray
 
 from lengthwise.core.batch import Batch
@@ -34,7 +34,8 @@ CHANGE = 0.2
 MOST_PAIRS, MOST_QUERIES = 600_000, 48
 """Pairs of query and key of one head and length, and queries of a string in the least squares."""
 CONSTANT = 1e-9
-UNREADABLE = "not readable in tokens, since the position ids do not count them"
+NEAR_IDS = (0, 1, -1, 2, -2)
+"""Differences of position ids that are patterns where these do not count tokens."""
 
 
 @config
@@ -62,7 +63,7 @@ class Head:
     head: int
     given_name: str
     pattern: str
-    """The nearest pattern in words, or `UNREADABLE`."""
+    """The nearest pattern in words."""
     mask: tuple[str, tuple[int, ...]]
     """The same for `pattern_mask`."""
     named: bool
@@ -110,12 +111,16 @@ class Heads:
         costs = [(head.rows[0].loss, head) for head in self.heads if head.rows[0].loss is not None]
         if costs:
             loss, head = max(costs, key=lambda cost: cost[0])
-            said.append(f"to remove {head.name} costs most, {loss:.3f} nats a token at length {head.rows[0].length}")
+            first = head.rows[0]
+            said.append(f"to remove {head.name} costs most, {loss:.3f} nats a token at length {first.length}")
+            if head.mask[0] == "id" and not head.named:
+                said.append(f"it has {first.on_pattern:.2f} of its attention on {head.pattern}")
         return "; ".join(said)
 
 
-def pattern_mask(kind: str, numbers: Sequence[int], tokens: Int[ndarray, "B T"]) -> Bool[ndarray, "B T T"]:
+def pattern_mask(kind: str, numbers: Sequence[int], look: Looks) -> Bool[ndarray, "B T T"]:
     """Which keys a pattern names for every query."""
+    tokens = look.tokens
     rows, size = tokens.shape
     distance = np.arange(size)[:, None] - np.arange(size)
     seen = np.broadcast_to(distance >= 0, (rows, size, size))
@@ -130,6 +135,8 @@ def pattern_mask(kind: str, numbers: Sequence[int], tokens: Int[ndarray, "B T"])
             return seen & (distance % numbers[0] == numbers[1])
         case "set":
             return seen & np.isin(tokens, numbers)[:, None, :]
+        case "id":
+            return seen & (look.ids[:, None, :] - look.ids[:, :, None] == numbers[0])
         case "same":
             return seen & (distance > 0) & (tokens[:, :, None] == tokens[:, None, :])
         case _:
@@ -151,6 +158,10 @@ def pattern_words(kind: str, numbers: Sequence[int], names: Sequence[str]) -> st
             return f"period {numbers[0]}: distances {back}a multiple of {numbers[0]}"
         case "set":
             return "uniform over " + ", ".join(names[n] for n in numbers)
+        case "id":
+            off = {0: "its own", 1: "one more than its own", -1: "one less than its own"}
+            more = f"{abs(numbers[0])} {'more' if numbers[0] > 0 else 'less'} than its own"
+            return f"the tokens whose position id is {off.get(numbers[0], more)}"
         case "same":
             return "same token"
         case _:
@@ -158,26 +169,28 @@ def pattern_words(kind: str, numbers: Sequence[int], names: Sequence[str]) -> st
 
 
 @dataclass
-class _Looks:
+class Looks:
     """The attention of all heads on the strings of one length, at the queries whose outputs count."""
 
     length: int
     tokens: Int[ndarray, "B T"]
+    ids: Num[ndarray, "B T"]
+    """Position ids, of the first level."""
     queries: Int[ndarray, " Q"]
     weights: list[Float[ndarray, "B H Q T"]]
     sharp: Float[ndarray, " Q"]
 
 
 @torch.inference_mode()
-def looks(subject: Subject, batch: Batch) -> _Looks:
+def looks(subject: Subject, batch: Batch) -> Looks:
     """The attention weights of every layer on a batch."""
     ids, positions = subject.inputs(batch, stream(0, "explain", "ids", batch.layout.length))
     queries = np.flatnonzero(batch.scored) - 1
     sharp = subject.network.sharpness(ids.shape[1])[queries]
     queries, sharp = queries[(queries > 0) & (sharp > 0)], sharp[(queries > 0) & (sharp > 0)]
     found = subject.network.attention(ids, positions)
-    return _Looks(
-        batch.layout.length, batch.input_ids[:, : ids.shape[1]], queries,
+    return Looks(
+        batch.layout.length, batch.input_ids[:, : ids.shape[1]], positions[..., 0].cpu().numpy(), queries,
         [layer[:, :, queries].double().cpu().numpy() for layer in found], sharp,
     )  # fmt: skip
 
@@ -191,7 +204,7 @@ def explain_heads(subject: Subject, lengths: Sequence[int], samples: int, seed: 
         for length in dict.fromkeys((trained, *lengths))
     }
 
-    def look_at(length: int) -> _Looks:
+    def look_at(length: int) -> Looks:
         rows = max(2, min(samples, MOST_PAIRS // length**2))
         return looks(subject, subject.task.batch(length, rows, stream(seed, "explain", "looks", length)))
 
@@ -199,8 +212,6 @@ def explain_heads(subject: Subject, lengths: Sequence[int], samples: int, seed: 
     fitted = [seen[trained], *(look_at(length) for length in dict.fromkeys(shorter) if length != trained)]
     base = {length: loss(subject, batch) for length, batch in batches.items()}
     names, found = subject.task.vocab.tokens, []
-    # Ids that do not count tokens, as coupled ones, give heads no distance between tokens.
-    counted = bool((np.diff(subject.ids_of(trained)[..., 0], axis=1) == 1).all())
     parts = _Parts(seen[trained], len(names))
     every = [(layer, head) for layer, heads in enumerate(subject.network.heads) for head in range(len(heads))]
     fit, shares = parts.fit(fitted, every)
@@ -211,7 +222,7 @@ def explain_heads(subject: Subject, lengths: Sequence[int], samples: int, seed: 
             number = every.index((layer, head))
             rows = []
             for length, look in seen.items():
-                overlap, mass, gap = _measure(look, layer, head, pattern_mask(kind, numbers, look.tokens))
+                overlap, mass, gap = _measure(look, layer, head, pattern_mask(kind, numbers, look))
                 cost = None
                 try:
                     with subject.network.ablated(layer, head):
@@ -219,8 +230,7 @@ def explain_heads(subject: Subject, lengths: Sequence[int], samples: int, seed: 
                 except NotImplementedError:
                     pass
                 rows.append(HeadAtLength(length, overlap, mass, gap, float(carried[length][number]), cost))
-            readable = counted or kind not in ("distance", "period")
-            named, words = best >= FITS and readable, pattern_words(kind, numbers, names) if readable else UNREADABLE
+            named, words = best >= FITS, pattern_words(kind, numbers, names)
             found.append(
                 Head(
                     layer, head, given, words, (kind, tuple(numbers)), named,
@@ -241,11 +251,11 @@ def _fault(rows: Sequence[HeadAtLength], kind: str) -> str:
     return f"dilutes: its logits stay, more other tokens share the attention, and its overlap falls {fell}"
 
 
-def _nearest(look: _Looks, layer: int, head: int) -> tuple[tuple[str, tuple[int, ...]], float]:
+def _nearest(look: Looks, layer: int, head: int) -> tuple[tuple[str, tuple[int, ...]], float]:
     """The pattern with the largest overlap; a simpler one is kept unless a later one is better by 0.01."""
     best, most = ("uniform", ()), -1.0
     for kind, numbers in _patterns(look, layer, head):
-        mask = pattern_mask(kind, numbers, look.tokens)
+        mask = pattern_mask(kind, numbers, look)
         if mask[:, look.queries].any(-1).mean() < 0.25:
             continue
         overlap = _measure(look, layer, head, mask)[0]
@@ -254,12 +264,16 @@ def _nearest(look: _Looks, layer: int, head: int) -> tuple[tuple[str, tuple[int,
     return best, most
 
 
-def _patterns(look: _Looks, layer: int, head: int) -> Iterator[tuple[str, Sequence[int]]]:
+def _patterns(look: Looks, layer: int, head: int) -> Iterator[tuple[str, Sequence[int]]]:
     size = look.tokens.shape[1]
     yield "uniform", ()
     yield "first", ()
-    for distance in range(min(size, 17)):
+    # Ids that do not count tokens, as coupled ones, give heads no distance between tokens.
+    counted = bool((np.diff(look.ids, axis=1) == 1).all())
+    for distance in range(min(size, 17)) if counted else ():
         yield "distance", (distance,)
+    for difference in () if counted else NEAR_IDS:
+        yield "id", (difference,)
     yield "same", ()
     yield "after", ()
     weights = look.weights[layer][:, head]
@@ -273,12 +287,12 @@ def _patterns(look: _Looks, layer: int, head: int) -> Iterator[tuple[str, Sequen
     order = sorted(ratio, key=lambda token: -ratio[token])
     for count in range(1, min(len(order), 9)):
         yield "set", sorted(order[:count])
-    for period in range(2, min(9, size // 2)):
+    for period in range(2, min(9, size // 2)) if counted else ():
         for residue in range(period):
             yield "period", (period, residue)
 
 
-def _measure(look: _Looks, layer: int, head: int, mask: Bool[ndarray, "B T T"]) -> tuple[float, float, float]:
+def _measure(look: Looks, layer: int, head: int, mask: Bool[ndarray, "B T T"]) -> tuple[float, float, float]:
     """Overlap with the uniform distribution over the mask, weight on the mask, and the gap of the logits."""
     weights, mask = look.weights[layer][:, head], mask[:, look.queries]
     count = mask.sum(-1, keepdims=True)
@@ -297,7 +311,7 @@ def _measure(look: _Looks, layer: int, head: int, mask: Bool[ndarray, "B T T"]) 
     return float(overlap), float(mass), float((on - off).mean())
 
 
-def _logits(look: _Looks, layer: int, head: int) -> Float[ndarray, "B Q T"]:
+def _logits(look: Looks, layer: int, head: int) -> Float[ndarray, "B Q T"]:
     """The logits up to a constant for each query; 0 where a query can't look."""
     weights = look.weights[layer][:, head]
     seen = np.arange(weights.shape[-1]) <= look.queries[:, None]
@@ -310,7 +324,7 @@ def _logits(look: _Looks, layer: int, head: int) -> Float[ndarray, "B Q T"]:
 class _Parts:
     """The parts of a logit as features of (query, key): distance, token and token, token and distance."""
 
-    def __init__(self, look: _Looks, tokens: int) -> None:
+    def __init__(self, look: Looks, tokens: int) -> None:
         self.classes = np.arange(tokens) if tokens - len(SPECIALS) <= MOST_TOKENS else np.minimum(np.arange(tokens), 4)
         self.size, self.farthest = int(self.classes.max()) + 1, look.tokens.shape[1] - 1
         self.groups = {
@@ -319,7 +333,7 @@ class _Parts:
         }
         self.count = self.farthest + 3 + self.size**2 + self.size * NEAR
 
-    def features(self, look: _Looks) -> Iterator[tuple[ndarray, ndarray]]:
+    def features(self, look: Looks) -> Iterator[tuple[ndarray, ndarray]]:
         """For each string the centred features ``[pairs, features]`` and where the pairs are."""
         size = look.tokens.shape[1]
         count = len(look.queries)
@@ -345,7 +359,7 @@ class _Parts:
             yield x - np.repeat(mean, counts, axis=0), np.stack([q, k])
 
     def fit(
-        self, fitted: Sequence[_Looks], heads: Sequence[tuple[int, int]]
+        self, fitted: Sequence[Looks], heads: Sequence[tuple[int, int]]
     ) -> tuple[ndarray, list[tuple[tuple[str, float], ...]]]:
         """The weights of all features for each head, and the shares of the variance that groups of them explain."""
         gram, right, total = np.zeros((self.count, self.count)), np.zeros((self.count, len(heads))), 0.0
@@ -367,7 +381,7 @@ class _Parts:
         each = [tuple((name, float(values[h])) for name, values in shares.items()) for h in range(len(heads))]
         return np.linalg.solve(gram, right), each
 
-    def explained(self, look: _Looks, heads: Sequence[tuple[int, int]], fit: ndarray) -> ndarray:
+    def explained(self, look: Looks, heads: Sequence[tuple[int, int]], fit: ndarray) -> ndarray:
         """The share of the variance of each head's logits that a fit of other strings explains."""
         wrong, total = np.zeros(len(heads)), np.zeros(len(heads))
         for x, y in self.examples(look, heads):
@@ -375,7 +389,7 @@ class _Parts:
             total += (y * y).sum(0)
         return np.where(total > CONSTANT, 1 - wrong / np.maximum(total, CONSTANT), 1.0)
 
-    def examples(self, look: _Looks, heads: Sequence[tuple[int, int]]) -> Iterator[tuple[ndarray, ndarray]]:
+    def examples(self, look: Looks, heads: Sequence[tuple[int, int]]) -> Iterator[tuple[ndarray, ndarray]]:
         """For each string the features of its pairs and the logits of all heads ``[pairs, heads]``."""
         logits = [_logits(look, layer, head) for layer, head in heads]
         for string, (x, (q, k)) in enumerate(self.features(look)):

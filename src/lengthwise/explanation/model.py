@@ -652,15 +652,26 @@ class RandomStrings:
     def __call__(self, length: int) -> tuple[bool, list[tuple[Batch, ndarray]]]:
         """Whether the strings are all that there are, which holds of few; and batches with the right strings."""
         if length not in self._known:
-            rng = stream(self.seed, "explain", "test", length)
-            drawn = self.subject.task.test_strings(length, length, self.samples, rng)
-            batches, self.not_finite[length] = [], 0
-            for batch in drawn.batches:
-                good, finite = self.subject.right_and_finite(batch)
-                batches.append((batch, np.asarray(good.all(axis=1))))
-                self.not_finite[length] += int((~finite).sum())
-            self._known[length] = drawn.name == "enumerated", batches
+            self._known[length] = self._ask(length)
         return self._known[length]
+
+    def again(self, length: int) -> tuple[bool, list[tuple[Batch, ndarray]]]:
+        """The same with as many fresh strings added."""
+        every, known = self(length)
+        self._known[length] = every, known + self._ask(length, "again")[1]
+        return self._known[length]
+
+    def _ask(self, length: int, *again: str) -> tuple[bool, list[tuple[Batch, ndarray]]]:
+        rng = stream(self.seed, "explain", "test", length, *again)
+        drawn, batches = (
+            self.subject.task.test_strings(length, length, self.samples, rng),
+            list[tuple[Batch, ndarray]](),
+        )
+        for batch in drawn.batches:
+            good, finite = self.subject.right_and_finite(batch)
+            batches.append((batch, np.asarray(good.all(axis=1))))
+            self.not_finite[length] = self.not_finite.get(length, 0) + int((~finite).sum())
+        return drawn.name == "enumerated", batches
 
 
 def accuracy(

@@ -25,10 +25,10 @@ def curve(accuracy: Accuracy, failures: Failures) -> Drawing:
     """Accuracy against length, of random and of hard strings."""
     with new_figure(8.0, 3.2, "curve", "Accuracy against length") as figure:
         axes = figure.add_subplot()
-        rows = accuracy.rows
+        rows = [row for row in failures.rows if row.random.n]
         axes.axvspan(0, accuracy.train, color="#eef2f6", label="training lengths")
         axes.plot(
-            [r.length for r in rows], [r.right / r.n for r in rows], "o-", color=COLOURS[0], label="random strings"
+            [r.length for r in rows], [r.random.value for r in rows], "o-", color=COLOURS[0], label="random strings"
         )
         hard = [r for r in failures.rows if r.hard.n]
         if hard:
@@ -38,7 +38,7 @@ def curve(accuracy: Accuracy, failures: Failures) -> Drawing:
         if moved is not None:
             groups = ((moved.inside, "P", "that training showed", 2), (moved.beyond, "X", f"above {moved.known}", 3))
             for arms, mark, which, colour in groups:
-                at = moved.length + accuracy.rows[-1].length / 60 * (colour * 2 - 5)
+                at = moved.length + rows[-1].length / 60 * (colour * 2 - 5)
                 if arms:
                     axes.plot([at] * len(arms), [arm.right / moved.n for arm in arms], mark, ms=8, ls="none",
                               color=COLOURS[colour],

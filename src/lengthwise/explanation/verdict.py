@@ -66,10 +66,6 @@ class LengthShares:
         """Whether both do."""
         return self.random.holds and self.hard.holds
 
-    def likely(self) -> bool:
-        """Whether the shares themselves reach the cut, whatever their intervals."""
-        return all(not share.n or share.value >= CUT for share in (self.random, self.hard))
-
 
 @dataclass(frozen=True)
 class Verdict:
@@ -97,9 +93,10 @@ class Verdict:
         return held
 
     @property
-    def about(self) -> int | None:
-        """The length to which the shares themselves reach the cut, or to which it holds."""
-        return max((row.length for row in itertools.takewhile(LengthShares.likely, self.rows)), default=self.held)
+    def last(self) -> int | None:
+        """The last length before the first that breaks; None if there is none."""
+        broken = self.broken()
+        return max((row.length for row in self.rows if broken is None or row.length < broken), default=None)
 
     @property
     def edges(self) -> list[tuple[int, int]]:
@@ -108,26 +105,31 @@ class Verdict:
         return [(low, high) for low, high in neighbours if low == self.held or high == self.broken()]
 
     @property
-    def line(self) -> str:
-        """To which length the model is right, and where it breaks, with the share at that length."""
-        broken, held, longest = self.broken(), self.held, self.rows[-1].length
+    def parts(self) -> tuple[str, str, str]:
+        """To which length it is right, a mark, and the rest: where it is unclear, and where it breaks, with a share."""
+        broken, held, longest, last = self.broken(), self.held, self.rows[-1].length, self.last
         if held is not None and held == longest:
-            return f"right to length {held}, the longest that was asked: {self._share(held)} right"
-        near = next(row.length for row in self.rows if row.length > (held or 0) and not row.holds)
+            return f"right to length {held}, the longest that was asked", ": ", f"{self._share(held)} right"
         to = f"right to length {held}" if held else ""
-        if self.about != held:
-            to = f"random strings: at least {CUT:.0%} right to about length {self.about}".replace("%", " %")
-            to += f" (the interval is clear to {held})" if held else ""
+        near = next(row.length for row in self.rows if row.length > (held or 0) and not row.holds)
         if broken is None:
-            found = f"no break found to length {longest}, the longest that was asked"
-            at = f"at {near} it is too close to say: {self._share(near)} right"
-            return "; ".join(filter(None, (found, to, at)))
+            span = f"from {near} to {last} it is" if near != last else f"at {near} it is"
+            return to, ", ", f"no break found, but {span} too close to say; at {near} {self._share(near)} right"
+        unclear = (
+            "" if last is None or last == held else f"unclear {'at' if last == near else f'from {near} to'} {last}"
+        )
         later = [row for row in self.rows if row.length >= broken]
         lasts = all(row.random.breaks or row.hard.breaks for row in later)
         at = f"breaks {'from' if lasts else 'first at'} {broken}"
         at += " on hard strings only" if self.first("random") is None else ""
         at += f", a trained length (up to {self.train})" if broken <= self.train else ""
-        return f"{', '.join(filter(None, (to, at)))}: {self._share(broken)} right"
+        return to, ", ", f"{', '.join(filter(None, (unclear, at)))}: {self._share(broken)} right"
+
+    @property
+    def line(self) -> str:
+        """All parts in one sentence."""
+        to, mark, rest = self.parts
+        return f"{to}{mark}{rest}" if to else rest
 
     def _share(self, length: int) -> str:
         """The one share that decides at a length: that of random strings, unless only hard ones fall short."""
@@ -140,5 +142,5 @@ class Verdict:
         """A few rows for a small table: the longest trained length, the border, the last, and those ``asked`` for."""
         lengths, broken = [row.length for row in self.rows], self.broken()
         trained = [length for length in lengths if length <= self.train][-1:]
-        wanted = {*trained, *asked, self.held, self.about, broken, lengths[-1]}
+        wanted = {*trained, *asked, self.held, self.last, broken, lengths[-1]}
         return [row for row in self.rows if row.length in wanted]

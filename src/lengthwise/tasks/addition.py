@@ -14,7 +14,7 @@ from lengthwise.core.errors import reject
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS
-from lengthwise.tasks.base import TASKS, AxesLayout, Task, body, numbered
+from lengthwise.tasks.base import TASKS, AxesLayout, Kind, Task, body, numbered
 
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -92,6 +92,88 @@ def digits(task: Any) -> str:
     return DIGITS[: task.base]
 
 
+def number_kinds(sign: str, base: int, *, msd_first: bool = False, sums: bool = False) -> dict[str, Kind]:
+    """Kinds of prompts with two numbers and this sign between them, for `Task.kinds`; of ``sums``, by carries, too."""
+    order = slice(None, None, -1 if msd_first else None)
+
+    def read(prompt: Sequence[str]) -> list[list[int]]:
+        """The numbers of a prompt, least significant digit first."""
+        texts = " ".join(prompt[1:-1]).split(f" {sign} ")
+        return [[DIGITS.index(digit) for digit in text.split()][order] for text in texts]
+
+    def made(change: Callable[[list[list[int]], Rng], None]) -> Callable[[list[str], Rng], list[str]]:
+        """What changes the numbers of a prompt in place."""
+
+        def make(prompt: list[str], rng: Rng) -> list[str]:
+            numbers = read(prompt)
+            change(numbers, rng)
+            texts = (" ".join(DIGITS[digit] for digit in number[order]) for number in numbers)
+            return [prompt[0], *f" {sign} ".join(texts).split(), prompt[-1]]
+
+        return make
+
+    def led(prompt: Sequence[str]) -> list[bool]:
+        return [len(number) > 1 and number[-1] == 0 for number in read(prompt)]
+
+    def lead(number: list[int], rng: Rng) -> None:
+        count = int(rng.integers(1, max(2, len(number) // 2 + 1)))
+        number[-count:] = [0] * count
+
+    def lead_all(numbers: list[list[int]], rng: Rng) -> None:
+        for number in numbers:
+            lead(number, rng)
+
+    def lead_one(numbers: list[list[int]], rng: Rng) -> None:
+        one = int(rng.integers(2))
+        lead(numbers[one], rng)
+        numbers[1 - one][-1] = numbers[1 - one][-1] or int(rng.integers(1, base))
+
+    def no_number(numbers: list[list[int]], rng: Rng) -> None:
+        one = int(rng.integers(2))
+        numbers[one] = [0] * len(numbers[one])
+
+    def repeat(numbers: list[list[int]], rng: Rng) -> None:
+        numbers[1] = numbers[0]
+
+    kinds: dict[str, Kind] = {
+        "both numbers have leading zeros": (lambda prompt: all(led(prompt)), made(lead_all)),
+        "exactly one number has leading zeros": (lambda prompt: sum(led(prompt)) == 1, made(lead_one)),
+        "one of the numbers is 0": (lambda prompt: any(not any(number) for number in read(prompt)), made(no_number)),
+        "the numbers are equal": (lambda prompt: read(prompt)[0] == read(prompt)[1], made(repeat)),
+    }
+    if not sums:
+        return kinds
+
+    def columns(prompt: Sequence[str]) -> list[int]:
+        return [one + other for one, other in zip(*read(prompt), strict=True)]
+
+    def second(low: Callable[[int, int], int], high: Callable[[int, int], int]) -> Any:
+        """Draws the second number anew, each digit between two that follow from its column and the first number."""
+
+        def change(numbers: list[list[int]], rng: Rng) -> None:
+            numbers[0][0] = numbers[0][0] or int(rng.integers(1, base))
+            digits = [(low(at, digit), high(at, digit)) for at, digit in enumerate(numbers[0])]
+            numbers[1][:] = [int(rng.integers(first, last + 1)) for first, last in digits]
+
+        return made(change)
+
+    top = base - 1
+    return kinds | {
+        "every column carries": (
+            lambda prompt: columns(prompt)[0] > top and min(columns(prompt)) >= top,
+            second(lambda at, digit: top - digit + (at == 0), lambda at, digit: top),
+        ),
+        "no column carries": (
+            lambda prompt: max(columns(prompt)) <= top,
+            second(lambda at, digit: 0, lambda at, digit: top - digit),
+        ),
+        f"one carry runs through columns that sum to {top}": (
+            lambda prompt: columns(prompt)[0] > top and set(columns(prompt)[1:]) == {top},
+            second(lambda at, digit: top - digit + (at == 0), lambda at, digit: top if at == 0 else top - digit),
+        ),
+    }  # fmt: skip
+
+
 def extra_digits(operands: int, base: int) -> int:
     """How many digits a sum of so many numbers can have more than they have."""
     return next(extra for extra in range(operands) if base**extra >= operands)
@@ -145,6 +227,10 @@ class Addition(Task):
 
     base: DigitBase = 10
     operands: Literal["lsd_first", "msd_first"] = "lsd_first"
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        return number_kinds("+", self.base, msd_first=self.operands == "msd_first", sums=True)
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Place 1 is the operators', place i + 2 that of significance i."""
@@ -292,6 +378,10 @@ class Subtraction(Task):
     tokens = (digits, "-", "=")
 
     base: DigitBase = 10
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        return number_kinds("-", self.base)
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Place 1 is that of the signs, place i + 2 that of significance i."""
@@ -555,6 +645,10 @@ class Multiplication(Task):
 
     base: DigitBase = 10
     second: AtLeast1 | None = None
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        return number_kinds("*", self.base) if self.second != 1 else {}
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Place 1 is that of the signs, place i + 2 that of significance i."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from string import ascii_lowercase
@@ -29,6 +29,8 @@ from lengthwise.languages.machine import Machine
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.languages.regex import SPECIAL
 
+Kind = Callable[[list[str]], Any] | tuple[Callable[[list[str]], Any], Callable[[list[str], Rng], list[str]]]
+"""Whether a prompt is of a kind; or this with what makes such a prompt of a drawn one, for kinds that are rare."""
 SetName = Literal["uniform", "enumerated", "adversarial"]
 """``uniform``: drawn like the task draws; ``enumerated``: all strings of these lengths, once; ``adversarial``: hard."""
 
@@ -120,6 +122,36 @@ class Task(ABC):
     def levels(self) -> tuple[LevelKind, ...]:
         """The kinds of the place levels; the first one is ``position``."""
         return ("position",)
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """Kinds of prompts in the words of the task, each such that "where …" reads well: `explain` asks for each.
+
+        A subclass may have a plain mapping: ``kinds = {"the number begins with 0": lambda prompt: prompt[1] == "0"}``.
+        """
+        return {}
+
+    @final
+    def of_kind(self, kind: str, prompt: Sequence[str]) -> bool:
+        """Whether a prompt is of one of `kinds`; raises `LengthwiseError` where its function fails."""
+        given = self.kinds[kind]
+        return bool(self._call_kind(kind, given[0] if isinstance(given, tuple) else given, prompt))
+
+    @final
+    def made_of_kind(self, kind: str, prompt: Sequence[str], rng: Rng) -> list[str]:
+        """A prompt of one of `kinds` made of another one; that one itself where the kind says no way to make them."""
+        given = self.kinds[kind]
+        return self._call_kind(kind, given[1], prompt, rng) if isinstance(given, tuple) else list(prompt)
+
+    def _call_kind(self, kind: str, function: Callable[..., Any], prompt: Sequence[str], *rng: Rng) -> Any:
+        try:
+            return function(list(prompt), *rng)
+        except Exception as error:
+            where = place_in_user_code(error)
+            raise LengthwiseError(
+                f"{where and f'{where}: '}kind {kind!r} of task {self.name!r} fails on the prompt {' '.join(prompt)!r} "
+                f"({type(error).__name__}: {error}); correct its function"
+            ) from None
 
     @property
     def labels_prefixes(self) -> bool:
@@ -399,6 +431,26 @@ class StringTask(Task):
 
     symbols: SymbolChoice = "distinct"
     letters: Alphabet1 | None = None
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """By the order of the symbols, and, where they repeat, by their repetitions."""
+        order = self.vocab.tokens.index
+        ordered: dict[str, Kind] = {
+            f"the symbols are in {word} order": (
+                lambda prompt, step=step: prompt[1:-1] == sorted(prompt[1:-1], key=order)[::step],
+                lambda prompt, rng, step=step: [prompt[0], *sorted(prompt[1:-1], key=order)[::step], prompt[-1]],
+            )
+            for word, step in (("ascending", 1), ("descending", -1))
+        }  # fmt: skip
+        if self.symbols == "distinct":
+            return ordered
+        return ordered | {
+            "all symbols are the same": (
+                lambda prompt: len(prompt) > 3 and len(set(prompt[1:-1])) == 1,
+                lambda prompt, rng: [prompt[0], *[prompt[1]] * (len(prompt) - 2), prompt[-1]],
+            )
+        }
 
     tokens = (lambda task: symbol_names(task.letters or (150 if task.symbols == "distinct" else 2)),)
 

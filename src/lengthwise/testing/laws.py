@@ -230,6 +230,26 @@ def parents_are_earlier(task: Task) -> None:
         need(not twice.any(), "a parent is named twice")
 
 
+def kinds_are_kinds(task: Task) -> None:
+    """Each kind of `kinds` holds of some prompt and not of all, and what makes prompts makes some of the kind."""
+    if not task.kinds:
+        return
+    drawn = [batch.text(row)[: batch.prompt_length] for batch in batches(task, 60, lengths=9)
+             if batch.allowed is None for row in range(batch.size)]  # fmt: skip
+    need(drawn, "`kinds` are of tasks with an answer; this one states sets of next tokens")
+    solve, rng = solver(task), stream(0, "law", "kinds")
+    for kind, given in task.kinds.items():
+        held = [task.of_kind(kind, prompt) for prompt in drawn]
+        need(not all(held), f"kind {kind!r} holds of every prompt, such as {' '.join(drawn[-1])!r}; correct it")
+        if isinstance(given, tuple):
+            made = [task.made_of_kind(kind, prompt, rng) for prompt in drawn]
+            made = [prompt for prompt in made if solve(tuple(prompt)) is not None]
+            held = [task.of_kind(kind, prompt) for prompt in made]
+            need(made, f"kind {kind!r} makes no prompt that `answer` takes; correct what makes them")
+        which = "made for it" if isinstance(given, tuple) else "drawn; if it is rare, add what makes such a prompt"
+        need(any(held), f"kind {kind!r} holds of none of {len(held)} prompts that were {which}")
+
+
 def _columns(task: Task, size: int) -> Iterator[tuple[Batch, int]]:
     """The batches with every scored column of theirs, where columns have parents."""
     for batch in batches(task, size):
@@ -410,7 +430,7 @@ def nonsense_is_refused(task: Task) -> None:
 
 TASK_LAWS: dict[str, Callable[[Task], None]] = {
     law.__name__: law for law in (
-        same_stream_same_batch, shapes_and_labels, answers_agree, parents_are_earlier,
+        same_stream_same_batch, shapes_and_labels, answers_agree, kinds_are_kinds, parents_are_earlier,
         token_is_a_function_of_its_parents, no_parent_is_superfluous, no_selector_is_missing,
         places_start_at_one_without_gaps, places_follow_the_rule, places_are_functions_of_the_prefix, json_round_trip,
         lengths_without_instances_are_refused, nonsense_is_refused,

@@ -1,0 +1,395 @@
+"""Hard strings of many kinds, and the kinds on which a model is worse than on random strings."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from lengthwise.core.batch import Batch, Column
+from lengthwise.core.config import config
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.rng import Rng, stream
+from lengthwise.core.vocab import EOS, SPECIALS
+from lengthwise.explanation.automaton import product
+from lengthwise.explanation.features import SURE, surprise
+from lengthwise.explanation.mistakes import Failure, Mistake, first_wrong, most_common_mistake, select
+from lengthwise.explanation.model import RandomStrings, Subject, edited
+from lengthwise.explanation.verdict import LengthShares, Share, Verdict
+from lengthwise.languages.automaton import Dfa, minimize
+from lengthwise.languages.hard_words import boundary_words, hard_words, pumped_words
+from lengthwise.languages.sampling import count_words, sample_words
+from lengthwise.tasks import Task
+from lengthwise.tasks.language import Language
+
+MOST_EDGES = 32
+"""Tokens of which edge cases are made."""
+EDGES, AS_WRITTEN = "edge cases", ", as written, "
+"""What asks for all edge cases, and what the name of each has in it."""
+SCANNED = 320
+"""Edge cases of all tokens together, of each way to make them, at a length that is said to hold: 32 each of digits."""
+FEW = 8
+"""Strings of each kind that the task names, among the hard ones of a length."""
+SUSPECTS, FRESH, FEWEST = 6, 128, 32
+"""Kinds of hard strings that are asked again at such a length, with so many fresh strings, and with no fewer."""
+TRIES = 4
+"""Random prompts for each string of a kind that nothing makes."""
+
+
+@config
+class KindShare:
+    """How many fresh strings of a kind and a length are right, and of random ones."""
+
+    length: int
+    share: Share
+    usual: Share
+    weak: bool
+    """Whether it is surely worse than random, and surely below `CUT`."""
+
+
+@config
+class WeakKind:
+    """Strings of a kind that are right less often than random ones of that length, which fresh ones confirm."""
+
+    kind: str
+    """What holds of them: it completes "where …"."""
+    rows: tuple[KindShare, ...]
+    """Each length at which strings of this kind were asked."""
+    mistake: Mistake | None
+    """What the model does in the failing strings of `length`; of tasks with answers."""
+    example: Failure | None
+    """One of them."""
+
+    @property
+    def _told(self) -> KindShare:
+        return next(row for row in self.rows if row.weak)
+
+    @property
+    def length(self) -> int:
+        """The shortest length at which it was found."""
+        return self._told.length
+
+    @property
+    def share(self) -> Share:
+        """Of fresh strings of `length`."""
+        return self._told.share
+
+    @property
+    def counts(self) -> str:
+        """Right strings of `length`."""
+        return f"{self.share.right} of {self.share.n} right at length {self.length}"
+
+    @property
+    def line(self) -> str:
+        """It in one sentence."""
+        shares = [
+            f"{row.share.right} of {row.share.n}{' right' * (not at)} at length {row.length}"
+            for at, row in enumerate(self.rows)
+        ]
+        usual = ", ".join(f"{row.usual.right} of {row.usual.n}" for row in self.rows)
+        mistake = "" if self.mistake is None else f"; at length {self.length} {self.mistake.line}"
+        return f"{self.kind}: {', '.join(shares)} (random strings: {usual}){mistake}"
+
+
+def hard_strings(
+    subject: Subject, length: int, count: int, rng: Rng, learned: Dfa | None, only: str = ""
+) -> Iterator[tuple[str, Batch]]:
+    """Hard strings of a length with how they were made; about ``count`` of each kind, or of the one that is named.
+
+    Of edge cases, which have many kinds, there are fewer unless one is named; `EDGES` names them all. Kinds that
+    `is_apart` holds of are told by themselves, and are no part of the hard strings that are counted.
+    """
+    task = subject.task
+    if isinstance(task, Language):
+        yield from (each for each in _hard_words(task, length, count, rng, learned) if only in ("", each[0]))
+    else:
+        base = task.batch(length, count, rng)
+        for kind, change in _CHANGES.items():
+            if only in ("", kind) and (batch := _changed(subject, base, change, rng)) is not None:
+                yield kind, batch
+        for kind in task.kinds:
+            if only in ("", kind):
+                yield from ((kind, batch) for batch in _of_kind(subject, kind, length, count if only else FEW, rng))
+        prompt = base.input_ids[:, : base.prompt_length]
+        free = np.flatnonzero((prompt != prompt[:1]).any(0))
+        pool = np.unique(prompt[:, free])[:MOST_EDGES]
+        part = "every part of the prompt" if (np.diff(free) > 1).any() else "the prompt"
+        some = min(count // 8, count // max(1, len(pool))) if only in ("", EDGES) else count
+        few = select(base, range(max(1, some)))
+        for last, token, run in itertools.product((True, False), pool.tolist(), (False, True)):
+            name = task.vocab.tokens[token]
+            what = f"{name} {name}" if run else f"a single {name}"
+            kind = f"{part}{AS_WRITTEN}{'ends' if last else 'begins'} with {what}"
+            if only in ("", EDGES, kind):
+                batch = _changed(subject, few, _edge(token, last, run), rng, base)
+                yield from [] if batch is None else [(kind, batch)]
+
+
+def is_apart(task: Task, kind: str) -> bool:
+    """Whether it is a kind that the task names, or an edge case."""
+    return kind in task.kinds or AS_WRITTEN in kind
+
+
+def _of_kind(subject: Subject, kind: str, length: int, count: int, rng: Rng) -> Iterator[Batch]:
+    """About ``count`` strings of a kind that the task names."""
+    task, made = subject.task, isinstance(subject.task.kinds[kind], tuple)
+    base = task.batch(length, count if made else TRIES * count, rng)
+
+    def change(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
+        new = task.made_of_kind(kind, task.vocab.decode(prompt.tolist()), rng)
+        if len(new) != len(prompt) or not task.of_kind(kind, new):
+            raise ValueError("not of this kind")
+        prompt[:] = task.vocab.encode(new)
+
+    batch = _changed(subject, base, change, rng)
+    if batch is not None:
+        yield select(batch, range(min(batch.size, count)))
+
+
+def _hard_words(task: Language, length: int, count: int, rng: Rng, learned: Dfa | None) -> Iterator[tuple[str, Batch]]:
+    own = task.automaton()
+    members = [tuple(w) for w in (task.batch(length, count, rng).input_ids[:, 1 : length + 1] - len(SPECIALS)).tolist()]
+    near = [w for w in (edited(w, len(task.vocab) - len(SPECIALS), rng) for w in members * 4) if len(w) == length]
+    if task.ask == "next":
+        # Of an edit only words of the language are strings of the task.
+        names = task.vocab.tokens[len(SPECIALS) :]
+        good = [w for w in near if EOS in _answer(task, ["<bos>", *(names[s] for s in w)])]
+    else:
+        good = [w for w in near if own is None or own.live[own.run(w)]]
+    found: dict[str, Callable[[], ndarray]] = (
+        {"one symbol of a right string was edited": lambda: np.array(good)} if good else {}
+    )
+    if own is not None:
+        found["a token matters far away"] = lambda: hard_words(own, length, count, rng)
+        found["a part is repeated"] = lambda: pumped_words(own, length, count, rng)
+        found["an end is as far away as can be"] = lambda: boundary_words(own, length, count, rng)
+    if own is not None and learned is not None and learned != own:
+        differs = minimize(product(own, learned, lambda right, says: right and not says))
+        if count_words(differs, length):
+            found["the model's automaton refuses a right word"] = lambda: sample_words(differs, length, count, rng)
+    for kind, make in found.items():
+        with suppress(LengthwiseError):
+            for batch in task.batches_of([make()]):
+                yield kind, batch
+
+
+def _answer(task: Language, prompt: list[str]) -> list[str]:
+    try:
+        return task.answer(prompt)
+    except ValueError:
+        return []
+
+
+def _replace(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
+    prompt[rng.choice(free)] = rng.choice(pool)
+
+
+def _swap(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
+    one, other = rng.choice(free, 2)
+    prompt[one], prompt[other] = prompt[other], prompt[one]
+
+
+def _repeat(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
+    period = int(rng.integers(1, max(2, len(free) // 2)))
+    prompt[free] = np.resize(prompt[free[:period]], len(free))
+
+
+def _block(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
+    """Two runs of one token each."""
+    cut = int(rng.integers(len(free) + 1))
+    prompt[free[:cut]], prompt[free[cut:]] = rng.choice(pool), rng.choice(pool)
+
+
+def _reversed(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
+    prompt[free] = np.sort(prompt[free])[:: int(rng.choice([1, -1]))]
+
+
+def _edge(token: int, last: bool, run: bool) -> Callable[[ndarray, ndarray, ndarray, Rng], None]:
+    """Every part of the prompt ends or begins with one such token, or with two or more, up to half of it."""
+
+    def change(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
+        others = pool[pool != token]
+        for part in np.split(free, np.flatnonzero(np.diff(free) > 1) + 1):
+            size = int(rng.integers(2, max(3, len(part) // 2 + 1))) if run else 1
+            if len(part) < size or not len(others):
+                raise ValueError("no room")
+            part = part[::-1] if last else part
+            prompt[part[:size]] = token
+            if not run and len(part) > 1 and prompt[part[1]] == token:
+                prompt[part[1]] = rng.choice(others)
+
+    return change
+
+
+_CHANGES: dict[str, Callable[[ndarray, ndarray, ndarray, Rng], None]] = {
+    "one token of a random string was replaced": _replace,
+    "two tokens of a random string were exchanged": _swap,
+    "the tokens repeat a part": _repeat,
+    "the tokens are two runs of one token each": _block,
+    "the tokens are sorted": _reversed,
+}
+
+
+def _changed(
+    subject: Subject, base: Batch, change: Callable[..., None], rng: Rng, all_drawn: Batch | None = None
+) -> Batch | None:
+    """Strings whose prompts are changed and still instances of the task; None if there are none.
+
+    Which tokens may change is seen in ``all_drawn``, if ``base`` is a part of it. Only where places don't depend on the
+    tokens, and the answer has as many tokens as before. Parents are kept where they are the same for all strings.
+    """
+    task, end = subject.task, base.prompt_length
+    prompt = base.input_ids[:, :end]
+    drawn = (all_drawn or base).input_ids[:, :end]
+    free = np.flatnonzero((drawn != drawn[:1]).any(0))
+    contiguous = bool(base.scored[end:].all())
+    if not (base.places == base.places[:1]).all() or len(free) < 2 or base.allowed is not None or not contiguous:
+        return None
+    pool, rows = np.unique(drawn[:, free]), []
+    for row in range(base.size):
+        new = prompt[row].copy()
+        with suppress(ValueError, LengthwiseError):
+            change(new, free, pool, rng)
+            answer = task.vocab.encode(task.solve(task.vocab.decode(new.tolist())))
+            if end + len(answer) == base.tokens:
+                rows.append(np.concatenate([new, answer]))
+    if not rows:
+        return None
+    fixed = all(np.ndim(p) == 0 for c in base.columns for p in (*c.parents, *c.selectors))
+    columns = base.columns if fixed else tuple(Column(c.scored, c.answer, (), ()) for c in base.columns)
+    places = np.repeat(base.places[:1], len(rows), 0)
+    return dataclasses.replace(base, input_ids=np.stack(rows), places=places, columns=columns, extra={})
+
+
+def weak_kinds(
+    asked: RandomStrings, groups: Mapping[int, tuple[list[tuple[str, Batch, ndarray]], ...]],
+    rows: Sequence[LengthShares], learned: Dfa | None, replayed: Callable[[Batch, str], Failure | None],
+) -> tuple[WeakKind, ...]:  # fmt: skip
+    """Kinds of strings that fail more often than random ones, which fresh strings decide; the worst first.
+
+    They are asked at the longest trained length, at the last one that is clearly right, and at the last before the
+    first break. Kinds that the task names are all asked. Where it names none, or none of them fails, the suspects are:
+    those of the other kinds of which most strings were seen to fail. The test is corrected for all kinds and lengths.
+    What only strings of a worse kind do is not told of another one.
+    """
+    subject, train, verdict = asked.subject, asked.subject.train, Verdict(rows, asked.subject.train)
+    claims = (max((n for n in groups if n <= train), default=None), verdict.held, verdict.last)
+    lengths = sorted({n for n in claims if n is not None and n in groups}) or sorted(groups)[:1]
+    known = {n: {ids.tobytes() for _, batch, _ in itertools.chain(*groups[n]) for ids in batch.input_ids}
+             for n in lengths}  # fmt: skip
+    ask = _Kinds(asked, groups, known, learned, replayed)
+    own = list(subject.task.kinds)
+    if told := ask.told(dict.fromkeys(lengths, own), len(own) * len(lengths)):
+        return told
+    suspects, tried = dict[int, list[str]](), len(own) * len(lengths)
+    for length in lengths:
+        seen: dict[str, list[ndarray]] = {}
+        for kind, _, good in itertools.chain(*(hard for n, (_, hard) in groups.items() if n <= length)):
+            seen.setdefault(kind, []).append(good)
+        rng = stream(asked.seed, "explain", "edges", length)
+        for kind, batch in distinct(hard_strings(subject, length, SCANNED, rng, learned, EDGES), known[length]):
+            seen.setdefault(kind, []).append(np.asarray(subject.right(batch).all(axis=1)))
+        doubt = {kind: (wrong + 1) / (sum(map(len, good)) + 2) for kind, good in seen.items()
+                 if kind not in own and (wrong := sum(int((~g).sum()) for g in good))}  # fmt: skip
+        suspects[length] = sorted(doubt, key=lambda kind, doubt=doubt: (-doubt[kind], kind))[:SUSPECTS]
+        tried += len(seen)
+    return ask.told(suspects, tried)
+
+
+class _Kinds:
+    """Asks fresh strings of kinds."""
+
+    def __init__(self, asked: RandomStrings, groups: Mapping[int, tuple[list[tuple[str, Batch, ndarray]], ...]],
+                 known: Mapping[int, set[bytes]], learned: Dfa | None,
+                 replayed: Callable[[Batch, str], Failure | None]) -> None:  # fmt: skip
+        self.subject, self.seed, self.learned, self.known = asked.subject, asked.seed, learned, known
+        self.random = {n: np.concatenate([good for *_, good in groups[n][0]]) for n in known}
+        self.replayed = replayed
+        self.fresh: dict[tuple[str, int], list[tuple[Batch, ndarray]]] = {}
+
+    def told(self, kinds: Mapping[int, Sequence[str]], tried: int) -> tuple[WeakKind, ...]:
+        """Those that fail, the worst first."""
+        found: dict[str, dict[int, KindShare]] = {}
+        for length, names in kinds.items():
+            shares = {kind: share for kind in names if (share := self._share(kind, length)).n >= FEWEST}
+            worse: list[str] = []
+            for kind in sorted(shares, key=lambda kind, shares=shares: (shares[kind].value, kind)):
+                alone, usual = self._share(kind, length, worse), _share([self.random[length]])
+                p = surprise(*(count for share in (alone, usual) for count in (share.n - share.right, share.n)))
+                weak = alone.n > 0 and p * tried < SURE and alone.breaks and shares[kind].breaks
+                found.setdefault(kind, {})[length] = KindShare(length, shares[kind], usual, weak)
+                worse += [kind] * weak
+        for kind in list(found):
+            run = RUN.sub(r"\1 \1", kind)
+            if run != kind and run in found and _weak(found[kind]) and _weak(found[run]):
+                found[RUN.sub(r"\1", kind)] = self._joined(
+                    RUN.sub(r"\1", kind), kind, found.pop(kind), run, found.pop(run)
+                )
+        told = [self._weak_kind(kind, tuple(rows.values())) for kind, rows in found.items() if _weak(rows)]
+        return tuple(sorted(told, key=lambda each: (each.length > self.subject.train, each.share.value, each.kind)))
+
+    def _joined(self, name: str, *parts: Any) -> dict[int, KindShare]:
+        """One such token and several of them as one kind, since both fail."""
+        kinds, rows = parts[::2], parts[1::2]
+        joined: dict[int, KindShare] = {}
+        for n in sorted({n for each in rows for n in each}):
+            self.fresh[name, n] = [each for kind in kinds for each in self.fresh.get((kind, n), [])]
+            weak, usual = any(each[n].weak for each in rows if n in each), _share([self.random[n]])
+            joined[n] = KindShare(n, _share([good for _, good in self.fresh[name, n]]), usual, weak)
+        return joined
+
+    def _weak_kind(self, kind: str, rows: tuple[KindShare, ...]) -> WeakKind:
+        fresh = self.fresh[kind, next(row.length for row in rows if row.weak)]
+        wrong = [each for batch, good in fresh for each in first_wrong(self.subject, batch, good, len(good))]
+        ones = (select(batch, [row]) for batch, good in fresh for row in np.flatnonzero(~good).tolist())
+        example = next(filter(None, (self.replayed(one, kind) for one in ones)), None)
+        return WeakKind(kind, rows, most_common_mistake(wrong), example)
+
+    def _share(self, kind: str, length: int, without: Sequence[str] = ()) -> Share:
+        """Of fresh strings of a kind, those left out that are of kinds ``without`` which the task names, too."""
+        if (kind, length) not in self.fresh:
+            rng, some = stream(self.seed, "explain", "fresh", kind, length), list[tuple[Batch, ndarray]]()
+            for _, batch in distinct(
+                hard_strings(self.subject, length, FRESH, rng, self.learned, kind), self.known[length]
+            ):
+                batch = select(batch, range(min(batch.size, FRESH - sum(one.size for one, _ in some))))
+                if batch.size:
+                    some.append((batch, np.asarray(self.subject.right(batch).all(axis=1))))
+            self.fresh[kind, length] = some
+        task = self.subject.task
+        others = [name for name in without if name in task.kinds]
+
+        def alone(batch: Batch, row: int) -> bool:
+            return not any(task.of_kind(name, batch.text(row)[: batch.prompt_length]) for name in others)
+
+        kept = ((good, [alone(batch, row) for row in range(batch.size)]) for batch, good in self.fresh[kind, length])
+        return _share([good[np.array(rows, bool)] for good, rows in kept])
+
+
+def _share(good: Sequence[ndarray]) -> Share:
+    return Share(sum(int(each.sum()) for each in good), sum(map(len, good)))
+
+
+def _weak(rows: Mapping[int, KindShare]) -> bool:
+    return any(row.weak for row in rows.values())
+
+
+RUN = re.compile(r"(?<=with )a single (.+)$")
+"""In the name of a kind with one such token, what is twice the token in that with several."""
+
+
+def distinct(found: Iterator[tuple[str, Batch]], known: set[bytes] | None = None) -> Iterator[tuple[str, Batch]]:
+    """Every string once, and none that is known."""
+    known = set() if known is None else known
+    for kind, batch in found:
+        rows = [
+            row for row, ids in enumerate(batch.input_ids) if not (ids.tobytes() in known or known.add(ids.tobytes()))
+        ]
+        if rows:
+            yield kind, select(batch, rows)

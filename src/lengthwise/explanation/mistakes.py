@@ -1,0 +1,224 @@
+"""The first wrong token of failing strings: what the model does there, and what stands at or before it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from lengthwise.core.batch import Batch, Column
+from lengthwise.core.config import config
+from lengthwise.core.rng import stream
+from lengthwise.core.vocab import EOS
+from lengthwise.explanation.model import Subject
+
+LOOKED_AT = 16
+"""Failing strings of a kind and length whose first wrong token is looked at."""
+MATCHED = 8
+"""For a failing string, so many right ones of its length give a token each to compare with."""
+SAID = 4
+"""Tokens before a wrong one that are shown with it."""
+FEW_SOURCES = 3
+"""Tokens that a token of the answer follows from are named if they are no more."""
+FEW_MISTAKES, ALIKE = 4, 0.9
+"""Failing strings that share a mistake, at least, and their share of all up to some length."""
+
+
+class Wrong(NamedTuple):
+    """The first wrong token of a failing string of a task with answers."""
+
+    batch: Batch
+    row: int
+    at: int
+    got: int
+    """The token that the model says there, after the right ones before it."""
+
+    @property
+    def ways(self) -> list[str]:
+        """What the model does there, the most specific words first and the most general last."""
+        names, ids = self.batch.vocab.tokens, self.batch.input_ids[self.row].tolist()
+        due, got, unit = names[ids[self.at]], names[self.got], _unit(self.batch)
+        if got == EOS:
+            left = sum(names[token] != EOS for token in ids[self.at :])
+            early = f"stops {'one' if left == 1 else left} {unit}{'s' * (left > 1)} early"
+            return [f"{early}, where {due} is due", early, f"stops early, where {due} is due", "stops early"]
+        if due == EOS:
+            return [f"writes {got} where the answer ends", "goes on where the answer ends"]
+        says = (f"{got} instead of {due}", f"a wrong {unit}")
+        end, start = _places(self.batch, self.row, self.at)
+        ordered = (end, start) if end.startswith("the ") else (start, end)
+        places = [*(f" as {place} of the answer" for place in ordered), ""]
+        return [f"writes {what}{place}" for what in says for place in places]
+
+
+def first_wrong(subject: Subject, batch: Batch, good: ndarray, most: int = LOOKED_AT) -> list[Wrong]:
+    """The first wrong tokens of at most so many failing rows; none of a task of sets."""
+    rows = np.flatnonzero(~good)[:most]
+    if batch.allowed is not None or not len(rows):
+        return []
+    some = select(batch, rows)
+    at = np.flatnonzero(some.scored)[np.asarray(subject.right(some)).argmin(axis=1)]
+    got = subject.logits(some)[np.arange(len(rows)), at - 1].argmax(-1)
+    found = zip(rows.tolist(), at.tolist(), got.tolist(), strict=True)
+    return [Wrong(batch, *each) for each in found if each[2] != batch.input_ids[each[0], each[1]]]
+
+
+@config
+class Failure:
+    """A short string on which the model is wrong."""
+
+    length: int
+    kind: str
+    """How it was found: among random strings, as an edit, as a word that the model's automaton refuses, …"""
+    tokens: tuple[str, ...]
+    position: int
+    """The first token that is wrong, given the right ones before it (for sets: after which the set is wrong)."""
+    expected: str
+    got: str
+    parents: tuple[int, ...]
+    head: str
+    """The head whose attention left the parents (without parents: its pattern) the most; empty if none did."""
+    attention: tuple[tuple[int, float], ...]
+    """The tokens that this head looks at instead, and how much."""
+    why: str
+    sets: bool = False
+    """Whether right is a set of tokens that may come next, and no answer."""
+
+    @property
+    def said(self) -> str:
+        """What the model says there, after which tokens, and what is right."""
+        end = self.position + self.sets
+        before = ("… " if end > SAID else "") + " ".join(self.tokens[max(0, end - SAID) : end])
+        may = " may come" if self.sets else ""
+        return f"after {before} the model says {self.got}{may}, right is {self.expected}"
+
+    @property
+    def line(self) -> str:
+        """The string and what is wrong."""
+        return f"{' '.join(self.tokens)}; {self.said}"
+
+
+@config
+class Mistake:
+    """What the model does at the first wrong token of failing strings, up to some length."""
+
+    what: str
+    """In words, as "stops one digit early"."""
+    n: int
+    of: int
+    """Failing strings that were looked at, up to `last`."""
+    last: int
+    longer: tuple[int, int] = (0, 0)
+    """Of longer failing strings, how many have it, and of how many."""
+
+    @property
+    def line(self) -> str:
+        """It in one sentence, with its counts."""
+        if self.longer[1]:
+            return f"first failures (up to length {self.last}, {self.of} strings): it {self.what}"
+        return f"it {self.what} ({self.n} of {self.of} failing strings)"
+
+
+def most_common_mistake(found: Sequence[Wrong]) -> Mistake | None:
+    """The most specific words that hold of nine in ten, or else of nine in ten of the most common mistake."""
+    if not found:
+        return None
+    ways, last = [each.ways for each in found], max(each.batch.layout.length for each in found)
+    counts = Counter(way for each in ways for way in each)
+    n, of = len(found), len(found)
+    if not any(count >= ALIKE * of for count in counts.values()):
+        n, general = max((counts[way], way) for way in {each[-1] for each in ways})
+        ways = [each for each in ways if each[-1] == general]
+    depth = {way: level for each in ways for level, way in enumerate(each)}
+    what = min((depth[way], -counts[way], way) for way in depth if counts[way] >= ALIKE * n)[2]
+    return Mistake(what, counts[what], of, last)
+
+
+def shared_mistake(found: Sequence[Wrong]) -> Mistake | None:
+    """What nine in ten failing strings have in common at their first wrong token, up to the largest length."""
+    for last in sorted({each.batch.layout.length for each in found}, reverse=True):
+        short = [each for each in found if each.batch.layout.length <= last]
+        mistake = most_common_mistake(short)
+        if mistake is not None and mistake.n >= max(FEW_MISTAKES, ALIKE * mistake.of):
+            same = sum(mistake.what in each.ways for each in found)
+            return dataclasses.replace(mistake, longer=(same - mistake.n, len(found) - len(short)))
+    return None
+
+
+def facts(found: Iterable[Wrong], batches: Sequence[tuple[Batch, ndarray]], seed: int) -> list[tuple[frozenset, bool]]:
+    """What holds of first wrong tokens, and of a token of some right strings of their lengths; which one is right."""
+    rng, told = stream(seed, "explain", "tokens"), list[tuple[frozenset[str], bool]]()
+    lengths: dict[int, tuple[list[Wrong], list[tuple[Batch, int]]]] = {}
+    for each in found:
+        lengths.setdefault(each.batch.layout.length, ([], []))[0].append(each)
+    for batch, good in batches:
+        if batch.layout.length in lengths:
+            lengths[batch.layout.length][1].extend((batch, row) for row in np.flatnonzero(good).tolist())
+    for _, (wrong, others) in sorted(lengths.items()):
+        told += [(_facts(each.batch, each.row, each.at), False) for each in wrong]
+        for index in rng.permutation(len(others))[: MATCHED * len(wrong)].tolist():
+            batch, row = others[index]
+            told.append((_facts(batch, row, int(rng.choice(np.flatnonzero(batch.scored)))), True))
+    return told
+
+
+def _unit(batch: Batch) -> str:
+    """What tokens of the answers are called."""
+    names = {batch.vocab.tokens[token] for token in np.unique(batch.input_ids[:, batch.scored]).tolist()} - {EOS}
+    return "digit" if all(name.isdigit() for name in names) else "token"
+
+
+def _places(batch: Batch, row: int, at: int) -> tuple[str, str]:
+    """A place of the answer, counted from its end and from its beginning, the end mark left out."""
+    unit, ids = _unit(batch), batch.input_ids[row]
+    back = int((ids[at:] != batch.vocab.ids.get(EOS, -1)).sum())
+    near = {0: "the end", 1: f"the last {unit}", 2: f"the last {unit} but one"}.get(back, f"{unit} {back} from the end")
+    number = at - batch.prompt_length + 1
+    return near, {1: f"the first {unit}", 2: f"the second {unit}"}.get(number, f"{unit} {number}")
+
+
+def _facts(batch: Batch, row: int, at: int) -> frozenset[str]:
+    """What holds of a token of the answer: its place, what is due, and what it and the token before follow from."""
+    names, ids = batch.vocab.tokens, batch.input_ids[row]
+
+    def sources(at: int) -> set[int]:
+        return {int(p) for field in (batch.parents, batch.selectors) for p in field[row, at]
+                if 0 <= p < batch.prompt_length}  # fmt: skip
+
+    found = {f"at {place} of the answer" for place in _places(batch, row, at)} | {f"where {names[ids[at]]} is due"}
+    if at > batch.prompt_length:
+        found.add(f"after {names[ids[at - 1]]}")
+    for before, place in (("", at), (" before", at - 1)):
+        # What the token before follows from, too, is of an earlier column.
+        own = sorted(sources(place) - sources(place - 1))
+        if 1 <= len(own) <= FEW_SOURCES:
+            among = {names[ids[p]] for p in own} if len(own) > 1 else set()
+            signs = {name for name in (names[ids[p]] for p in range(own[0], own[-1])) if not name.isalnum()}
+            if len(own) > 1 and len(signs) == 1 and len({batch.places[row, p].tobytes() for p in own}) == 1:
+                sign = f" {signs.pop()} "
+                column = (names[ids[p]] for p in own)
+                whole = sign.join(sorted(column) if sign in (" + ", " * ") else column)
+                found |= {f"where the column{before} is {whole}", *(f"where the column{before} has {a}" for a in among)}
+            else:
+                says = f"where the token{before} follows from "
+                found |= {says + " and ".join(sorted(names[ids[p]] for p in own))}
+                found |= {f"{says}{a}, among others" for a in among}
+    return frozenset(found)
+
+
+def select(batch: Batch, rows: Sequence[int] | ndarray) -> Batch:
+    """Some strings of a batch."""
+    index = np.asarray(rows)
+
+    def of(positions: Sequence[int | ndarray]) -> tuple[int | ndarray, ...]:
+        return tuple(p[index] if isinstance(p, np.ndarray) and p.ndim else p for p in positions)
+
+    columns = tuple(Column(c.scored, c.answer, of(c.parents), of(c.selectors)) for c in batch.columns)
+    return dataclasses.replace(
+        batch, input_ids=batch.input_ids[index], places=batch.places[index], columns=columns,
+        allowed=None if batch.allowed is None else batch.allowed[index], extra={},
+    )  # fmt: skip
