@@ -22,6 +22,7 @@ class EverySecond(lw.Task):
         seq.bos()
         # A place says which tokens belong together; here a digit and its copy do.
         given = [seq.given(digit, place=i + 2) for i, digit in enumerate(digits)]
+        # The first answer is predicted from <sep>, so its place is beside that of the digit which is needed there.
         seq.sep(place=1)
         for i in range(0, layout.length, 2):
             seq.predicted(digits[i], place=i + 2, parents=[given[i]])

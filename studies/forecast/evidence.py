@@ -65,7 +65,10 @@ Rows = Iterator[dict[str, Any]]
 
 
 def table(studies: Path) -> dict[str, Any]:
-    """The content of the file: ``settings`` and ``task``, each once; ``cells`` and ``others`` name them by number."""
+    """The content of the file: ``settings`` and ``task``, each once; ``cells`` and ``others`` name them by number.
+
+    ``theory`` has, for each task of ``cells`` that has answers, what theory says under each position system.
+    """
     cells = [*ladder_rows(studies), *third_rows(studies, "cells"), *recipe_rows(studies)]
     cells = [row | kind for row, kind in zip(cells, forecasters(cells), strict=True)]
     others = [*third_rows(studies, "probes")]
@@ -79,7 +82,14 @@ def table(studies: Path) -> dict[str, Any]:
                 value = json.dumps(row[field], sort_keys=field == "settings")
                 row[field] = numbers.setdefault(value, len(numbers))
     recurring = {field: [json.loads(value) for value in numbers] for field, numbers in once.items()}
-    return {**recurring, "cells": cells, "others": others}
+    asked = {row["task"] for row in cells if row["format"] == "answer"}
+    theory = [theory_of(task) if number in asked else {} for number, task in enumerate(recurring["task"])]
+    return {**recurring, "theory": theory, "cells": cells, "others": others}
+
+
+def theory_of(task: Mapping[str, Any]) -> dict[str, str]:
+    """Theory's answers on a task, as `Verdict.short` says them, from what is known of it without a search."""
+    return {v.system: v.short for v in lw.prediction.predict.predict_task(lw.task(dict(task))).verdicts}
 
 
 def target_of(task: Mapping[str, Any]) -> str:

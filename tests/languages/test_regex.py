@@ -14,7 +14,12 @@ from .oracles import python_pattern, words_of
     ("text", "position", "says"),
     [
         ("", 1, "expected an expression"),
-        ("a|", 3, "expected an expression"),
+        ("( )|()()(?:)", 12, "expected an expression"),
+        ("a|", 2, "'|' has nothing after it"),
+        ("(a| )", 3, "'|' has nothing after it"),
+        ("|a", 1, "'|' has nothing before it"),
+        ("a||b", 2, "'|' has nothing after it"),
+        ("a(|b)", 3, "'|' has nothing before it"),
         ("a)", 2, "closes nothing"),
         ("(ab", 1, "never closed"),
         ("*a", 1, "nothing before it"),
@@ -24,7 +29,31 @@ from .oracles import python_pattern, words_of
         ("[]", 1, "empty set"),
         ("a}", 2, "closes nothing"),
         ("ab\\", 4, "escapes nothing"),
-        ("(" * (MAX_NESTING + 2) + "a", MAX_NESTING + 2, "nested"),
+        ("(" * (MAX_NESTING + 2) + "a" + ")" * (MAX_NESTING + 2), MAX_NESTING + 2, "nested"),
+        # A forgotten bracket comes before what looks wrong behind it.
+        ("[012*", 1, "'[' is never closed"),
+        ("[ab(c)*", 1, "'[' is never closed"),
+        ("[a[b]*", 1, "'[' is never closed"),
+        ("[ab\\]", 1, "'[' is never closed"),
+        ("(a|*", 1, "'(' is never closed"),
+        ("((a)", 1, "'(' is never closed"),
+        ("b{2,", 2, "'{' is never closed"),
+        ("{0,1*", 1, "'{' is never closed"),
+        ("(b{2)", 3, "'{' is never closed"),
+        ("a*)*", 3, "')' closes nothing"),
+        ("(ab]", 4, "']' closes nothing within the '(' of character 1"),
+        ("a+?:b)", 6, "')' closes nothing"),
+        (")", 1, "')' closes nothing"),
+        ("b?*)", 4, "')' closes nothing"),
+        ("b2,3}", 5, "'}' closes nothing"),
+        ("b|*", 3, "'*' has nothing before it"),
+        ("(+b)", 2, "'+' has nothing before it"),
+        ("?", 1, "'?' has nothing before it"),
+        ("[b(]", 3, "'(' has a meaning of its own"),
+        ("{,b}", 2, "',' has no symbol before it"),
+        ("{a,,b}", 4, "',' has no symbol before it"),
+        ("b{,}", 3, "',' has no symbol before it"),
+        ("{}", 1, "empty set"),
     ],
 )
 def test_errors_name_the_position(text, position, says):
@@ -69,6 +98,28 @@ expressions = st.recursive(
     ),
     max_leaves=8,
 )
+
+
+with_brackets = st.recursive(
+    st.sampled_from(["a", "b", "[ab]", "{a,b}", r"\(", r"\]", r"\\", r"[a\]]", "ε", "(?:ab)"]),
+    lambda inner: st.one_of(
+        st.builds("({}|{})".format, inner, inner),
+        st.builds("{} {}".format, inner, inner),
+        st.builds("({}){}".format, inner, st.sampled_from(["*", "+", "?", "{2,3}", "{,1}"])),
+    ),
+    max_leaves=6,
+)
+
+
+@given(with_brackets, st.data())
+def test_a_dropped_bracket_is_what_the_error_names(text: str, data: st.DataObject) -> None:
+    parse(text)
+    brackets = [i for i, c in enumerate(text) if c in "()[]{}" and not re.search(r"\\$", text[:i].replace("\\\\", ""))]
+    if brackets:
+        dropped = data.draw(st.sampled_from(brackets))
+        outcome = expression_or_error(text[:dropped] + text[dropped + 1 :])
+        assert isinstance(outcome, RegexError)
+        assert re.search(r"character \d+: '[][(){}]' (is never closed|closes nothing)", str(outcome)), (text, outcome)
 
 
 @given(expressions)

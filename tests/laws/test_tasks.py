@@ -263,8 +263,11 @@ SELECTORS = laws.no_parent_is_superfluous, laws.no_selector_is_missing, laws.ans
         (Lookup(), ""),
         (Lookup(says="all"), ""),
         (Lookup(says="nothing"), "token 1 decides which; add what decides to selectors"),
-        (Lookup(says="parent"), "parent 0 is superfluous; leave it out, or name it in selectors"),
-        (Lookup(says="both"), "parent 0 is superfluous"),
+        (
+            Lookup(says="parent"),
+            r"its parent '.' at position \d is superfluous, .*; leave it out, or name it in selectors",
+        ),
+        (Lookup(says="both"), "its parent .* is superfluous"),
         (WithoutRepeats(), ""),
         (WithoutRepeats(selected=False), r"token \d decides which; add what decides to selectors"),
     ],

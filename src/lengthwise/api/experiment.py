@@ -30,6 +30,7 @@ from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
+from lengthwise.positions.structure import check_places
 from lengthwise.positions.system import RANDOM_START, PositionSystem, system_of
 from lengthwise.prediction.target import Expression, parse_target, task_named
 from lengthwise.tasks import TASKS, Task
@@ -103,6 +104,7 @@ class Experiment(Tabular):
                     changed[field] = value
             self.configuration = dataclasses.replace(made, **changed)
             made.task.check_lengths(self.configuration.evaluation.lengths)
+            check_places(made.task, made.scheme)
         self.name = name or _name(self.configuration)
 
     @classmethod
@@ -352,6 +354,7 @@ def run(
     )  # fmt: skip
     for job in chosen.jobs if chosen.trains else ():
         refuse_broken(job.experiment.task)
+        check_places(job.experiment.task, job.experiment.scheme)
         job.experiment.task.check_lengths(job.experiment.evaluation.lengths)
     folder, jobs = arguments.path("out", out), arguments.whole("jobs", jobs, 1)
     if shard:

@@ -493,7 +493,7 @@ class Coupling(Tabular):
             (
                 check.length, "" if check.seen else "yes", check.tokens, found.sparsity[check.length],
                 check.tokens_per_place, check.places, check.span,
-                {True: "yes", False: "no", None: None}[agrees.get(check.length)],
+                agrees.get(check.length),
             )
             for check in (found.check.checks if found.check else ())
         )  # fmt: skip

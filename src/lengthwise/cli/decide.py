@@ -122,7 +122,9 @@ def _expressions(arguments: list[str]) -> Iterator[str]:
 def _report_failure(text: str, message: str, as_json: bool) -> None:
     if as_json:
         emit_json({"regex": text, "error": message}, indent=None)
-    print(harmless(f"error: {shortened(text)}: {shortened(' '.join(message.split()))}"), file=sys.stderr)
+    # Of several expressions each is named; an error of the parser names its own.
+    of = "" if message.startswith("regular expression ") else f"{shortened(text, 60)}: "
+    print(harmless(f"error: {of}{' '.join(message.split())}"), file=sys.stderr)
 
 
 def draw_decision(

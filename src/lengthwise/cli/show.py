@@ -359,7 +359,7 @@ def draw_coupling(console: Console, found: CouplingFinding) -> None:
         for check in found.check.checks:
             numbers = (check.tokens, found.sparsity[check.length], check.tokens_per_place, check.places, check.span)
             row = [f"{check.length}{'' if check.seen else ' (new)'}", *map(str, numbers)]
-            table.add_row(*row, *(["yes" if agrees[check.length] else "no"] if agrees else []))
+            table.add_row(*row, *([agrees[check.length]] if agrees else []))
         console.print(table)
         console.print()
     if found.unfinished:

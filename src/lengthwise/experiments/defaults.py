@@ -20,7 +20,7 @@ from lengthwise.models.config import ModelConfig
 from lengthwise.models.mixers import MIXERS, layer_mixers
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes import SCHEMES, Coupled, Draw, PositionScheme, PredictiveCoupling, Sequential
-from lengthwise.positions.structure import has_places, structure
+from lengthwise.positions.structure import check_places, has_places, structure
 from lengthwise.positions.system import RANDOM_START, PositionSystem
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.base import EXPRESSION
@@ -313,6 +313,7 @@ def assigned(task: Task, scheme: PositionScheme, length: int) -> np.ndarray:
     """Test ids ``[B, T, L]`` of a few strings; raises `LengthwiseError` where the scheme does not suit the task."""
     near = (task.lengths(1, length) or task.lengths(1, 20 * length))[-1]
     rng = stream(0, "comparison", "ids")
+    check_places(task, scheme)
     scheme.check_rule(task.place_rule)
     batch = task.batch(near, DRAWS_AT_TEST, rng)
     return scheme.for_evaluation().assign(batch.places, task.levels, rng)

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, get_args
 
-from lengthwise.core.config import canonical_json, fields_of
+from lengthwise.core.config import fields_of
 from lengthwise.core.errors import UnknownNameError, spelled
 from lengthwise.core.table import WIDTH, Table, Tabular
 from lengthwise.crasp.decide import Answer
 from lengthwise.forecast.features import SCHEMES_OF_PLACES
 from lengthwise.forecast.model import Forecast, forecaster
-from lengthwise.forecast.others import answers_on, others_by_name, others_measured
+from lengthwise.forecast.others import others_by_name
 from lengthwise.measured.cells import Format
 from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, position_systems
 from lengthwise.prediction.measured import CUT, DECIDING
@@ -25,6 +25,8 @@ from lengthwise.tasks import Task
 
 INDENT = 11
 """Columns before the text beside a name."""
+ALIKE = "tasks alike"
+"""The column that counts `SystemForecast.others`."""
 IN_THEORY = SHOWN | {"yes": "possible"}
 ForecastWord = Literal[
     "MEASURED RIGHT", "MEASURED WRONG", "LIKELY", "OPEN", "UNLIKELY", "NOT KNOWN WELL", "NOT MEASURED"
@@ -52,7 +54,9 @@ ASKED: dict[Format, str] = {
 """What a model is asked, in words."""
 NAMES = {
     "nope": "no positions", "ape": "learned positions", "rope": "RoPE", "alibi": "ALiBi", "t5": "T5 bias",
-    "modulo": "ids modulo m", "coupled": "coupled ids", "predictive-coupling": "coupled ids that are predicted",
+    "modulo": "ids modulo m", "randomized": "randomized ids", "pose": "PoSE", "fire": "FIRE",
+    "sinusoidal": "sinusoidal positions", "coupled": "coupled ids",
+    "predictive-coupling": "coupled ids that are predicted",
 }  # fmt: skip
 """What a position system is called in a sentence; others by their name."""
 KNOWN = {system.known_as: system for system in SYSTEMS}
@@ -84,6 +88,8 @@ class Instead:
     """What to type to train it; empty where no command does."""
     counted: Mapping[str, bool] = field(default_factory=dict)
     """The tasks that `measured` counts, and whether each was right; empty where it counts none."""
+    share: float | None = None
+    """The share of what was measured that was right, or the forecast; None where nothing like it was measured."""
 
     @property
     def line(self) -> str:
@@ -120,7 +126,8 @@ class SystemForecast:
     by_probe: bool = False
     """Whether the probability rests on the probe, too."""
     others: tuple[int, int] | None = None
-    """How many other tasks were right, and of how many, where nothing else is known of this one; None where more is."""
+    """Of the other tasks on which theory says the same, how many were right, and of how many; None where more is known
+    than that."""
     verdict: Answer = "unknown"
     """Theory's answer."""
     unmet: bool = False
@@ -324,8 +331,16 @@ OWN_LANGUAGE = "this language, "
 
 
 def in_words(others: tuple[int, int]) -> str:
-    """How many other tasks were right, and of how many, in words."""
-    return "{} of {} other tasks were right".format(*others) if others[1] else "no other task was measured"
+    """How many tasks alike were right, and of how many, in words."""
+    right, of = others
+    return (
+        f"{right} of {counted(of)} alike {'was' if of == 1 else 'were'} right" if of else "no task alike was measured"
+    )
+
+
+def counted(tasks: int) -> str:
+    """A number of tasks in words."""
+    return f"{tasks} task{'s' * (tasks != 1)}"
 
 
 def text(found: Forecasts, why: bool = False) -> str:
@@ -339,7 +354,9 @@ def text(found: Forecasts, why: bool = False) -> str:
             line = each.line.replace(each.measured, in_short(each.measured)) if each.measured else each.line
             lines += beside("or" if number else "instead", line) + typed("", each.command)
         lines += beside("instead", found.helps * (not best.instead))
-    if found.couple:
+    if found.couple and found.helps:
+        lines += typed("", found.couple) * (not best.instead)
+    elif found.couple:
         near = "a search found places that bring near all that a token needs. To train coupled ids with them"
         lines += beside("ids", f"{near}, write them into the task (place=…) first; this shows them:")
         lines += typed("", found.couple)
@@ -352,11 +369,11 @@ def text(found: Forecasts, why: bool = False) -> str:
             lines += beside("", "its first steps say how long it takes; it ends once it fits, and resumes if stopped")
     lines += beside("next", found.by_hand)
     rows = [] if alone else table(found)
-    lines += ["", *rows] * bool(rows) + ["", *fill(legend(found, rows) + ". More: --why" * (not why))]
+    lines += ["", *rows] * bool(rows) + ["", *fill(legend(found, rows) + ". More:\u00a0--why" * (not why))]
     if why:
         for heading, sentences in everything(found, best).items():
             lines += ["", heading, *(line for each in sentences for line in fill(each))] * bool(sentences)
-    return "\n".join(lines)
+    return "\n".join(lines).replace("\u00a0", " ")
 
 
 def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
@@ -367,8 +384,10 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
     trained = f", trained to {found.train}, is right at {found.test}"
     if best.answer in BY_THEORY:
         own = alone and (found.format == "answer" or best.measured.startswith(OWN_LANGUAGE)) and best.measured
-        asked = f"{best.answer}{' conclusively' * bool(own)} whether {found.target}{of * alone}{trained}"
-        return asked + ": nothing like it was measured" * (best.answer == NOT_KNOWN and not best.measured)
+        # Where theory says nothing, tasks alike are all others, and no system stands out.
+        counts = best.base_rate and best.verdict != "unknown" and not own
+        alike = f", {best.base_rate}: {found.target}{of}" if counts else f" whether {found.target}{of * alone}"
+        return f"{best.answer}{' conclusively' * bool(own)}{alike}{trained}"
     if best.accuracy is None:
         return f"{best.answer} {best.chance}: {found.target}{of}{trained}"
     at = re.search(rf"trained to (\d+): ({NOT_FITTED}|\S+ at (\S+))", best.measured)
@@ -390,8 +409,9 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[str
     if found.span and (not alone or best.scheme in SCHEMES_OF_PLACES):
         yield brief(found.span)
     seen = [in_short(best.measured)] * bool(best.measured)
-    seen += [f"with {best.words}, {best.base_rate} {found.near}"] * bool(best.base_rate)
-    if seen:
+    if best.base_rate:
+        yield f"measured: {'; '.join([*seen, 'else not' if seen else 'not this task', alike_in_words(found, best)])}"
+    elif seen:
         yield f"measured: {'; '.join(seen)}"
     if best.refusal:
         yield best.refusal
@@ -401,6 +421,16 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[str
         yield f"weak spot: {best.weak}"
     if found.meant:
         yield found.meant
+
+
+def alike_in_words(found: Forecasts, best: SystemForecast) -> str:
+    """How tasks came out that are like this one in what theory says of them."""
+    right, of = best.others or (0, 0)
+    says = "nothing of" if best.verdict == "unknown" else "the same of"
+    same = f"on which theory says {says} {best.words}"
+    if not of:
+        return f"nor any task {same}"
+    return f"{right} of {counted(of)} {same} {'was' if of == 1 else 'were'} right {found.near}"
 
 
 def table(found: Forecasts) -> list[str]:
@@ -414,7 +444,7 @@ def table(found: Forecasts) -> list[str]:
         number = "–" if f.others or not f.chance else f.chance.strip("()") + measured
         others = "{} of {}".format(*f.others) if f.others and f.others[1] else "–"
         groups.setdefault((number, theory, others), []).append(f)
-    rows = [("positions", "chance", "in theory", "other tasks")]
+    rows = [("positions", "chance", "in theory", ALIKE)]
     rows += [(", ".join(f.system for f in same), *said) for said, same in groups.items()]
     shown = [column for column in zip(*rows, strict=True) if {*column[1:]} != {"–"}]
     widths = [max(map(len, column)) for column in shown]
@@ -438,7 +468,9 @@ def legend(found: Forecasts, rows: Sequence[str]) -> str:
     refits = f"[from, to]: the middle 90 % of refits on resampled {of}, wider where few were measured"
     means += [refits] * any(f.interval for f in shown)
     means += ["measured: the share of strings that was right"] * any(" measured" in row for row in rows)
-    means += ["other tasks: how many were right with such ids"] * any("other tasks" in row for row in rows)
+    if any(ALIKE in row for row in rows):
+        means += [f"{ALIKE}: those on which theory says the same; how many were right with such ids"]
+    means += ["Measured: in the studies of this package; your runs are not counted"]
     return ". ".join(means)
 
 
@@ -457,9 +489,9 @@ def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
     if any(f.interval for f in found):
         numbers += [f"chance: a forecast by {basis}. No test at {found.test}", BANDS]
     if any(f.others for f in found):
-        tried = "it was not tested longer" if best.measured else "nothing like it was measured"
-        numbers += [f"{NOT_KNOWN}: {tried}, so only theory is known, and how other tasks came out"] * bool(best.others)
-        numbers.append(f"other tasks: trained with such ids, tested {found.near}")
+        tried = "it was not tested longer" if best.measured else "this task was not measured"
+        numbers += [f"{NOT_KNOWN}: {tried}, so only theory is known, and how tasks alike came out"] * bool(best.others)
+        numbers.append(f"{ALIKE}: trained with such ids, tested {found.near}")
     return {
         "theory: does a program exist? (not: does training find it)": [
             *together(own, f"of {ASKED[found.format]}: " * (found.format != "answer")),
@@ -513,20 +545,14 @@ def verdict_lines(verdicts: Iterable[Verdict]) -> Iterator[str]:
 
 
 def other_tasks(found: Forecasts) -> Iterator[str]:
-    """Which the other tasks are: those that were right, and, under systems that theory allows, the others, too."""
-    lines, first, ratio = list[tuple[SystemForecast, str]](), found.systems[0], found.test / found.train
+    """Which the tasks alike are: those that were right, and, under systems that theory allows, the others, too."""
+    first, lines = found.systems[0], list[tuple[SystemForecast, str]]()
     for f in found:
         if f.others and f.others[1]:
-            system, both, alike = KNOWN[f.system], f is first or f.verdict == "yes", ""
-            right = others_by_name(system, ratio, found.cut)
-            if both:
-                same = [
-                    right[name] for name, settings in others_measured(system, ratio).items()
-                    if answers_on(canonical_json(settings[0][1]))[f.system] == (f.verdict, f.unmet)
-                ]  # fmt: skip
-                alike = f"right in {sum(same)} of the {len(same)} on which theory says the same; " * bool(same)
-            lines.append((f, alike + named(right, both)))
-    yield from together(lines, "other tasks ")
+            said = "unmet" if f.unmet else f.verdict
+            right = others_by_name(KNOWN[f.system], found.test / found.train, found.cut, said)
+            lines.append((f, named(right, f is first or f.verdict == "yes")))
+    yield from together(lines, f"{ALIKE}: ")
     yield from (f"{each.words}: {named(each.counted)}" for each in first.instead if each.counted)
 
 

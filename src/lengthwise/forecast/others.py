@@ -2,56 +2,48 @@
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
-from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 from lengthwise.core.errors import shortened
-from lengthwise.crasp.decide import Answer
 from lengthwise.measured.cells import MeasuredCell, cells
 from lengthwise.positions.system import PositionSystem
 from lengthwise.prediction.measured import task_identity, trained_with
-from lengthwise.prediction.predict import predict_task
-from lengthwise.tasks import TASKS
 
 NEAR = 1.6
 """Tests within this factor of M / N are shown as measured."""
 
 
 @cache
-def others_measured(system: PositionSystem, ratio: float) -> dict[str, list[tuple[float, Mapping[str, Any]]]]:
-    """For each task that was trained with a system, its accuracy near this ratio in each setting, with the task."""
-    by_task: dict[str, list[tuple[float, Mapping[str, Any]]]] = {}
+def others_measured(system: PositionSystem, ratio: float, theory: str = "") -> dict[str, list[float]]:
+    """For each task that was trained with a system, its accuracy near this ratio in each setting.
+
+    With ``theory`` (`Verdict.short`) only tasks of which theory says this under the system.
+    """
+    by_task: dict[str, list[float]] = {}
     for cell in cells():
-        if cell.format == "answer" and trained_plainly(cell, system) and (place := bin_of(ratio, cell)) is not None:
+        if cell.format != "answer" or not trained_plainly(cell, system):
+            continue
+        if theory in ("", cell.theory[system.known_as]) and (place := bin_of(ratio, cell)) is not None:
             name, *more = task_identity(cell.task).items()
             settings = ", ".join(key if value is True else f"{key} {shortened(str(value), 20)}" for key, value in more
                                  if value is not False)  # fmt: skip
             own = f"{name[1]} ({settings})" if settings else str(name[1])
-            by_task.setdefault(own, []).append((cell.accuracy(*place) or 0.0, cell.task))
+            by_task.setdefault(own, []).append(cell.accuracy(*place) or 0.0)
     return dict(sorted(by_task.items()))
 
 
 @cache
-def others_by_name(system: PositionSystem, ratio: float, cut: float) -> dict[str, bool]:
+def others_by_name(system: PositionSystem, ratio: float, cut: float, theory: str = "") -> dict[str, bool]:
     """For each of `others_measured`, whether it was right by its median setting."""
-    found = others_measured(system, ratio)
-    return {name: statistics.median(accuracy for accuracy, _ in settings) >= cut for name, settings in found.items()}
+    found = others_measured(system, ratio, theory)
+    return {name: statistics.median(settings) >= cut for name, settings in found.items()}
 
 
-@cache
-def answers_on(task: str) -> dict[str, tuple[Answer, bool]]:
-    """Theory's answer on a task, given as JSON, under each system, and whether its condition is unmet."""
-    verdicts = predict_task(TASKS.build(json.loads(task))).verdicts
-    return {verdict.system: (verdict.answer, verdict.unmet) for verdict in verdicts}
-
-
-def others_right(system: PositionSystem, ratio: float, cut: float) -> tuple[int, int]:
+def others_right(system: PositionSystem, ratio: float, cut: float, theory: str = "") -> tuple[int, int]:
     """How many of `others_by_name` were right, and of how many."""
-    found = others_by_name(system, ratio, cut)
+    found = others_by_name(system, ratio, cut, theory)
     return sum(found.values()), len(found)
 
 

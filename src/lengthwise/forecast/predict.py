@@ -45,13 +45,14 @@ from lengthwise.languages.counter import COUNTER_LANGUAGES
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.languages.sampling import lengths_with_words
 from lengthwise.measured.cells import Format, MeasuredCell, cells, others
+from lengthwise.positions.structure import farthest_step
 from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem
 from lengthwise.prediction.measured import same_task
-from lengthwise.prediction.predict import predict_target, predict_with_search, silent
+from lengthwise.prediction.predict import COUPLING, predict_target, predict_with_search, silent
 from lengthwise.prediction.recurrent import MODELS
 from lengthwise.prediction.search import NOT_SEARCHED
 from lengthwise.prediction.target import AutomatonFile, Expression, parse_target, task_of
-from lengthwise.prediction.verdict import NO_ARGUMENT, SHOWN, UNMET, Prediction
+from lengthwise.prediction.verdict import SHOWN, UNMET, Prediction
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.base import EXPRESSION
 from lengthwise.tasks.language import Language
@@ -193,9 +194,11 @@ def predict(
         count, periods, pad = forecaster("task").cells, None, scratchpad_instead(trainable, train, test, cut)
         found_by_search = any(a.certificate.get("kind") == "coupling" for v in theory.verdicts for a in v.arguments)
         couple = f"lengthwise couple {shlex.quote(word)}" if found_by_search and word else ""
-        span = not_near(theory)
+        span, mend = not_near(theory, trainable)
         asked = set(map(name_of, requested))
-        helps = "" if any(f.verdict == "yes" for f in forecasts) else what_helps(theory, asked)
+        helps = "" if any(f.verdict == "yes" for f in forecasts) else mend or what_helps(theory, asked)
+        if helps.endswith(COUPLING) and word:
+            helps, couple = f"{helps}; this looks for them", f"lengthwise couple {shlex.quote(word)}"
     if probe is not None and (probe.accuracy or 0.0) >= cut:
         pad = None  # What was seen to work has no rival that nobody measured.
     if any(found.by_probe for found in forecasts):
@@ -236,19 +239,49 @@ def predict(
     )  # fmt: skip
 
 
+NOT_FEW_AND_NEAR = "what its tokens need is not few and near at every length, which would be enough"
+"""Why no theorem on sparsity and locality speaks for a task."""
 SPAN = "coupled ids do not shorten what it looks back on"
 """How the reason begins where the span grows."""
 
 
-def not_near(theory: Prediction) -> str:
-    """Why coupled ids give no guarantee for a task, by the numbers of its structure; empty where they do."""
+def not_near(theory: Prediction, task: Task | None) -> tuple[str, str]:
+    """Why coupled ids give no guarantee for a task, by its structure, and what to change; empty where they do.
+
+    Of few dependencies that are far the farthest is named, and where the place of the last token of the prompt makes
+    it far, that place.
+    """
     row = next((row for row in theory.structure if row.scheme == "coupled"), None)
-    if row is None or (row.sparse and row.local):
-        return ""
+    if row is None or task is None or (row.sparse and row.local):
+        return "", ""
     at = f"at lengths {', '.join(map(str, row.lengths))}"
-    if not row.local:
-        return f"{SPAN} ({', '.join(map(str, row.span))} places {at})"
-    return f"a token depends on ever more others ({', '.join(map(str, row.sparsity))} {at}), also under coupled ids"
+    if not row.sparse:
+        more = f"a token depends on ever more others ({', '.join(map(str, row.sparsity))} {at}), also under coupled ids"
+        return more, ""
+    if row.levels > 1:
+        return f"{SPAN} ({', '.join(map(str, row.span))} places {at})", ""
+    found = [farthest_step(task, length) for length in row.lengths]
+    shown = min(1, len(found) - 1)
+    step, length = found[shown][0], row.lengths[shown]
+
+    def named(position: int) -> str:
+        return f"{step.text[position]!r} at position {position}"
+
+    before = step.target - 1
+    why = (
+        f"{SPAN}: at length {length}, {named(step.target)} needs {named(step.needed)}, which has place "
+        f"{step.places[step.needed]}, and is predicted from {named(before)}, which has place {step.places[before]} "
+        f"({', '.join(map(str, row.span))} places {at})"
+    )
+    spans = {span for _, span in found}
+    lonely = step.places[before] == 1 == step.places.count(1)
+    lower = ", all places one lower, since they begin at 1" * lonely
+    mend = (
+        f"write {step.text[before]!r} with the place of what the token after it needs: "
+        f"place={step.places[step.needed]} at length {length}{lower}; then all that a token needs is at most "
+        f"{max(spans)} place{'s' * (max(spans) != 1)} away"
+    )
+    return why, mend * (len(found) > 1 and len(spans) == 1 and step.distance > max(spans))
 
 
 def what_helps(theory: Prediction, asked: set[str]) -> str:
@@ -524,26 +557,37 @@ def instead_of(
 ) -> tuple[Instead, ...]:
     """What would do better: the cheapest system with a forecast above `GOOD_FROM`, else ids modulo m where these were
     mostly right, else the best of the others and a scratchpad of states."""
-    own = sure(found) or 0.0
+    own = share(found) or 0.0
     if found.answer == RIGHT or own >= GOOD_FROM:
         return ()
     others = [f for f in ranked if f.system not in (found.system, "modulo") and f.answer != WRONG]
     cheapest = sorted(others, key=lambda f: CHEAPEST.index(f.system) if f.system in CHEAPEST else len(CHEAPEST))
     best = first_with_command([f for f in cheapest if (sure(f) or 0.0) > max(GOOD_FROM, own)], train_it)
     good = bool(best)
-    if not best and periods is not None and found.system != periods.system:
+    if not best and periods is not None and found.system != periods.system and better(periods.share, found):
         return (periods,)
     better_ones = [f for f in others if (sure(f) or 0.0) > max(own + 0.05, UNLIKELY_TO / 100)]
     if found.verdict != "yes":
-        better_ones += [f for f in others if f.answer == NOT_KNOWN and f.verdict == "yes"]
+        better_ones += [f for f in others if f.answer == NOT_KNOWN and f.verdict == "yes" and better(share(f), found)]
     best = best or first_with_command(better_ones, train_it)
     known = []
     for f, line in best:
         theory = f"{UNMET if f.unmet else 'possible in theory'}, but it has to fit its training lengths first"
         seen = f"{theory}; {f.base_rate}" if f.base_rate else f.measured if f.answer == RIGHT else ""
         number = (None, None) if seen else (f.probability, f.interval)
-        known.append(Instead(f.system, words(f.system), *number, seen, line))
-    return tuple(known + ([pad] if pad is not None and not good else []))
+        known.append(Instead(f.system, words(f.system), *number, seen, line, share=share(f)))
+    return tuple(known + ([pad] if pad is not None and not good and better(pad.share, found) else []))
+
+
+def share(found: SystemForecast) -> float | None:
+    """How likely a system is right by all that is known: `sure`, else the share of tasks alike; None without both."""
+    by_others = found.others[0] / found.others[1] if found.others and found.others[1] else None
+    return by_others if sure(found) is None else sure(found)
+
+
+def better(known: float | None, found: SystemForecast) -> bool:
+    """Whether what is known of something speaks for it more than for a system; what nobody measured may be tried."""
+    return known is None or known > (share(found) or 0.0)
 
 
 def sure(found: SystemForecast) -> float | None:
@@ -592,7 +636,9 @@ def scratchpad_instead(task: Task | None, train: int, test: int, cut: float) -> 
         f"{here}; right in {sum(written.values())} of {len(written)} measured tasks with such a "
         "scratchpad"
     )
-    return Instead("predictive-coupling", "a scratchpad of states with coupled ids", None, None, line, command, written)
+    rate = sum(written.values()) / len(written) if written else None
+    named = "a scratchpad of states with coupled ids"
+    return Instead("predictive-coupling", named, None, None, line, command, written, rate)
 
 
 def modulo_instead(dfa: Dfa, format: Format, task: Task | None, word: str, train: int, test: int) -> Instead | None:
@@ -603,17 +649,18 @@ def modulo_instead(dfa: Dfa, format: Format, task: Task | None, word: str, train
     m, system = features.verdict(dfa, format, "periodic").period, KNOWN["modulo"]
     if m is None or m < 2 or features.plain(dfa, format) or format != "next":
         return None
-    measured, speaks = measured_modulo(dfa, format, train, test / train)
+    measured, speaks, rate = measured_modulo(dfa, format, train, test / train)
     if not speaks:
         return None
     command = run_command(task, word, system.scheme, system.encoding, train, test, f" --set scheme.m={m}")
-    return Instead("modulo", f"ids modulo {m}", None, None, f"measured, {measured.line}", command)
+    return Instead("modulo", f"ids modulo {m}", None, None, f"measured, {measured.line}", command, share=rate)
 
 
-def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float) -> tuple[Measured, bool]:
+def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float) -> tuple[Measured, bool, float]:
     """How languages that, like this one, need or don't need a count beside their period came out under ids modulo m.
 
-    And whether that speaks for such ids: most of them were right, and this one, too, if it was measured.
+    And whether that speaks for such ids: most of them were right, and this one, too, if it was measured. And the share
+    that was right, of its own seeds if it was.
     """
     m = features.verdict(dfa, format, "periodic").period or 1
     counts = not no_counting(with_residues(dfa, m))
@@ -632,7 +679,7 @@ def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float) -> tuple
         if other == dfa:
             own = seeds, (cell.accuracy(*place) or 0.0) if trained_near(cell, train) else None
     if not alike:
-        return Measured("", None), False
+        return Measured("", None), False, 0.0
     held, seeds = sum(all(each) for each in alike), [seed for each in alike for seed in each]
     needs, right = "a count" if counts else "no count", sum(all(each) for each in others)
     line = f"right near {round(ratio, 1):g} times the training length in "
@@ -647,7 +694,8 @@ def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float) -> tuple
     if own is not None:
         line += f"; on this language in {sum(own[0])} of {len(own[0])} seeds"
         speaks &= 2 * sum(own[0]) > len(own[0])
-    return Measured(line, None if own is None else own[1]), speaks
+    rate = held / len(alike) if own is None else sum(own[0]) / len(own[0])
+    return Measured(line, None if own is None else own[1]), speaks, rate
 
 
 def with_residues(dfa: Dfa, m: int) -> Dfa:
@@ -747,7 +795,7 @@ def of_task(
         argument = f"{answer}: {verdict.in_theory}"
         unsearched = next((line for line in theory.searched if line.startswith(NOT_SEARCHED)), "")
         if unsearched and not verdict.arguments and verdict.fragment is not None:
-            argument = f"unknown: {unsearched}; {NO_ARGUMENT}"
+            argument = f"unknown: {unsearched}; and {NOT_FEW_AND_NEAR}"
     if refusal:
         known, values = answered(system, None, argument, measured, cut, refusal), dict[str, float]()
     else:
@@ -755,7 +803,8 @@ def of_task(
         known = answered(system, found.forecast(values, cut), argument, measured, cut)
         if not measured.line:
             unfitted = never_fitted(task, system, train) if task else ""
-            known = replace(known, others=others_right(system, test / train, cut), measured=unfitted)
+            alike = others_right(system, test / train, cut, "" if verdict is None else verdict.short)
+            known = replace(known, others=alike, measured=unfitted)
     if verdict is not None:
         known = replace(known, verdict=verdict.answer, unmet=verdict.unmet)
     return with_probe(known, "task", values, cut, probe)

@@ -42,6 +42,7 @@ from lengthwise.experiments.recipe import Candidates
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec, LearnedSpec
 from lengthwise.positions.schemes import SCHEMES, PositionScheme, Sequential
+from lengthwise.positions.structure import check_places
 from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
 
@@ -136,6 +137,7 @@ class ProbeCell:
 
     def check(self) -> None:
         """Raise a `LengthwiseError` if there are no strings to train or test on, or too few position ids."""
+        check_places(self.task, self.ids)
         require(self.longest >= 2, f"a probe needs training lengths up to 2 or more, got {self.longest}")
         for (low, high), what in (((TRAINED[0], self.half), "to train on"), (self._far, "to test on")):
             require(

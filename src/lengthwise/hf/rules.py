@@ -24,8 +24,9 @@ from lengthwise.core.table import Table
 from lengthwise.core.user_code import no_new_code
 from lengthwise.core.vocab import BOS, EOS, PAD, SPECIALS
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
+from lengthwise.positions.structure import check_places
 from lengthwise.tasks import TASKS, Task
-from lengthwise.tasks.base import LONGEST_SHORTEST, NO_PLACES
+from lengthwise.tasks.base import LONGEST_SHORTEST
 
 IdFunction = Callable[[Tensor], Tensor]
 """Token ids [B, T] to position ids [B, T]."""
@@ -313,10 +314,7 @@ class CoupledPlaces(IdRule):
             f"task {self.task.name!r} under scheme {self.scheme.name!r} needs ids that the model predicts, or several "
             "levels of ids, which a stock model has not; use LengthwiseForCausalLM",
         )
-        require(
-            self.task.states_places,
-            f"task {self.task.name!r} states no places, so that all ids would be 0; {NO_PLACES}",
-        )
+        check_places(self.task, self.scheme)
         self.token_ids = checked_token_ids(self.task, token_ids)
         """The model's id of every token of the task."""
         self._known = {number: self.task.vocab[name] for name, number in self.token_ids.items()}

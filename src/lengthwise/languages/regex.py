@@ -107,11 +107,47 @@ def parse(text: str) -> Regex:
     stripped = text.strip()
     if len(stripped) > 2 and stripped[0] == stripped[-1] and stripped[0] in "/'\"":
         raise RegexError(text, 1, f"{stripped[0]} around an expression belongs to another notation; leave both out")
-    parser = _Parser(text)
-    expression = parser.union(0)
-    if (extra := parser.peek()) is not None:
-        parser.fail(f"{extra!r} closes nothing; remove it or open it earlier")
-    return expression
+    check_brackets(text)
+    return _Parser(text).union(0)
+
+
+CLOSING = {"(": ")", "[": "]", "{": "}"}
+
+
+def check_brackets(text: str) -> None:
+    """Raise `RegexError` at the first bracket that closes nothing, or at one that is never closed.
+
+    It comes before all else: what follows a forgotten bracket looks wrong, too, but is not what to mend.
+    """
+    opened: list[tuple[int, str]] = []
+    before = ""
+    for position, character in enumerate(text, start=1):
+        inside = opened[-1][1] if opened and opened[-1][1] in "[{" else ""
+        if character.isspace():
+            continue
+        if before == "\\":
+            character = ""
+        elif inside and character == CLOSING[inside]:
+            opened.pop()
+        elif character == inside == before:
+            return  # `[[` begins something of another notation, and the parser says what.
+        elif inside and character == inside:
+            break
+        elif not inside and character in CLOSING:
+            opened.append((position, character))
+        elif not inside and character in CLOSING.values():
+            if not opened or CLOSING[opened[-1][1]] != character:
+                within = f" within the {opened[-1][1]!r} of character {opened[-1][0]}" if opened else ""
+                raise RegexError(
+                    text, position, f"{character!r} closes nothing{within}; remove it, open it earlier, or write "
+                    f"\\{character} for the symbol itself"
+                )  # fmt: skip
+            opened.pop()
+        before = character
+    if opened:
+        position, character = opened[-1] if opened[-1][1] in "[{" else opened[0]
+        raise RegexError(text, position, f"{character!r} is never closed; add {CLOSING[character]!r}, or write "
+                         f"\\{character} for the symbol itself")  # fmt: skip
 
 
 def literals(expression: Regex) -> tuple[str, ...]:
@@ -189,7 +225,14 @@ class _Parser:
         while (character := self.peek()) is not None and character not in "|)":
             parts.append(self.repetition(depth))
         if not parts:
-            self.fail("expected an expression here; write ε for the empty word")
+            left = self.characters[self.next - 1] if self.next else (0, "")
+            bar, side = (left[0], "after") if left[1] == "|" else (None, "before")
+            self.fail(
+                f"'|' has nothing {side} it; write ε for the empty word, or \\| for the symbol itself"
+                if bar or self.peek() == "|"
+                else "expected an expression here; write ε for the empty word",
+                at=bar,
+            )
         return parts[0] if len(parts) == 1 else Concat(tuple(parts))
 
     def repetition(self, depth: int) -> Regex:
@@ -216,9 +259,8 @@ class _Parser:
 
     def count(self) -> tuple[int, int | None] | None:
         """The bounds of a count such as ``{2,3}`` that comes next; None for a set of symbols such as ``{0,1,2}``."""
-        opened = self.next
         inside = ""
-        for _, character in self.characters[opened + 1 :]:
+        for _, character in self.characters[self.next + 1 :]:
             if character == "}" or len(inside) > 20:
                 break
             inside += character
@@ -274,8 +316,6 @@ class _Parser:
                 if self.peek() == "*":
                     self.fail("'(*' would be an instruction elsewhere; write \\* for the symbol itself")
                 inner = self.union(depth + 1)
-                if self.peek() != ")":
-                    self.fail(f"'(' of character {opened} is never closed; add ')'", at=opened)
                 self.take()
                 return inner
             case "[" | "{":
@@ -288,8 +328,6 @@ class _Parser:
                 return Empty()
             case "*" | "+" | "?":
                 self.fail(f"{character!r} has nothing before it to repeat; write \\{character} for the symbol itself")
-            case "]" | "}":
-                self.fail(f"{character!r} closes nothing; remove it or write \\{character} for the symbol itself")
         return Literal((self.symbol(),))
 
     def group_kind(self) -> None:
@@ -331,16 +369,16 @@ class _Parser:
         if opening == "[" and self.peek() == "[":
             self.fail("'[[' would be a named class elsewhere; list the symbols, or write \\[ for the symbol itself")
         while (character := self.peek()) != closing:
-            if character is None:
-                self.fail(f"{opening!r} of character {opened} is never closed; add {closing!r}", at=opened)
             if separator and symbols:
                 if character != separator:
                     self.fail(f"expected {separator!r} or {closing!r} in a set, got {character!r}")
                 self.take()
-                if self.peek() is None or self.peek() == closing:
+                if self.peek() == closing:
                     self.fail(f"expected a symbol after {separator!r}")
             elif character in SPECIAL and character != "\\":
                 self.fail(f"{character!r} has a meaning of its own; write \\{character} for the symbol itself")
+            if separator and self.peek() == separator:
+                self.fail(f"{separator!r} has no symbol before it; write \\{separator} for the symbol itself")
             if character in ("&", "~") and self.following() == character:
                 self.fail(f"{character * 2!r} in a set would be an operation on sets elsewhere; list the symbols")
             if character == "-" and symbols and self.following() not in (closing, None):

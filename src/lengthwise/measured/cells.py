@@ -86,6 +86,8 @@ class MeasuredCell:
     """Accuracy at training lengths after half of the first rung's steps, one a seed; empty where not recorded."""
     forecaster: str = ""
     """The forecaster that was fitted on it, ``language`` or ``task``; empty for none."""
+    theory: Mapping[str, str] = field(default_factory=dict)
+    """By position system, what theory says of its task (`Verdict.short`); empty but for tasks with answers."""
 
     @property
     def encoding_name(self) -> str:
@@ -139,7 +141,8 @@ def _cell(row: Mapping[str, Any], content: Mapping[str, Any]) -> MeasuredCell:
     tests = tuple(Test(low, high, tuple(accuracy), *rest) for low, high, accuracy, *rest in row["tests"])
     lists = {name: tuple(row[name]) for name in ("seeds", "fitted", "early") if name in row}
     once = {name: content[name][row[name]] for name in ("settings", "task")}
-    return MeasuredCell(**{**row, **lists, **once, "tests": tests})
+    theory = content["theory"][row["task"]]
+    return MeasuredCell(**{**row, **lists, **once, "tests": tests, "theory": theory})
 
 
 def evidence(by_test: bool = False) -> pandas.DataFrame:

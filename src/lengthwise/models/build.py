@@ -10,6 +10,7 @@ from lengthwise.models.config import ModelConfig
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.encodings import EncodingShape, EncodingSpec
 from lengthwise.positions.schemes import PositionScheme
+from lengthwise.positions.structure import check_places
 from lengthwise.tasks import Task
 
 
@@ -18,8 +19,10 @@ def build_model(
 ) -> Transformer:
     """A transformer for ``task`` under ``scheme``; its weights are drawn from the stream (seed, "init").
 
-    Raises `LengthwiseError` when the model would have to predict ids that don't follow from the prefix.
+    Raises `LengthwiseError` when the model would have to predict ids that don't follow from the prefix, and when ids
+    come from places that the task does not state.
     """
+    check_places(task, scheme)
     scheme.check_rule(task.place_rule)
     if scheme.predicted and task.place_rule == "next" and config.id_head == "pointer":
         raise LengthwiseError(

@@ -11,6 +11,7 @@ from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.core.batch import Batch, Layout
+from lengthwise.core.errors import require
 from lengthwise.core.rng import Rng, stream
 from lengthwise.positions.schemes import PositionScheme
 
@@ -66,6 +67,54 @@ def has_places(task: Task, length: int) -> bool:
     places = task.batch(length, 1, stream(0, "structure", "places")).places[0, :, 0]
     stated = places[places > 0]
     return len(np.unique(stated)) < len(stated)
+
+
+NO_PLACES = (
+    "`lw.couple(task)` or `lengthwise couple NAME` finds places to write into it (place=…), or for task 'recoupled'; "
+    "a scheme that counts, such as 'sequential', needs none"
+)
+"""What to do where a task states no places."""
+
+
+def check_places(task: Task, scheme: PositionScheme) -> None:
+    """Raise `LengthwiseError` where ids come from places and the task states none, so that all would be 0."""
+    require(
+        not scheme.uses_places or task.states_places,
+        f"task {task.name!r} states no places, so that all ids would be 0; {NO_PLACES}",
+    )
+
+
+@dataclass(frozen=True)
+class FarStep:
+    """The step of one string that looks farthest back in places: which tokens, by position, and how far."""
+
+    text: tuple[str, ...]
+    places: tuple[int, ...]
+    target: int
+    """The position of the predicted token; the one before predicts it."""
+    needed: int
+    distance: int
+
+
+def farthest_step(task: Task, length: int) -> tuple[FarStep, int]:
+    """The step that looks farthest, and the span if the last token of the prompt had the place of what it looks for."""
+    batch = task.batch(length, 64, stream(0, "structure", "far", length))
+    places = batch.places[:, :, :1]
+    steps = [
+        (abs(int(places[row, t - 1, 0] - places[row, p, 0])), -int(t), row, int(p))
+        for t in np.flatnonzero(batch.scored)
+        for row in range(batch.size)
+        for p in batch.parents[row, t]
+        if p >= 0
+    ]
+    distance, t, row, needed = max(steps)
+    step = FarStep(tuple(batch.text(row)), tuple(places[row, :, 0].tolist()), -t, needed, distance)
+    moved, last = places.copy(), batch.prompt_length - 1
+    first = batch.parents[:, last + 1]
+    if (first >= 0).any():
+        found = np.where(first >= 0, first, first.max(axis=1, keepdims=True))[:, 0]
+        moved[:, last] = np.take_along_axis(places[:, :, 0], found[:, None], 1)
+    return step, reach(batch, batch.parents, moved).span
 
 
 PLACES_TELL = (

@@ -46,8 +46,8 @@ class CouplingFinding:
     """The result of the search for one task, or for the examples of the file ``name``, which have no ``task``.
 
     ``rule`` is None if none was found, with the ``reason``. ``sparsity`` is the number of parents by length. ``agrees``
-    says by length whether the symbols' places are those of the task, up to reversal and a shift of the answer by one;
-    it is empty without a rule and for tasks whose places the length does not determine.
+    says by length how the symbols' places agree with those of the task (`same_places`); it is empty without a rule and
+    for tasks whose places the length does not determine.
     """
 
     name: str
@@ -60,7 +60,7 @@ class CouplingFinding:
     rule: CouplingRule | None = None
     reason: str = ""
     check: CouplingCheck | None = None
-    agrees: tuple[tuple[int, bool], ...] = ()
+    agrees: tuple[tuple[int, str], ...] = ()
     unfinished: str = ""
     """What the time budget did not suffice for; empty where the search came to its end."""
 
@@ -85,7 +85,7 @@ class CouplingFinding:
             "checks": [] if self.check is None else [fields_of(check) for check in self.check.checks],
             "problems": [] if self.check is None else list(self.check.problems),
             "unfinished": self.unfinished,
-            "agrees": {str(n): same for n, same in self.agrees},
+            "agrees": {str(n): same in ("yes", "reversed") for n, same in self.agrees},
         }
 
 
@@ -239,7 +239,7 @@ def _sampler(task: Task, layout: Layout) -> Sampler:
 
 def _agreements(
     task: Task, rule: CouplingRule, queried: dict[int, Dependencies], checked: Sequence[int], seed: int
-) -> list[tuple[int, bool]]:
+) -> list[tuple[int, str]]:
     """Whether found and stated places agree, by length; empty without stated places of one level that never vary."""
     found = []
     for n in checked:
@@ -249,7 +249,7 @@ def _agreements(
         symbols = np.array(queried[n].varies)
         stated = places[0, :, 0]
         if len(rule.places(n)) != len(stated):
-            return [*found, (n, False)]
+            return [*found, (n, "no")]
         found.append((n, same_places(rule.places(n), stated, queried[n].prompt_length, symbols)))
     return found
 

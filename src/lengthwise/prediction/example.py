@@ -15,9 +15,8 @@ from lengthwise.core.config import apply_edits, fields_of
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import stream
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
-from lengthwise.positions.structure import structure_at
+from lengthwise.positions.structure import NO_PLACES, structure_at
 from lengthwise.tasks import TASKS, Task
-from lengthwise.tasks.base import NO_PLACES
 
 STRUCTURE_LENGTHS = (5, 20, 100)
 """Lengths at which sparsity and span are shown by default."""

@@ -82,16 +82,11 @@ def with_help(verdicts: Sequence[Verdict], systems: tuple[PositionSystem, ...], 
     help_ = "; or ".join(parts) or otherwise
     if all(verdict.answer == "yes" for verdict in verdicts if verdict.fragment is not None):
         help_ = ""
-    others = help_.removesuffix(OFFSETS)  # No system is recommended instead of itself.
-    return tuple(
-        v if v.answer == "yes" else replace(v, help=others if v.scheme == "pose" else help_)
-        for v in verdicts
-        if v.system in wanted
-    )
+    return tuple(v if v.answer == "yes" else replace(v, help=help_) for v in verdicts if v.system in wanted)
 
 
-OFFSETS = ", or PoSE for the offsets"
-"""The end of a help that names a position scheme."""
+COUPLING = "few tokens matter but far apart: places that bring them together"
+"""The help where each token depends on few others."""
 
 
 MOST_SYMBOLS = 6
@@ -437,5 +432,5 @@ def _otherwise(rows: dict[str, StructureRow]) -> str:
     if coupled is not None and coupled.levels > 1 and coupled.sparse and coupled.local:
         return f"coupled positions, under which it is local on {coupled.levels} levels; nothing is proved for several"
     if rows["sequential"].sparse:
-        return "few tokens matter but far apart: a coupling that brings them together" + OFFSETS
+        return COUPLING
     return "many tokens matter at once: a scratchpad whose steps each depend on few tokens, with coupled positions"

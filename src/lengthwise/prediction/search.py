@@ -217,7 +217,8 @@ def search_programs(task: Task, note: Callable[[str], None]) -> tuple[list[Evide
     try:
         first = words_of_task(task, task.name)
     except LengthwiseError as error:
-        return [], f"{NOT_SEARCHED}: {error}; without one, only few and near dependencies can give a yes"
+        reason = str(error).removeprefix(f"task {task.name!r} has answers of more than one token; ")
+        return [], f"{NOT_SEARCHED}: {reason}"
     answers = first.answers[:-1]
     if not 1 <= len(answers) < MOST_ANSWERS:
         why = f"the task has {len(first.answers)} answers, and 2 to {MOST_ANSWERS} are tried"

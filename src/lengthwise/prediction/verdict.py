@@ -108,6 +108,11 @@ class Verdict:
         return self.answer == "yes" and any(rule["missing"] > 0 for rule in rules)
 
     @property
+    def short(self) -> str:
+        """*yes*, *no*, *unknown*, or *unmet*: a *yes* of which `unmet` is true."""
+        return "unmet" if self.unmet else self.answer
+
+    @property
     def shown(self) -> str:
         """The answer as a reader sees it, with its condition and its conflict named."""
         words = UNMET if self.unmet else SHOWN[self.answer]

@@ -207,12 +207,14 @@ def _growth(checks: list[LengthCheck], slack: int) -> list[str]:
     return problems
 
 
-def same_places(
-    found: Int[ndarray, " T"], reference: Int[ndarray, " T"], prompt_length: int, compared: ndarray
-) -> bool:
-    """Whether two assignments of places are equal on the ``compared`` tokens (a mask ``[T]``), up to reversal, a
-    constant, and a shift of the answer by at most one place.
+def same_places(found: Int[ndarray, " T"], reference: Int[ndarray, " T"], prompt_length: int, compared: ndarray) -> str:
+    """How two assignments of places agree on the ``compared`` tokens (a mask ``[T]``), up to a constant, and a shift of
+    the answer by at most one place: ``yes``, ``reversed``, or ``no``.
+
+    Of tokens that agree, the last of the prompt may be elsewhere, which makes the first answer look far: ``but for the
+    last token of the prompt``.
     """
+    last = prompt_length - 1
     prompt = np.flatnonzero(compared[:prompt_length])
     answer = np.flatnonzero(compared[prompt_length:]) + prompt_length
     for sign in (1, -1):
@@ -220,8 +222,10 @@ def same_places(
         if len(set(gap[prompt].tolist())) <= 1 and len(set(gap[answer].tolist())) <= 1:
             both = len(prompt) and len(answer)
             if not both or abs(int(gap[prompt[0]] - gap[answer[0]])) <= 1:
-                return True
-    return False
+                if len(answer) and reference[last] and abs(int(gap[last] - gap[answer[0]])) > 1:
+                    return "but for the last token of the prompt"
+                return "yes" if sign == 1 else "reversed"
+    return "no"
 
 
 DIVISORS = (2, 3)

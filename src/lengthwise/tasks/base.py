@@ -344,8 +344,6 @@ def refuse_call(text: str) -> None:
         )
 
 
-NO_PLACES = "`lw.couple(task)` looks for places, and task 'recoupled' takes the rule that it finds"
-"""What to do where a task states no places."""
 FILES = (".py", ".json", ".jsonl", ".crasp")
 """How the names of files end that may stand where the name of a task may."""
 EXPRESSION = "regex:"

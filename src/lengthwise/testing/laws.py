@@ -289,7 +289,7 @@ def _missing_parent(task: Task, batch: Batch, t: int) -> str:
                     continue
                 if all(solved[parent] == text[parent] for parent in parents):
                     return f"changing token {at} changes the answer, but it is not a parent; add it to parents=[…]"
-    return f"a parent of column {t} is missing; strings that agree on all parents differ there"
+    return f"a parent of the token at position {t} is missing; strings that agree on all parents differ there"
 
 
 def no_parent_is_superfluous(task: Task) -> None:
@@ -310,9 +310,12 @@ def no_parent_is_superfluous(task: Task) -> None:
             others = np.column_stack([np.delete(_values(batch, t)[rows], slot, axis=1), batch.parents[rows, t]])
             if some_differ(others, batch.input_ids[rows, t, None]):
                 continue
+            row = int(np.flatnonzero(rows)[0])
+            text, at = batch.text(row), int(batch.parents[row, t, slot])
             message = (
-                f"length {batch.layout.length}, {batch.layout}, column {t}: parent {slot} is superfluous; leave it "
-                "out, or name it in selectors=[…] if it says which tokens are the parents"
+                f"length {batch.layout.length}, token {text[t]!r} at position {t}: its parent {text[at]!r} at position "
+                f"{at} is superfluous, since no change of it alone changes the token; leave it out, or name it in "
+                "selectors=[…] if it says which tokens are the parents"
             )
             need(an_edit_changes(solve, batch, t, slot), message)
 
@@ -360,8 +363,8 @@ def _check_selectors(batches: list[Batch], t: int, width: int) -> None:
         named = [sorted(int(at) for at in parents[row] if at >= 0) or "none" for row in pair]
         differ = np.flatnonzero(tokens[one, : batches[0].prompt_length] != tokens[other, : batches[0].prompt_length])
         deciding = f"token {differ[0]} decides" if len(differ) == 1 else f"tokens {differ.tolist()} decide"
-        need(False, f"column {t} has the parents {named[0]} in {shown[0]!r} and {named[1]} in {shown[1]!r}: "
-                    f"{deciding} which; add what decides to selectors=[…]")  # fmt: skip
+        need(False, f"the token at position {t} has the parents {named[0]} in {shown[0]!r} and {named[1]} in "
+                    f"{shown[1]!r}: {deciding} which; add what decides to selectors=[…]")  # fmt: skip
 
 
 def places_start_at_one_without_gaps(task: Task) -> None:
@@ -388,7 +391,10 @@ def places_follow_the_rule(task: Task) -> None:
                     follows = (before[:, :, level] == now[:, None, level]).any(axis=1)
                 else:
                     follows = np.isin(now[:, level] - before[:, -1, level], (0, 1))
-                need(follows.all(), f"column {t}: the place breaks the rule {task.place_rule!r} of place_rule")
+                row = int(np.argmin(follows))
+                named = f"length {batch.layout.length}, token {batch.text(row)[t]!r} at position {t}"
+                rule = f"breaks the rule {task.place_rule!r} of place_rule"
+                need(follows.all(), f"{named}: its place {now[row, level]} {rule}")
 
 
 def places_are_functions_of_the_prefix(task: Task) -> None:
