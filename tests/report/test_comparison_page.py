@@ -16,23 +16,39 @@ def notes(**changes: Any) -> str:
 
 def test_the_finding_and_the_curve_stand_before_the_table() -> None:
     html = comparison_page(comparison_values(), comparison_systems())
-    assert "A length is reached where at least 95 % of the strings are right" in html
+    assert "A system is right up to a length where at least 95 % of the strings are right" in html
     assert "band and brackets: the lowest and the highest" in html.replace("Band", "band")
     assert "Wilson" not in html
-    order = ["goes farthest, to 48, the longest test in the median of 3 seeds", "<svg", ">beyond<", 'class="note"']
+    order = ["is right up to 48, the longest length tested (", "<svg", ">beyond<", 'class="note"']
     assert [html.index(text) for text in order] == sorted(html.index(text) for text in order)
 
 
-@pytest.mark.parametrize(("fitted", "missing"), [(3, 0), (0, 0), (0, 3), (3, 2)])
-def test_the_finding_is_of_all_systems_or_says_which_it_leaves_out(fitted: int, missing: int) -> None:
+@pytest.mark.parametrize(
+    ("fitted", "finished", "left"), [(3, 3, ""), (0, 3, "did not fit in any seed"), (0, 0, "had no finished seed")]
+)
+def test_the_finding_names_the_systems_of_which_nothing_is_known(fitted: int, finished: int, left: str) -> None:
     from lengthwise.report.pages import comparison_finding
 
     values = comparison_values()
     for row in values["systems"]:
-        row |= {"fitted": 3, "missing": 0}
-    values["systems"][-1] |= {"fitted": fitted, "missing": missing}
-    said, left = comparison_finding(values), f"Nothing is known of 1 of {len(values['systems'])} systems"
-    assert (left in str(said)) is (not fitted or missing > 0), said
+        row |= {"fitted": 3, "seeds": values["systems"][0]["seeds"]}
+    last = values["systems"][-1]
+    last |= {"fitted": fitted, "seeds": last["seeds"][:finished]}
+    said = comparison_finding(values)
+    assert ("Nothing is known of the rest" in said) is bool(left)
+    assert not left or f"{last['system']} {left}" in said
+
+
+def test_the_finding_gives_every_reach_with_its_seeds() -> None:
+    from lengthwise.report.pages import comparison_finding
+
+    values = comparison_values()
+    first, second = values["systems"][:2]
+    for row, reached in ((first, [48, 48, 48]), (second, [6, 12, 24])):
+        row |= {"fitted": 3, "reach": sorted(reached)[1], "seeds": [{"reach": one} for one in reached]}
+    said = comparison_finding(values)
+    assert f"{first['system']} is right up to 48, the longest length tested (all 3 seeds)" in said
+    assert f"{second['system']} up to 12 (median of 3 seeds, 6 to 24)" in said
 
 
 def test_the_line_says_in_what_the_models_differ() -> None:

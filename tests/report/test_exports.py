@@ -589,22 +589,37 @@ def test_theory_is_named_as_the_cause_only_where_it_expects_the_winner() -> None
     for winner, expected in (("coupled", True), ("sequential", False)):
         loser = {"coupled": "sequential", "sequential": "coupled"}[winner]
         said = how_sure(_of([*_seeds("a", high, scheme=winner), *_seeds("b", low, scheme=loser)]).systems)
-        assert ("theory expects it" in said) is expected
-        assert ("does not explain it" in said) is not expected
+        assert ("let expect it" in said) is expected
+        assert ("do not explain it" in said) is not expected
     equal = how_sure(_of([*_seeds("a", low), *_seeds("b", low, scheme="sequential")]).systems)
-    assert "theory" not in equal, "no difference, no cause"
+    assert "distances in ids" not in equal, "no difference, no cause"
 
 
-def test_a_cause_that_a_third_system_tests_is_said_to_be_tested() -> None:
+def test_every_pair_that_differs_in_its_ids_alone_is_named_and_no_other() -> None:
     made = [*_seeds("best", [200] * 3), *_seeds("ids", [100] * 3, scheme="sequential")]
     other = experiment("sequential", "rope")
     rope = [result("rope", seed, scores=[score(16, 150), score(40, 150)], config=other) for seed in range(3)]
-    assert "ids differs from best in the ids alone, and all its seeds are below at 16–40" in how_sure(
-        _of([*made, *rope]).systems
-    )
-    assert "This is not tested: no other fitted system differs from best in the ids alone" in how_sure(
-        _of([*made[:3], *rope]).systems
-    )
+    said = differences.how_sure(_of([*made, *rope]).systems)
+    alone = [clause for clause in said if clause.endswith("these two differ in the ids alone")]
+    assert [clause.startswith("best is above ids") for clause in alone] == [True]
+    assert not any("not tested" in clause for clause in said)
+    untested = differences.how_sure(_of([*made[:3], *rope]).systems)
+    assert any("This is not tested: no other fitted system differs from best in the ids alone" in s for s in untested)
+    coupled = experiment("coupled", "rope")
+    second = [result("both", seed, scores=[score(16, 180), score(40, 180)], config=coupled) for seed in range(3)]
+    said = differences.how_sure(_of([*made, *rope, *second]).systems)
+    alone = [clause for clause in said if "these two differ in the ids alone" in clause]
+    assert len(alone) == 2, "of the first, and of two that are not the first"
+    assert any(clause.startswith("both") and "rope" in clause for clause in alone)
+
+
+def test_a_label_that_two_systems_would_share_is_refused() -> None:
+    made = _of([*_seeds("a", [200] * 3), *_seeds("b", [100] * 3, scheme="sequential")])
+    for labels in ({"a": "x", "b": "x"}, {"a": "b"}):
+        for draw in (made.wide, made.plot, made.differences):
+            with pytest.raises(LengthwiseError, match="would be the name of two"):
+                draw(labels=labels)
+    assert made.wide(labels={"a": "b", "b": "a"}), "names may be swapped"
 
 
 def test_lines_that_lie_over_each_other_are_seen_both(tmp_path: Path) -> None:

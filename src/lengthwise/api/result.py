@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -224,7 +225,7 @@ class Accuracy(Tabular):
         )
 
     def _labelled(self, labels: Mapping[str, str] | None) -> Systems:
-        """The systems under these names; raises `UnknownNameError` for a label of an unknown one."""
+        """The systems under these names; raises `LengthwiseError` for a label of an unknown one, or one used twice."""
         given = labels or {}
         self.systems.check(given)
 
@@ -237,7 +238,12 @@ class Accuracy(Tabular):
             name = f"{group}{', ' * bool(group)}{given[asked]}"
             return replace(system, name=name, settings="" if asked == system.label else system.settings)
 
-        return Systems(map(named, self.systems))
+        shown = Systems(map(named, self.systems))
+        twice = [name for name, count in Counter(shown.names).items() if count > 1]
+        require(
+            not twice, f"labels must tell systems apart, and {twice[0]!r} would be the name of two" if twice else ""
+        )
+        return shown
 
     def plot(
         self,

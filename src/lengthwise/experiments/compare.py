@@ -253,9 +253,10 @@ class Smallest:
         alone = alone or {}
         fewer = self._fewer({name: spare * one for name, one in alone.items()})
         raise TooSmallError(
-            f"budget is too small, got {self.budget:.0f}s: the smallest is {seconds // 60:.0f}m, with which each "
-            f"training has the {FEWEST_STEPS} steps below which it says nothing; give budget={seconds // 60:.0f}m or "
-            "more, fewer systems, fewer seeds or a smaller max_length",
+            f"budget is too small, got {self.budget:.0f}s: the smallest is {seconds // 60:.0f}m, as fast as steps are "
+            f"now and with a quarter to spare, with which each training has the {FEWEST_STEPS} steps below which it "
+            f"says nothing; give budget={seconds // 60:.0f}m or more, fewer systems, fewer seeds or a smaller "
+            "max_length",
             fewer or {"budget": f"{seconds // 60:.0f}m"},
             [name for name in alone if name not in fewer.get("systems", alone)],
         )

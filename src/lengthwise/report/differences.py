@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, count
@@ -125,7 +125,17 @@ def how_sure_and_next(
     if second is not None:
         order = f"{'first and second' if second is rivals[0] else 'first'} by the mean beyond training"
         parts.append(_measured(first, second, facing[id(second)], len(made), order) + _confounded(first, second))
-        parts += [cause] if (cause := _cause(first, second, facing, rivals)) else []
+        parts += [cause] if (cause := _cause(first, second, rivals)) else []
+    for one, other in combinations(ranked, 2):
+        if other is not second and _ids_alone(one, other):
+            found = _between(one, other, tests)
+            clear = lengths_apart(found)
+            said = (
+                _measured(one, other, found, len(made), "first by the mean beyond training")
+                if clear
+                else (f"{one.label} is not told apart from {other.label}")
+            )
+            parts.append(f"{said}; these two differ in the ids alone")
     seeds = min(len(first.fitted), len((second or rivals[0]).fitted))
     enough = next(n for n in count(2) if 2 * len(made) / comb(2 * n, n) <= 1 - LEVEL)
     more = max(enough, 2 * seeds) if second is None else enough * (seeds < enough)
@@ -210,13 +220,8 @@ def _confounded(first: SystemSummary, second: SystemSummary) -> str:
     return f"; but the two differ in {said} besides, which may be the cause" * bool(besides)
 
 
-def _cause(
-    first: SystemSummary,
-    second: SystemSummary,
-    facing: Mapping[int, Sequence[Difference]],
-    rivals: Sequence[SystemSummary],
-) -> str:
-    """Whether the farthest parent is nearer under the ids of the better system, and what was measured of this cause.
+def _cause(first: SystemSummary, second: SystemSummary, rivals: Sequence[SystemSummary]) -> str:
+    """Whether the farthest parent is nearer under the ids of the better system, and whether that was tested by itself.
 
     Empty for unknown tasks and equal distances.
     """
@@ -229,21 +234,22 @@ def _cause(
         f"under {theirs.scheme} ids"
     )
     if ours.span[-1] >= theirs.span[-1]:
-        return f"the span of theory does not explain it: {spans}"
-    said = f"theory expects it: {spans}"
-    (mine, *others) = (
-        {key: value for key, value in one.experiment.items() if key not in ("scheme", "evaluation")}
-        for one in (first, *rivals)
-    )
-    for other, settings in zip(rivals, others, strict=True):
-        if settings == mine and (row := _span(other)) is not None and row.span[-1] > ours.span[-1]:
-            tests = facing[id(other)]
-            where = in_runs(lengths_apart(tests), {test.length for test in tests})
-            if other is second:
-                return f"{said}. The two differ in the ids alone"
-            below = f"all its seeds are below at {where}" if where else "at no length are all its seeds below"
-            return f"{said}. {other.label} differs from {first.label} in the ids alone, and {below}"
+        return f"distances in ids do not explain it: {spans}"
+    said = f"distances in ids let expect it: {spans}"
+    if _ids_alone(first, second):
+        return f"{said}. The two differ in the ids alone"
+    if any(_ids_alone(first, other) for other in rivals):
+        return said
     return f"{said}. This is not tested: no other fitted system differs from {first.label} in the ids alone"
+
+
+def _ids_alone(one: SystemSummary, other: SystemSummary) -> bool:
+    """Whether two systems differ in their ids, and in nothing else that they were trained with."""
+    mine, theirs = (
+        {key: value for key, value in system.experiment.items() if key not in ("scheme", "evaluation")}
+        for system in (one, other)
+    )
+    return mine == theirs and one.experiment["scheme"] != other.experiment["scheme"]
 
 
 def _span(system: SystemSummary) -> StructureRow | None:
@@ -256,7 +262,7 @@ def _span(system: SystemSummary) -> StructureRow | None:
 def _span_text(row: StructureRow) -> str:
     """The ids to the farthest token needed, at the shortest and the longest length that is asked for."""
     low, high = row.span[0], row.span[-1]
-    return f"{low}" if low == high else f"{low} (at length {row.lengths[0]}) to {high} (at length {row.lengths[-1]})"
+    return f"{low}" if low == high else f"up to {high} at length {row.lengths[-1]}"
 
 
 @lru_cache(maxsize=REMEMBERED)

@@ -259,7 +259,7 @@ def _differences(values: Mapping[str, Any]) -> str | None:
         "layers": {name: copy["model"]["layers"] for name, copy in copies.items()},
         "width": {name: copy["model"]["width"] for name, copy in copies.items()},
         "learning rate": {name: copy["training"]["lr"] for name, copy in copies.items()},
-        "length from which attention is scaled by its logarithm": {
+        "log-length attention scaling from length": {
             name: copy["model"].get("log_length") for name, copy in copies.items()
         },
     }
@@ -281,25 +281,39 @@ def comparison_finding(values: Mapping[str, Any]) -> str:
             f"No system is right on {100 * EvaluationConfig.fit_threshold:g} % of the strings of its training lengths, "
             "as is required, so nothing is known of longer ones."
         )
-    longest, trained, seeds = values["tests"][-1], values["trained_to"], [seed["reach"] for seed in best["seeds"]]
+    trained, longest = values["trained_to"], values["tests"][-1]
+    rest = [row for row in values["systems"] if row is not best]
     if best["reach"] > trained:
-        goes = f"goes farthest, to {best['reach']}" + (
-            ", the longest test" if best["reach"] == longest else f" of {longest}"
-        )
+        reached = f"{best['system']} is right up to {best['reach']}"
+        reached += f", the longest length tested{_over(best)}" if best["reach"] == longest else _over(best)
+        second = next((row for row in rest if row["fitted"]), None)
+        reached += f"; {second['system']} up to {second['reach']}{_over(second)}" if second is not None else ""
     else:
-        goes = f"goes farthest, not beyond {trained} though, with {best['mean_beyond']:.2f} right on average there"
-    over = f"in the median of {len(seeds)} seeds" if len(seeds) > 1 else "with one seed"
-    spread = f" ({min(seeds)} to {max(seeds)})" * (min(seeds) < max(seeds))
-    theory = "" if best["verdict"] is None else f" Theory has for it: {best['verdict']}."
-    left = sum(not row["fitted"] or row["missing"] > 0 for row in values["systems"] if row is not best)
-    unknown = (
-        f" Nothing is known of {left} of {len(values['systems'])} systems, not fitted or finished." if left else ""
+        reached = f"no system is right beyond {trained}; best there is {best['system']} with {best['mean_beyond']:.2f}"
+    theory = {None: "", "unknown": f" No theorem says whether {best['system']} works."}.get(
+        best["verdict"], f" Theory says of {best['system']}: {best['verdict']}."
     )
+    groups = {
+        "did not fit in any seed": [row["system"] for row in rest if row["seeds"] and not row["fitted"]],
+        "had no finished seed": [row["system"] for row in rest if not row["seeds"]],
+    }
+    unknown = " and ".join(f"{', '.join(names)} {why}" for why, names in groups.items() if names)
     means = (
-        f" A length is reached where at least {100 * values['reach_at']:g} % of the strings are right, and at every "
-        "shorter one tested."
+        f" A system is right up to a length where at least {100 * values['reach_at']:g} % of the strings are right, "
+        "there and at every shorter length tested."
     )
-    return f"Trained up to {trained}, {best['system']} {goes} {over}{spread}.{means}{theory}{unknown}"
+    return f"Trained up to {trained}, {reached}.{means}{theory}" + f" Nothing is known of the rest: {unknown}." * bool(
+        unknown
+    )
+
+
+def _over(row: Mapping[str, Any]) -> str:
+    """Over which seeds a reach is the median, and between which it lies."""
+    reached = [seed["reach"] for seed in row["seeds"]]
+    if len(reached) == 1:
+        return " (one seed)"
+    low, high = min(reached), max(reached)
+    return f" (all {len(reached)} seeds)" if low == high else f" (median of {len(reached)} seeds, {low} to {high})"
 
 
 def comparison_page(values: Mapping[str, Any], systems: Sequence[SystemSummary] = ()) -> str:

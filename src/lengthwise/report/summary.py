@@ -587,7 +587,8 @@ def _by_value(systems: Sequence[SystemSummary], value: Callable[[SystemSummary],
         names.setdefault(_said(value(system)), []).append(system.label)
     if len(names) == 1:
         return next(iter(names))
-    who = {key: ", ".join(some) if len(some) <= 3 else f"{len(some)} systems" for key, some in names.items()}
+    comma = "; " if any("," in name for some in names.values() for name in some) else ", "
+    who = {key: comma.join(some) if len(some) <= 3 else f"{len(some)} systems" for key, some in names.items()}
     return ", ".join(f"{key} ({some})" for key, some in who.items())
 
 
