@@ -45,13 +45,14 @@ def draw_answer(
     """The finding, how sure it is, and a curve with numbers for each system; ``others`` as of `accuracy_text`."""
     from rich.text import Text
 
-    from lengthwise.report.differences import how_sure_and_next
+    from lengthwise.report.differences import IDS_ALONE, how_sure_and_next
     from lengthwise.report.terminal import accuracy_text
 
     console.print(Text(finding, style="bold"))
     alone = ["nothing is compared, since no second system fitted"] * (len(systems) + len(others or {}) > 1)
-    for clause in (how_sure_and_next(systems)[0] or alone)[:1]:
-        console.print(Text(f"How sure: {clause}."))
+    sure, *more = how_sure_and_next(systems)[0] or alone or [""]
+    for clause in [sure] * bool(sure) + [one for one in more if one.endswith(IDS_ALONE)][:2]:
+        console.print(Text(f"How sure: {clause}." if clause is sure else f"{clause[:1].upper()}{clause[1:]}."))
     console.print(Text(f"\n{accuracy_text(systems, others)}\n"), soft_wrap=True)
 
 

@@ -135,7 +135,7 @@ class Explanation(Tabular):
         found = ["no cause found"]
         if failures.nearby:
             near = ", ".join(each.line.replace(": ", " (") + ")" for each in failures.nearby)
-            found = [f"not known; it errs most {near}"]
+            found = [f"not known; its first errors are more frequent {near}"]
         elif not failures.kinds and not failures.tried:
             found.append("too few strings fail, or are right, to compare what is in them")
         elif not failures.kinds and failures.feature is None:

@@ -132,11 +132,11 @@ class Verdict:
         return f"{to}{mark}{rest}" if to else rest
 
     def _share(self, length: int) -> str:
-        """The one share that decides at a length: that of random strings, unless only hard ones fall short."""
+        """The one share that decides at a length: that of random strings, or of both, where only hard ones fall short."""
         row = next(row for row in self.rows if row.length == length)
         if row.random.breaks or not row.hard.n or (row.random.value <= row.hard.value and not row.hard.breaks):
             return row.random.words("" if row.random.every else "random")
-        return row.hard.words("hard")
+        return f"{row.hard.words('hard')} and {row.random.right} of {row.random.n} random ones"
 
     def shown(self, asked: Sequence[int] = ()) -> list[LengthShares]:
         """A few rows for a small table: the longest trained length, the border, the last, and those ``asked`` for."""

@@ -22,6 +22,8 @@ from lengthwise.tasks import TASKS
 
 REMEMBERED = 4096
 """Tasks and schemes whose structure is remembered."""
+IDS_ALONE = "these two differ in the ids alone"
+"""The end of a clause about such a pair."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ def how_sure_and_next(
                 if clear
                 else (f"{one.label} is not told apart from {other.label}")
             )
-            parts.append(f"{said}; these two differ in the ids alone")
+            parts.append(f"{said}; {IDS_ALONE}")
     seeds = min(len(first.fitted), len((second or rivals[0]).fitted))
     enough = next(n for n in count(2) if 2 * len(made) / comb(2 * n, n) <= 1 - LEVEL)
     more = max(enough, 2 * seeds) if second is None else enough * (seeds < enough)
