@@ -31,6 +31,7 @@ from modulo import LANGUAGES as MODULO  # noqa: E402
 from probe_matrix import tables as probe_matrix  # noqa: E402
 from smallest_claims import tables as smallest_claims  # noqa: E402
 from table_parts import markdown, results, results_of  # noqa: E402
+from three_methods import tables as three_methods  # noqa: E402
 from traces import tables as traces  # noqa: E402
 from training_length import tables as training_length  # noqa: E402
 from twelve_models import tables as twelve_explained  # noqa: E402
@@ -590,6 +591,7 @@ PAGES: dict[str, Callable[[], dict[str, str]]] = {
     "studies/methods/README.md": which_method_where,
     "studies/methods/context-extension.md": context_extension,
     "studies/methods/smallest-claims.md": smallest_claims,
+    "studies/methods/three-methods.md": three_methods,
     "studies/theory/README.md": planted_theory,
     "studies/traces/README.md": traces,
     "studies/training_length/README.md": training_length,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import statistics
 
 import lengthwise as lw
 
@@ -74,3 +75,32 @@ def _turing() -> list[Pair]:
     made = (lw.task(name) for name in ("addition", "addition-turing"))
     plain, program = (_run(task, "sequential", "hard-alibi", (8, 12, 16), training, layers=4) for task in made)
     return [("Turing program", plain, program, "16 digits after 8")]
+
+
+def tables() -> dict[str, str]:
+    """The tables of the page as Markdown: every seed of what has been trained, by system."""
+    from table_parts import markdown, results_of
+
+    found, rows, outcomes = results_of("three-methods"), [], []
+    for job in three_methods("standard").jobs:
+        runs = sorted((run for run in found if run.system == job.name), key=lambda run: run.seed)
+        lengths = job.experiment.evaluation.lengths[1:]
+
+        def shares(length: int, runs: list[lw.report.summary.SeedResult] = runs) -> list[float]:
+            return [score.rate() for run in runs for score in run.scores if score.length == length]
+
+        def shown(values: list[float]) -> str:
+            return " ".join(f"{value:.2f}" for value in values) or "–"
+
+        within = shown([run.in_distribution.rate() for run in runs])
+        tests = "; ".join(f"{length}: {shown(shares(length))}" for length in lengths) if runs else "not trained yet"
+        rows.append([job.name, within, tests])
+        outcomes.append(statistics.fmean(shares(lengths[-1])) if runs else None)
+    said = []
+    for (control, method), row in zip(zip(outcomes[::2], outcomes[1::2], strict=True), rows[1::2], strict=True):
+        helps = "–" if control is None or method is None else "yes" if method > control else "no"
+        said.append([row[0], *("–" if mean is None else f"{mean:.2f}" for mean in (method, control)), helps])
+    return {
+        "Does the method help?": markdown(["method", "with", "without", "helps"], said),
+        "Every seed": markdown(["system", "trained lengths", "longer tests"], rows),
+    }

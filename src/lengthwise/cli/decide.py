@@ -142,9 +142,11 @@ def draw_decision(
     if not first:
         console.print()
     console.print(Text.assemble((text, "bold"), f": {answer_line(decision)}\n"))
+    cited = {system.fragment for system in SYSTEMS if system.theorem == CITED_LINK}
     table = plain_table("positions", *[_ENDS[end] for end in decision.ends], gap=3)
     for fragment, (_, encodings) in _FRAGMENTS.items():
-        table.add_row(Text(encodings), *[_cell(decision.verdict(fragment, end)) for end in decision.ends])
+        linked = fragment in cited
+        table.add_row(Text(encodings), *[_cell(decision.verdict(fragment, end), linked) for end in decision.ends])
     console.print(table)
     console.print()
     if "visible" in decision.ends:
@@ -158,9 +160,9 @@ def draw_decision(
         windows = [decision.verdict(fragment, end).window or 1 for fragment in _FRAGMENTS for end in decision.ends]
         notes = [LEGEND, *[OTHER] * (membership and max(windows) > 1)]
         yes = [f for f in _FRAGMENTS if decision.verdict(f, decision.ends[0]).verdict == "yes"]
-        cited = {system.fragment for system in SYSTEMS if system.theorem == CITED_LINK}
-        if linked := [_FRAGMENTS[fragment][1] for fragment in yes if fragment in cited]:
-            notes.append(f"That {', '.join(linked)} can run such a program is cited")
+        if names := [_FRAGMENTS[fragment][1] for fragment in yes if fragment in cited]:
+            basis = decision.verdict(yes[0], decision.ends[0]).basis
+            notes.append(f"The program is {basis}, that {', '.join(names)} can run it is cited")
         console.print(Text(". ".join(notes) + ". More: --why" * (not why), style="dim"))
     if why:
         for fragment, end in _telling(decision) if membership else ():
@@ -205,7 +207,8 @@ def _facts(decision: LanguageDecision) -> list[str]:
     return facts
 
 
-def _cell(verdict: FragmentVerdict) -> Text:
+def _cell(verdict: FragmentVerdict, linked: bool) -> Text:
+    """The verdict and its basis; where only papers say that such positions can run a program, a *yes* is cited."""
     from rich.text import Text
 
     text = Text(f"{verdict.verdict:<4}", style=_STYLE[verdict.verdict])
@@ -214,7 +217,8 @@ def _cell(verdict: FragmentVerdict) -> Text:
         details.append(f"k = {verdict.window}")
     if verdict.verdict == "yes" and (verdict.period or 1) > 1:
         details.append(f"m = {verdict.period}")
-    details.append(verdict.basis if verdict.verdict != "unknown" else "search bounds reached")
+    basis = "cited" if linked and verdict.verdict == "yes" else verdict.basis
+    details.append(basis if verdict.verdict != "unknown" else "search bounds reached")
     return text.append(" " + ", ".join(details), style="dim")
 
 

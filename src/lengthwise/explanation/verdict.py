@@ -132,7 +132,7 @@ class Verdict:
         return f"{to}{mark}{rest}" if to else rest
 
     def _share(self, length: int) -> str:
-        """The one share that decides at a length: that of random strings, or of both, where only hard ones fall short."""
+        """The share that decides at a length: that of random strings; both shares where only hard ones fall short."""
         row = next(row for row in self.rows if row.length == length)
         if row.random.breaks or not row.hard.n or (row.random.value <= row.hard.value and not row.hard.breaks):
             return row.random.words("" if row.random.every else "random")

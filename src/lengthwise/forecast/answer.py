@@ -26,7 +26,7 @@ from lengthwise.tasks import Task
 INDENT = 11
 """Columns before the text beside a name."""
 ALIKE = "tasks alike"
-"""The column that counts `SystemForecast.others`."""
+"""The column that counts `SystemForecast.others` of a task."""
 IN_THEORY = SHOWN | {"yes": "possible"}
 ForecastWord = Literal[
     "MEASURED RIGHT", "MEASURED WRONG", "LIKELY", "OPEN", "UNLIKELY", "NOT KNOWN WELL", "NOT MEASURED"
@@ -34,6 +34,8 @@ ForecastWord = Literal[
 RIGHT, WRONG, LIKELY, OPEN, UNLIKELY, NOT_KNOWN, NOT_MEASURED = get_args(ForecastWord)
 LIKELY_FROM, UNLIKELY_TO = 70, 30
 """Percent from which the answer is LIKELY, and up to which it is UNLIKELY, the interval on the same side."""
+CERTAINLY_NOT = 0.05
+"""The probability up to which a whole interval says that a training would only confirm the answer."""
 BANDS = (
     f"LIKELY: at least {LIKELY_FROM} %, and the interval does not begin below {UNLIKELY_TO}; UNLIKELY: at most "
     f"{UNLIKELY_TO} %, and it does not end above {LIKELY_FROM}; else OPEN"
@@ -159,7 +161,12 @@ class SystemForecast:
     @property
     def base_rate(self) -> str:
         """`others` in words; empty where more is known."""
-        return "" if self.others is None else in_words(self.others)
+        return "" if self.others is None else in_words(self.others, self.alike)
+
+    @property
+    def alike(self) -> str:
+        """What `others` counts: under ids modulo m languages, which have no forecast there, else tasks."""
+        return "language" if self.scheme == "modulo" else "task"
 
     @property
     def answer(self) -> ForecastWord:
@@ -169,7 +176,7 @@ class SystemForecast:
         """
         if self.accuracy is not None:
             return RIGHT if self.accuracy >= self.cut else WRONG
-        if self.forecast is None:
+        if self.forecast is None and self.others is None:
             return NOT_MEASURED
         if self.counted is None:
             return NOT_KNOWN
@@ -181,14 +188,19 @@ class SystemForecast:
 
     @property
     def against(self) -> bool:
-        """Whether a training would only confirm the answer: measured wrong, or a probe was heard and it is UNLIKELY."""
-        return self.answer == WRONG or (self.by_probe and self.answer == UNLIKELY)
+        """Whether a training would only confirm the answer: it was measured wrong, or it is UNLIKELY for certain.
+
+        That is by a probe that was heard, or where the whole interval is small.
+        """
+        sure = self.by_probe or (self.interval is not None and self.interval[1] <= CERTAINLY_NOT)
+        return self.answer == WRONG or (sure and self.answer == UNLIKELY)
 
     @property
     def rank(self) -> tuple[int, float, float]:
         """What systems are ordered by, the best last: the answer, then theory, then the number."""
-        word = "possible in theory" if self.answer == NOT_KNOWN and self.verdict == "yes" else self.answer
         share = self.others[0] / self.others[1] if self.others and self.others[1] else 0.0
+        hoped = self.answer == NOT_KNOWN and self.verdict == "yes" and (share > 0 or self.alike == "task")
+        word = "possible in theory" if hoped else self.answer
         number = self.accuracy if self.accuracy is not None else share if self.others else self.probability or 0.0
         return ORDER.index(word), ("no", "unknown", "yes").index(self.verdict) * bool(self.others), number
 
@@ -330,17 +342,16 @@ OWN_LANGUAGE = "this language, "
 """How what was measured of a language begins where it is that of the question."""
 
 
-def in_words(others: tuple[int, int]) -> str:
-    """How many tasks alike were right, and of how many, in words."""
+def in_words(others: tuple[int, int], alike: str = "task") -> str:
+    """How many tasks alike, or languages, were right, and of how many, in words."""
     right, of = others
-    return (
-        f"{right} of {counted(of)} alike {'was' if of == 1 else 'were'} right" if of else "no task alike was measured"
-    )
+    were = "was" if of == 1 else "were"
+    return f"{right} of {counted(of, alike)} alike {were} right" if of else f"no {alike} alike was measured"
 
 
-def counted(tasks: int) -> str:
-    """A number of tasks in words."""
-    return f"{tasks} task{'s' * (tasks != 1)}"
+def counted(number: int, of: str = "task") -> str:
+    """A number of tasks, or of languages, in words."""
+    return f"{number} {of}{'s' * (number != 1)}"
 
 
 def text(found: Forecasts, why: bool = False) -> str:
@@ -409,10 +420,13 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[str
     if found.span and (not alone or best.scheme in SCHEMES_OF_PLACES):
         yield brief(found.span)
     seen = [in_short(best.measured)] * bool(best.measured)
-    if best.base_rate:
+    if best.base_rate and best.alike == "task":
         yield f"measured: {'; '.join([*seen, 'else not' if seen else 'not this task', alike_in_words(found, best)])}"
     elif seen:
         yield f"measured: {'; '.join(seen)}"
+    if wrong := [f for f in found if f is not best and f.answer == WRONG and NOT_FITTED not in f.measured]:
+        of = "language" if found.format != "answer" else "task"
+        yield f"this {of} was measured wrong with {', '.join(f'{f.words} ({f.chance})' for f in wrong[:3])}"
     if best.refusal:
         yield best.refusal
     if best.probe:
@@ -444,7 +458,7 @@ def table(found: Forecasts) -> list[str]:
         number = "–" if f.others or not f.chance else f.chance.strip("()") + measured
         others = "{} of {}".format(*f.others) if f.others and f.others[1] else "–"
         groups.setdefault((number, theory, others), []).append(f)
-    rows = [("positions", "chance", "in theory", ALIKE)]
+    rows = [("positions", "chance", "in theory", heading_alike(found))]
     rows += [(", ".join(f.system for f in same), *said) for said, same in groups.items()]
     shown = [column for column in zip(*rows, strict=True) if {*column[1:]} != {"–"}]
     widths = [max(map(len, column)) for column in shown]
@@ -457,6 +471,11 @@ def table(found: Forecasts) -> list[str]:
     return lines
 
 
+def heading_alike(found: Forecasts) -> str:
+    """The heading of the column that counts what is alike."""
+    return ALIKE if found.format == "answer" else "languages alike"
+
+
 def legend(found: Forecasts, rows: Sequence[str]) -> str:
     """What the words of the answer mean."""
     does = "writes the whole answer" if found.format == "answer" else f"names {ASKED[found.format]}"
@@ -467,9 +486,11 @@ def legend(found: Forecasts, rows: Sequence[str]) -> str:
         means += ["ape: learned positions from a random start"]
     refits = f"[from, to]: the middle 90 % of refits on resampled {of}, wider where few were measured"
     means += [refits] * any(f.interval for f in shown)
-    means += ["measured: the share of strings that was right"] * any(" measured" in row for row in rows)
-    if any(ALIKE in row for row in rows):
-        means += [f"{ALIKE}: those on which theory says the same; how many were right with such ids"]
+    shares = f"measured: the share of strings that was right {found.near}"
+    means += [shares] * any(" measured" in row for row in rows)
+    if any((heading := heading_alike(found)) in row for row in rows):
+        same = "theory says the same" if found.format == "answer" else "it has to count as much beside the period"
+        means += [f"{heading}: those of which {same}; how many were right with such ids"]
     means += ["Measured: in the studies of this package; your runs are not counted"]
     return ". ".join(means)
 
@@ -489,9 +510,10 @@ def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
     if any(f.interval for f in found):
         numbers += [f"chance: a forecast by {basis}. No test at {found.test}", BANDS]
     if any(f.others for f in found):
-        tried = "it was not tested longer" if best.measured else "this task was not measured"
-        numbers += [f"{NOT_KNOWN}: {tried}, so only theory is known, and how tasks alike came out"] * bool(best.others)
-        numbers.append(f"{ALIKE}: trained with such ids, tested {found.near}")
+        alike = heading_alike(found)
+        tried = "it was not tested longer" if best.measured and best.alike == "task" else "it was not measured itself"
+        numbers += [f"{NOT_KNOWN}: {tried}, so only theory is known, and how {alike} came out"] * bool(best.others)
+        numbers.append(f"{alike}: trained with such ids, tested {found.near}")
     return {
         "theory: does a program exist? (not: does training find it)": [
             *together(own, f"of {ASKED[found.format]}: " * (found.format != "answer")),
@@ -548,7 +570,7 @@ def other_tasks(found: Forecasts) -> Iterator[str]:
     """Which the tasks alike are: those that were right, and, under systems that theory allows, the others, too."""
     first, lines = found.systems[0], list[tuple[SystemForecast, str]]()
     for f in found:
-        if f.others and f.others[1]:
+        if f.others and f.others[1] and f.alike == "task":
             said = "unmet" if f.unmet else f.verdict
             right = others_by_name(KNOWN[f.system], found.test / found.train, found.cut, said)
             lines.append((f, named(right, f is first or f.verdict == "yes")))

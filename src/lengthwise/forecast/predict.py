@@ -239,6 +239,10 @@ def predict(
     )  # fmt: skip
 
 
+FAR_FROM_COUNT = 0.25
+"""How far a forecast may be from what was counted of languages alike without a word."""
+WEIGHED = "states, how narrowly counts decide, and lengths"
+"""What else the forecast for a language looks at (`lengthwise.forecast.features`), in short."""
 NOT_FEW_AND_NEAR = "what its tokens need is not few and near at every length, which would be enough"
 """Why no theorem on sparsity and locality speaks for a task."""
 SPAN = "coupled ids do not shorten what it looks back on"
@@ -465,7 +469,7 @@ def settle_command(
         return others[0]
     if named and len(found) == 1:
         (one,) = found
-        if one.accuracy is None and (probe is None or probe.status == "out of time"):
+        if one.accuracy is None and one.scheme != "modulo" and (probe is None or probe.status == "out of time"):
             lengths = "" if (train, test) == (40, 200) else f" --train {train} --test {test}"
             how = f" --scheme {one.scheme} --encoding {one.encoding}"
             how = f" --encoding {one.system}" if one.system in KNOWN else how
@@ -475,7 +479,8 @@ def settle_command(
                 return f"lengthwise predict {word}{how}{lengths} --probe {longer}"
         return train_it(one)
     known = [f for f in found if f.answer not in BY_THEORY]
-    first = first_with_command(known or found, train_it)
+    hopeful = [f for f in found[:1] if f.scheme == "modulo" and f.others]
+    first = first_with_command(hopeful or known or found, train_it)
     if isinstance(task, Language) and task.automaton() is not None:
         return first[0][1] if first else ""
     yes = [f for f in found if f.verdict == "yes" and f.scheme != "modulo"]  # whose m nobody named
@@ -695,7 +700,7 @@ def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float) -> tuple
         line += f"; on this language in {sum(own[0])} of {len(own[0])} seeds"
         speaks &= 2 * sum(own[0]) > len(own[0])
     rate = held / len(alike) if own is None else sum(own[0]) / len(own[0])
-    return Measured(line, None if own is None else own[1]), speaks, rate
+    return Measured(line, None if own is None else own[1], (held, len(alike)) if m > 1 else (0, 0)), speaks, rate
 
 
 def with_residues(dfa: Dfa, m: int) -> Dfa:
@@ -765,6 +770,8 @@ def of_language(
         values = features.of_language(features.LanguageQuestion(dfa, format, system.encoding, train, test))
         known = answered(system, found.forecast(values, cut), theory, measured, cut)
         known = replace(known, weak=weak_spot(kind, format, system.encoding) * (known.accuracy is None))
+    if system.scheme == "modulo" and known.accuracy is None:
+        known = replace(known, others=measured.alike if measured.alike[1] else None)
     return with_probe(replace(known, verdict=answer), "language", values, cut, probe)
 
 
@@ -821,6 +828,10 @@ def answered(
             least, most = wilson(*measured.alike, z=Z90)
             low, high = min(low, max(least, LEAST)), max(high, min(most, 1 - LEAST))
             line += SO_FEW * (measured.accuracy is None and high - low >= WIDE)
+            share = measured.alike[0] / measured.alike[1]
+            if measured.accuracy is None and abs(share - forecast.probability) > FAR_FROM_COUNT:
+                side = "lower" if forecast.probability < share else "higher"
+                line += f"; the chance is {side}, since it also weighs {WEIGHED}"
         forecast = replace(forecast, interval=(low, high))
         if measured.accuracy is not None:
             line += f"; the forecast without it was {chance_of(forecast.probability, forecast.interval)}"
