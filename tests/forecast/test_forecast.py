@@ -88,7 +88,7 @@ def agree(found: Forecasts) -> None:
     first, *_ = " ".join(found.text().split()).partition(" why ")
     assert best.base_rate or best.chance in first
     assert bool(best.base_rate) <= (best.base_rate in first or "whether" in first)
-    if best.others and best.others[1]:
+    if best.others and best.others[1] and best.alike == "task":
         assert re.search("{} of {} tasks? on which theory says".format(*best.others), text)
     for f in found:
         for (
@@ -110,7 +110,7 @@ def agree(found: Forecasts) -> None:
             )
             number = "–" if f.others else f.chance.strip("()") or "–"
             assert row.get("chance", "–").removesuffix(" measured") == number
-            counts = tuple(map(int, re.findall(r"\d+", row.get("tasks alike", ""))))
+            counts = tuple(map(int, re.findall(r"\d+", row.get("tasks alike") or row.get("languages alike", ""))))
             assert counts == (f.others if f.others and f.others[1] else ())
     # The reader's rule, on the numbers as they are shown.
     for f in found:
@@ -119,7 +119,9 @@ def agree(found: Forecasts) -> None:
             likely, unlikely = middle >= 70 and low >= 30, middle <= 30 and high <= 70
             assert f.answer == (LIKELY if likely else UNLIKELY if unlikely else OPEN), found.text()
             assert BANDS in text
-    tried = "it was not tested longer" if best.measured else "this task was not measured"
+    tried = (
+        "it was not tested longer" if best.measured and best.alike == "task" else f"this {best.alike} was not measured"
+    )
     assert f"{NOT_KNOWN}: {tried}" in text or best.answer != NOT_KNOWN
     # Few languages are named only where they are why the interval that is shown is wide.
     assert all(

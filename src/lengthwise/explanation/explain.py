@@ -44,8 +44,8 @@ COLUMNS = {
 INDENT = 14
 """Of what stands beside a name."""
 RULE = (
-    f"right: at least {CUT:.0%} of the strings, by all of the 95 % interval [in brackets]; breaks: fewer, by all of "
-    "it; else unclear"
+    f"right: at least {CUT:.0%} of the strings, by all of the 95 % interval [in brackets], or all; breaks: fewer, by "
+    "all of it; else unclear"
 ).replace("95%", "95 %")
 AT_RANDOM = "; random strings: "
 MOST_SAID, LONG = 3, 132
@@ -135,7 +135,8 @@ class Explanation(Tabular):
         found = ["no cause found"]
         if failures.nearby:
             near = ", ".join(each.line.replace(": ", " (") + ")" for each in failures.nearby)
-            found = [f"not known; its first errors are more frequent {near}"]
+            of = "of other strings the first errors" if failures.kinds else "its first errors"
+            found = [f"not known; {of} are more frequent {near}"]
         elif not failures.kinds and not failures.tried:
             found.append("too few strings fail, or are right, to compare what is in them")
         elif not failures.kinds and failures.feature is None:

@@ -238,18 +238,30 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
                         break
     broken = verdict().broken(subject.train)
     moved = None if broken is None else _moved(subject, broken, shares[-1].length, samples, seed)
+    if broken is not None and all(each.length != broken for each in smallest):
+        # One string of the length at which it breaks, which the shortest ones need not resemble.
+        failing = ((kind, batch, np.flatnonzero(~good)) for kind, batch, good in itertools.chain(*groups[broken]))
+        one = next((replayed(select(batch, rows[:1]), kind) for kind, batch, rows in failing if rows.size), None)
+        smallest += [one] if one is not None else []
     parts = [(length, *part) for length, both in sorted(groups.items()) for part in itertools.chain(*both)]
     seen = [first_wrong(subject, batch, good) for _, _, batch, good in parts]
+    kinds = weak_kinds(asked, groups, shares, learned, replayed)
+    # What a kind explains does not speak for another cause, unless nothing else is left.
+    told = {each.kind for each in kinds}
+    apart = [(part, found) for part, found in zip(parts, seen, strict=True) if part[1] not in told]
+    if not any(found for _, found in apart):
+        apart = list(zip(parts, seen, strict=True))
     mistakes = list(itertools.chain(*seen))
+    others = list(itertools.chain(*(found for _, found in apart)))
     wrong = sum(not right for right in strings.values())
     ids = ("", moved) if isinstance(moved, str) else (moved, "")
     there = [(batch, good, found) for (n, _, batch, good), found in zip(parts, seen, strict=True) if n == broken]
     return Failures(
         tuple(shares), tuple(smallest), ids[0] or None, telling_feature(strings, seed), subject.train, ids[1],
         min(wrong, len(strings) - wrong) >= 2 * LEAST,
-        telling_nearby(facts(mistakes, [part[2:] for part in parts], seed), seed), shared_mistake(mistakes),
+        telling_nearby(facts(others, [part[2:] for part, _ in apart], seed), seed), shared_mistake(mistakes),
         usual.elsewhere(there, broken) if broken is not None else "",
-        weak_kinds(asked, groups, shares, learned, replayed),
+        kinds,
     )  # fmt: skip
 
 

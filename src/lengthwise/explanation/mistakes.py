@@ -119,7 +119,9 @@ class Mistake:
     def line(self) -> str:
         """It in one sentence, with its counts."""
         if self.longer[1]:
-            return f"first failures (up to length {self.last}, {self.of} strings): it {self.what}"
+            same, of = self.longer
+            few = f"first failures (up to length {self.last}, {self.of} strings): it {self.what}"
+            return f"{few}; of {of} longer failing strings {same} do so"
         return f"it {self.what} ({self.n} of {self.of} failing strings)"
 
 
@@ -189,7 +191,9 @@ def _facts(batch: Batch, row: int, at: int) -> frozenset[str]:
         return {int(p) for field in (batch.parents, batch.selectors) for p in field[row, at]
                 if 0 <= p < batch.prompt_length}  # fmt: skip
 
-    found = {f"at {place} of the answer" for place in _places(batch, row, at)} | {f"where {names[ids[at]]} is due"}
+    found = {f"at {place} of the answer as written" for place in _places(batch, row, at)} | {
+        f"where {names[ids[at]]} is due"
+    }
     if at > batch.prompt_length:
         found.add(f"after {names[ids[at - 1]]}")
     for before, place in (("", at), (" before", at - 1)):

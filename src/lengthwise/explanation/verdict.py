@@ -115,9 +115,9 @@ class Verdict:
         if broken is None:
             span = f"from {near} to {last} it is" if near != last else f"at {near} it is"
             return to, ", ", f"no break found, but {span} too close to say; at {near} {self._share(near)} right"
-        unclear = (
-            "" if last is None or last == held else f"unclear {'at' if last == near else f'from {near} to'} {last}"
-        )
+        between = [row for row in self.rows if near < row.length < (last or 0)]
+        places = f"{'in places ' * any(row.holds for row in between)}from {near} to"
+        unclear = "" if last is None or last == held else f"unclear {'at' if last == near else places} {last}"
         later = [row for row in self.rows if row.length >= broken]
         lasts = all(row.random.breaks or row.hard.breaks for row in later)
         at = f"breaks {'from' if lasts else 'first at'} {broken}"

@@ -192,7 +192,7 @@ class SystemForecast:
 
         That is by a probe that was heard, or where the whole interval is small.
         """
-        sure = self.by_probe or (self.interval is not None and self.interval[1] <= CERTAINLY_NOT)
+        sure = self.by_probe or (not self.probe and self.interval is not None and self.interval[1] <= CERTAINLY_NOT)
         return self.answer == WRONG or (sure and self.answer == UNLIKELY)
 
     @property
@@ -486,11 +486,11 @@ def legend(found: Forecasts, rows: Sequence[str]) -> str:
         means += ["ape: learned positions from a random start"]
     refits = f"[from, to]: the middle 90 % of refits on resampled {of}, wider where few were measured"
     means += [refits] * any(f.interval for f in shown)
-    shares = f"measured: the share of strings that was right {found.near}"
+    shares = f"measured: the share of strings right {found.near}"
     means += [shares] * any(" measured" in row for row in rows)
     if any((heading := heading_alike(found)) in row for row in rows):
-        same = "theory says the same" if found.format == "answer" else "it has to count as much beside the period"
-        means += [f"{heading}: those of which {same}; how many were right with such ids"]
+        same = "on which theory says the same" if found.format == "answer" else "that count as much beside the period"
+        means += [f"{heading}: how many of those were right {same}"]
     means += ["Measured: in the studies of this package; your runs are not counted"]
     return ". ".join(means)
 
@@ -511,7 +511,11 @@ def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
         numbers += [f"chance: a forecast by {basis}. No test at {found.test}", BANDS]
     if any(f.others for f in found):
         alike = heading_alike(found)
-        tried = "it was not tested longer" if best.measured and best.alike == "task" else "it was not measured itself"
+        tried = (
+            "it was not tested longer"
+            if best.measured and best.alike == "task"
+            else f"this {best.alike} was not measured"
+        )
         numbers += [f"{NOT_KNOWN}: {tried}, so only theory is known, and how {alike} came out"] * bool(best.others)
         numbers.append(f"{alike}: trained with such ids, tested {found.near}")
     return {

@@ -128,6 +128,15 @@ def number_kinds(sign: str, base: int, *, msd_first: bool = False, sums: bool = 
         lead(numbers[one], rng)
         numbers[1 - one][-1] = numbers[1 - one][-1] or int(rng.integers(1, base))
 
+    def rounded(prompt: Sequence[str]) -> bool:
+        return all(len(number) > 2 and not any(number[:2]) for number in read(prompt))
+
+    def round_all(numbers: list[list[int]], rng: Rng) -> None:
+        for number in numbers:
+            if len(number) > 2:
+                count = int(rng.integers(2, max(3, len(number) // 2 + 1)))
+                number[:count] = [0] * count
+
     def no_number(numbers: list[list[int]], rng: Rng) -> None:
         one = int(rng.integers(2))
         numbers[one] = [0] * len(numbers[one])
@@ -138,6 +147,7 @@ def number_kinds(sign: str, base: int, *, msd_first: bool = False, sums: bool = 
     kinds: dict[str, Kind] = {
         "both numbers have leading zeros": (lambda prompt: all(led(prompt)), made(lead_all)),
         "exactly one number has leading zeros": (lambda prompt: sum(led(prompt)) == 1, made(lead_one)),
+        "both numbers end in 00": (rounded, made(round_all)),
         "one of the numbers is 0": (lambda prompt: any(not any(number) for number in read(prompt)), made(no_number)),
         "the numbers are equal": (lambda prompt: read(prompt)[0] == read(prompt)[1], made(repeat)),
     }
