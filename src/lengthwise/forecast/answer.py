@@ -424,7 +424,8 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[str
         yield f"measured: {'; '.join([*seen, 'else not' if seen else 'not this task', alike_in_words(found, best)])}"
     elif seen:
         yield f"measured: {'; '.join(seen)}"
-    if wrong := [f for f in found if f is not best and f.answer == WRONG and NOT_FITTED not in f.measured]:
+    wrong = [f for f in found if f is not best and f.answer == WRONG and NOT_FITTED not in f.measured]
+    if wrong and best.answer != UNLIKELY:
         of = "language" if found.format != "answer" else "task"
         yield f"this {of} was measured wrong with {', '.join(f'{f.words} ({f.chance})' for f in wrong[:3])}"
     if best.refusal:
