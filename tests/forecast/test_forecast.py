@@ -147,7 +147,7 @@ def agree(found: Forecasts) -> None:
         # A probability is an answer: none is beside a measurement, or beside counts of other tasks.
         assert (system.probability is None) == (system.answer not in (LIKELY, OPEN, UNLIKELY))
         if system.forecast is None:
-            assert (system.answer == NOT_MEASURED) == (system.accuracy is None)
+            assert (system.answer in (NOT_MEASURED, NOT_KNOWN)) == (system.accuracy is None)
             starts = ("too few languages were trained", "no forecast: ")
             assert system.refusal.startswith(starts)
             continue
