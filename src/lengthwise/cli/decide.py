@@ -124,7 +124,8 @@ def _report_failure(text: str, message: str, as_json: bool) -> None:
         emit_json({"regex": text, "error": message}, indent=None)
     # Of several expressions each is named; an error of the parser names its own.
     of = "" if message.startswith("regular expression ") else f"{shortened(text, 60)}: "
-    print(harmless(f"error: {of}{' '.join(message.split())}"), file=sys.stderr)
+    said = " ".join(message.split()).replace(text, shortened(text, 60))
+    print(harmless(f"error: {of}{said}"), file=sys.stderr)
 
 
 def draw_decision(

@@ -147,7 +147,6 @@ def number_kinds(sign: str, base: int, *, msd_first: bool = False, sums: bool = 
     kinds: dict[str, Kind] = {
         "both numbers have leading zeros": (lambda prompt: all(led(prompt)), made(lead_all)),
         "exactly one number has leading zeros": (lambda prompt: sum(led(prompt)) == 1, made(lead_one)),
-        "both numbers end in 00": (rounded, made(round_all)),
         "one of the numbers is 0": (lambda prompt: any(not any(number) for number in read(prompt)), made(no_number)),
         "the numbers are equal": (lambda prompt: read(prompt)[0] == read(prompt)[1], made(repeat)),
     }
@@ -169,6 +168,7 @@ def number_kinds(sign: str, base: int, *, msd_first: bool = False, sums: bool = 
 
     top = base - 1
     return kinds | {
+        "both numbers end in 00": (rounded, made(round_all)),
         "every column carries": (
             lambda prompt: columns(prompt)[0] > top and min(columns(prompt)) >= top,
             second(lambda at, digit: top - digit + (at == 0), lambda at, digit: top),
