@@ -193,7 +193,8 @@ def test_first_line_and_what_follows_come_from_one_decision(counts: list[tuple[i
     expected = next((row.length for row in rows if breaks(row)), None)
     assert verdict.broken() == expected
     line = verdict.line
-    assert len(re.findall(r"\d+ of (?:the )?\d+", line)) == 1
+    # One share decides; where only hard strings fall short, that of random ones stands beside it.
+    assert len(re.findall(r"\d+ of (?:the )?\d+", line)) == 1 + ("hard strings and " in line)
     assert ("breaks" in line) == (expected is not None)
     if expected is not None:
         assert re.search(rf"breaks (from|first at) {expected}\b", line)
@@ -205,7 +206,7 @@ def test_first_line_and_what_follows_come_from_one_decision(counts: list[tuple[i
     before = [row.length for row in rows if expected is not None and (verdict.held or 0) < row.length < expected]
     span = f"unclear at {before[0]}" if len(before) == 1 else before and f"unclear from {before[0]} to {before[-1]}"
     assert ("unclear" in line) == bool(before)
-    assert not before or span in line
+    assert not before or span in line.replace("unclear in places from", "unclear from")
     assert ("too close to say" in line) == (expected is None and verdict.held != rows[-1].length)
     assert {expected, verdict.held, verdict.last} - {None} <= {row.length for row in verdict.shown()}
     assert len(verdict.shown()) <= 6

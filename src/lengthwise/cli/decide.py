@@ -124,7 +124,8 @@ def _report_failure(text: str, message: str, as_json: bool) -> None:
         emit_json({"regex": text, "error": message}, indent=None)
     # Of several expressions each is named; an error of the parser names its own.
     of = "" if message.startswith("regular expression ") else f"{shortened(text, 60)}: "
-    said = " ".join(message.split()).replace(text, shortened(text, 60))
+    said = " ".join(message.split())
+    said = said.replace(text, shortened(text, 60)) if len(text) > LONG else said
     print(harmless(f"error: {of}{said}"), file=sys.stderr)
 
 
@@ -177,6 +178,8 @@ def draw_decision(
         console.print(Text(program["text"].rstrip()))
 
 
+LONG = 200
+"""Letters from which an expression is not said whole in an error."""
 OTHER = "This is membership; predict asks for the next symbols, another question, so its k can be smaller"
 LEGEND = "yes: a C-RASP program, which counts earlier symbols as a transformer can, does it at every length"
 MORE = (

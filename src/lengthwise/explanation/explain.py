@@ -135,7 +135,7 @@ class Explanation(Tabular):
         found = ["no cause found"]
         if failures.nearby:
             near = ", ".join(each.line.replace(": ", " (") + ")" for each in failures.nearby)
-            of = "of other strings the first errors" if failures.kinds else "its first errors"
+            of = "of other strings the first errors" if failures.apart else "its first errors"
             found = [f"not known; {of} are more frequent {near}"]
         elif not failures.kinds and not failures.tried:
             found.append("too few strings fail, or are right, to compare what is in them")

@@ -145,6 +145,8 @@ class Failures:
     """Which head looks elsewhere in failing strings than in right ones of the same length, the first that breaks."""
     kinds: tuple[WeakKind, ...] = ()
     """Kinds of strings on which it is worse than on random ones, the worst first."""
+    apart: bool = False
+    """Whether `nearby` is of failing strings that were drawn as none of `kinds`."""
 
     def __repr__(self) -> str:
         return f"Failures({'; '.join([*self.where, *([self.example.line] if self.example else [])])})"
@@ -240,7 +242,9 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
     moved = None if broken is None else _moved(subject, broken, shares[-1].length, samples, seed)
     if broken is not None and all(each.length != broken for each in smallest):
         # One string of the length at which it breaks, which the shortest ones need not resemble.
-        failing = ((kind, batch, np.flatnonzero(~good)) for kind, batch, good in itertools.chain(*groups[broken]))
+        failing = (
+            (kind, batch, np.flatnonzero(~good)) for kind, batch, good in itertools.chain(*groups.get(broken, ()))
+        )
         one = next((replayed(select(batch, rows[:1]), kind) for kind, batch, rows in failing if rows.size), None)
         smallest += [one] if one is not None else []
     parts = [(length, *part) for length, both in sorted(groups.items()) for part in itertools.chain(*both)]
@@ -249,7 +253,8 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
     # What a kind explains does not speak for another cause, unless nothing else is left.
     told = {each.kind for each in kinds}
     apart = [(part, found) for part, found in zip(parts, seen, strict=True) if part[1] not in told]
-    if not any(found for _, found in apart):
+    some_left = any(found for _, found in apart)
+    if not some_left:
         apart = list(zip(parts, seen, strict=True))
     mistakes = list(itertools.chain(*seen))
     others = list(itertools.chain(*(found for _, found in apart)))
@@ -261,7 +266,7 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
         min(wrong, len(strings) - wrong) >= 2 * LEAST,
         telling_nearby(facts(others, [part[2:] for part, _ in apart], seed), seed), shared_mistake(mistakes),
         usual.elsewhere(there, broken) if broken is not None else "",
-        kinds,
+        kinds, bool(kinds) and some_left,
     )  # fmt: skip
 
 

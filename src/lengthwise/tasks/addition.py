@@ -129,12 +129,12 @@ def number_kinds(sign: str, base: int, *, msd_first: bool = False, sums: bool = 
         numbers[1 - one][-1] = numbers[1 - one][-1] or int(rng.integers(1, base))
 
     def rounded(prompt: Sequence[str]) -> bool:
-        return all(len(number) > 2 and not any(number[:2]) for number in read(prompt))
+        return all(len(number) > 1 and number[0] == 0 for number in read(prompt))
 
     def round_all(numbers: list[list[int]], rng: Rng) -> None:
         for number in numbers:
-            if len(number) > 2:
-                count = int(rng.integers(2, max(3, len(number) // 2 + 1)))
+            if len(number) > 1:
+                count = int(rng.integers(1, len(number) // 2 + 1))
                 number[:count] = [0] * count
 
     def no_number(numbers: list[list[int]], rng: Rng) -> None:
@@ -168,7 +168,7 @@ def number_kinds(sign: str, base: int, *, msd_first: bool = False, sums: bool = 
 
     top = base - 1
     return kinds | {
-        "both numbers end in 00": (rounded, made(round_all)),
+        "both numbers end in 0": (rounded, made(round_all)),
         "every column carries": (
             lambda prompt: columns(prompt)[0] > top and min(columns(prompt)) >= top,
             second(lambda at, digit: top - digit + (at == 0), lambda at, digit: top),
