@@ -936,3 +936,12 @@ def test_ids_of_places_that_a_task_does_not_state_are_not_trained(tmp_path: Path
     assert "write them into the task" in " ".join(found.text().split())
     assert "handles one-token answers only" in found["nope"].theory
     assert "was found, and no proof" not in found.text(why=True)
+
+
+@pytest.mark.parametrize("target", ["(a|b)*abb", "((a|b)(a|b)(a|b))*", "(a(a(ab)*b)*b)*", "copy", "parity"])
+def test_where_nothing_was_measured_what_theory_allows_comes_first(target: str) -> None:
+    found = lw.predict(target, train=40, test=800)
+    answers = [f.verdict for f in found if f.answer == NOT_MEASURED]
+    assert answers == sorted(answers, key=["yes", "unknown", "no"].index)
+    if "yes" in answers and found.systems[0].answer == NOT_MEASURED:
+        assert "possible" in found.text().partition(" next ")[0]

@@ -202,7 +202,8 @@ class SystemForecast:
         hoped = self.answer == NOT_KNOWN and self.verdict == "yes" and (share > 0 or self.alike == "task")
         word = "possible in theory" if hoped else self.answer
         number = self.accuracy if self.accuracy is not None else share if self.others else self.probability or 0.0
-        return ORDER.index(word), ("no", "unknown", "yes").index(self.verdict) * bool(self.others), number
+        by_theory = ("no", "unknown", "yes").index(self.verdict) * (self.answer in BY_THEORY)
+        return ORDER.index(word), by_theory, number
 
     @property
     def reasons(self) -> tuple[str, ...]:
