@@ -617,7 +617,7 @@ def test_a_label_that_two_systems_would_share_is_refused() -> None:
     made = _of([*_seeds("a", [200] * 3), *_seeds("b", [100] * 3, scheme="sequential")])
     for labels in ({"a": "x", "b": "x"}, {"a": "b"}):
         for draw in (made.wide, made.plot, made.differences):
-            with pytest.raises(LengthwiseError, match="would be the name of two"):
+            with pytest.raises(LengthwiseError, match="would be the name of 2"):
                 draw(labels=labels)
     assert made.wide(labels={"a": "b", "b": "a"}), "names may be swapped"
 

@@ -239,10 +239,8 @@ class Accuracy(Tabular):
             return replace(system, name=name, settings="" if asked == system.label else system.settings)
 
         shown = Systems(map(named, self.systems))
-        twice = [name for name, count in Counter(shown.names).items() if count > 1]
-        require(
-            not twice, f"labels must tell systems apart, and {twice[0]!r} would be the name of two" if twice else ""
-        )
+        name, times = max(Counter(shown.names).items(), key=lambda each: each[1], default=("", 1))
+        require(times == 1, f"labels must tell systems apart, and {name!r} would be the name of {times}")
         return shown
 
     def plot(
