@@ -125,7 +125,7 @@ def test_decide_answers_and_proves() -> None:
     assert decided.certificate("ape").values["answer"] == "yes"
     assert decided.certificate("nope").lines
     assert "alphabet" in decided.program("ape")
-    with pytest.raises(LengthwiseError, match="unknown fragment"):
+    with pytest.raises(LengthwiseError, match="unknown position system 'windows'.*rope"):
         decided.answer("windows")
 
 

@@ -133,7 +133,7 @@ def answer(target: str, train: int = TRAIN, test: int = TEST) -> dict[str, Any]:
         )
     found = predict(target, train, test)
     best = found.systems[0]
-    basis = "No forecast: nothing like it was measured."
+    basis = "No forecast: this was not measured, nor enough that is like it."
     if best.probability is not None:
         basis = (
             f"Forecast by theory and {found.cells} measured cells, for an accuracy of at least {found.cut}; "
@@ -143,7 +143,7 @@ def answer(target: str, train: int = TRAIN, test: int = TEST) -> dict[str, Any]:
         basis = f"Measured: share of right strings near {round(test / train, 1):g} times the training length."
     if best.base_rate:
         basis = (
-            "No forecast: of this task nothing is known but how many others were right that were trained with such ids "
+            "No forecast: this was not measured. Counted: tasks on which theory says the same, trained with such ids "
             f"and tested near {round(test / train, 1):g} times the training length."
         )
     basis += f" Length: {found.meant}." if found.meant else ""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lengthwise.core import config as arguments
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, spelled
 from lengthwise.core.table import Table, Tabular
 
 if TYPE_CHECKING:
@@ -26,15 +26,13 @@ if TYPE_CHECKING:
     from lengthwise.tasks import Task
 from lengthwise.testing.own_tasks import refuse_broken
 
-FRAGMENT_OF = {"nope": "none", "alibi": "local", "rope": "periodic", "sinusoidal": "periodic"}
-"""The fragment of C-RASP that stands for an encoding, where their names differ."""
 FRAGMENT_NAMES = {
     "none": "C-RASP (no positions)",
     "local": "C-RASP[local] (windows)",
     "periodic": "C-RASP[periodic]",
     "ape": "C-RASP[periodic, local]",
 }
-"""How the end of a word is read, by what `decide` takes."""
+"""What a fragment is called in a table."""
 VERIFY, COMPARE = "30m", "10m"
 """Budgets of the recommended commands: that of `verify` pays for five seeds of three rungs."""
 MOST_EXAMPLES, LONGEST = 1_000_000, 10_000
@@ -144,6 +142,28 @@ class Certificate(Tabular):
         return Table(("argument",), tuple((line,) for line in self.lines), caption=head)
 
 
+def fragment_of(system: str) -> str:
+    """The fragment of C-RASP that theory links to a position system, or the fragment of this name.
+
+    Raises `UnknownNameError` for any other name, and `LengthwiseError` where no theorem links a system to one.
+    """
+    from lengthwise.positions.system import ALIASES, SYSTEMS
+
+    linked = {found.known_as: found.fragment for found in SYSTEMS}
+    names = {
+        **linked,
+        **{alias: linked[name] for alias, name in ALIASES.items()},
+        **{name: name for name in FRAGMENT_NAMES},
+    }
+    known = spelled(system, names)
+    theirs = [name for name, fragment in linked.items() if fragment]
+    if known not in names:
+        raise UnknownNameError("position system", system, [*theirs, *FRAGMENT_NAMES])
+    if (found := names[known]) is None:
+        raise LengthwiseError(f"no theorem links {known} to a fragment of C-RASP; theorems do for {', '.join(theirs)}")
+    return found
+
+
 class Decision(Tabular):
     """The decision whether a regular language is in C-RASP, fragment by fragment."""
 
@@ -162,11 +182,12 @@ class Decision(Tabular):
         return Table(columns, tuple(rows), caption=self.expression, sentences=("argument",))
 
     def answer(self, system: str, end: str | None = None) -> str:
-        """``yes``, ``no`` or ``unknown`` for a fragment or an encoding (``none``, ``nope``, ``ape``, …).
+        """``yes``, ``no`` or ``unknown`` for positions (``nope``, ``rope``, …) or a fragment (``none``, ``local``, …).
 
-        ``end`` is one of those that were decided, by default the first. Raises `UnknownNameError` for others.
+        ``end`` is one of those that were decided, by default the first. Raises `UnknownNameError` for others, and
+        `LengthwiseError` for positions that no theorem links to a fragment.
         """
-        return self.decision.verdict(FRAGMENT_OF.get(system, system), end or self.decision.ends[0]).verdict
+        return self.decision.verdict(fragment_of(system), end or self.decision.ends[0]).verdict
 
     def certificate(self, system: str = "ape", end: str = "visible") -> Certificate:
         """The certificate of one answer, checked now by code that shares nothing with the decision.
@@ -176,7 +197,7 @@ class Decision(Tabular):
         from lengthwise.crasp.certificates import certificate, explain
         from lengthwise.crasp.checker import check
 
-        fragment = FRAGMENT_OF.get(system, system)
+        fragment = fragment_of(system)
         values = certificate(self.decision, fragment, end)
         if values is None:
             raise LengthwiseError(f"{self.expression}: the answer for {system} is unknown, so it has no certificate")
@@ -204,7 +225,7 @@ class Decision(Tabular):
         from lengthwise.crasp.extraction import program_of
         from lengthwise.crasp.syntax import to_text
 
-        return to_text(program_of(self.decision, FRAGMENT_OF.get(system, system), end))
+        return to_text(program_of(self.decision, fragment_of(system), end))
 
     def programs(self) -> dict[str, dict[str, str]]:
         """By convention for the end of a word: a program of the smallest fragment that has one, and that fragment."""
@@ -230,7 +251,7 @@ class Decision(Tabular):
         from lengthwise.crasp.margin import LENGTHS, language_margin
 
         wanted = LENGTHS if lengths is None else arguments.whole_numbers("lengths", lengths)
-        fragment = FRAGMENT_OF.get(system, system)
+        fragment = fragment_of(system)
         return language_margin(self.decision, fragment, end, wanted, seed=arguments.whole("seed", seed))
 
     def smallest_margin(self) -> dict[str, Any]:

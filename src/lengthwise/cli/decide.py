@@ -159,12 +159,17 @@ def draw_decision(
     if membership:
         console.print(f"what to do next: lengthwise predict {shlex.quote(text)}", soft_wrap=True)
     if first:
-        windows = [decision.verdict(fragment, end).window or 1 for fragment in _FRAGMENTS for end in decision.ends]
-        notes = [LEGEND, *[OTHER] * (membership and max(windows) > 1)]
+        answers = [decision.verdict(fragment, end) for fragment in _FRAGMENTS for end in decision.ends]
+        windows = [found.window or 1 for found in answers if found.verdict == "yes"]
+        periods = [found.period or 1 for found in answers if found.verdict == "yes"]
+        used = {word for found in answers for word in (found.verdict, found.basis)}
         yes = [f for f in _FRAGMENTS if decision.verdict(f, decision.ends[0]).verdict == "yes"]
-        if names := [_FRAGMENTS[fragment][1] for fragment in yes if fragment in cited]:
-            basis = decision.verdict(yes[0], decision.ends[0]).basis
-            notes.append(f"The program is {basis}, that {', '.join(names)} can run it is cited")
+        names = [_FRAGMENTS[fragment][1] for fragment in yes if fragment in cited]
+        notes = [text for word, text in LEGENDS.items() if word in used | {"yes"} or (word == "cited" and names)]
+        notes[-1] += f"; here that {', '.join(names)} can run the program" * bool(names)
+        notes += ["k: it sees the last k symbols"] * (max(windows, default=1) > 1)
+        notes += ["m: it knows the position modulo m"] * (max(periods, default=1) > 1)
+        notes += [OTHER] * (membership and max(windows, default=1) > 1)
         console.print(Text(". ".join(notes) + ". More: --why" * (not why), style="dim"))
     if why:
         for fragment, end in _telling(decision) if membership else ():
@@ -181,11 +186,16 @@ def draw_decision(
 LONG = 200
 """Letters from which an expression is not said whole in an error."""
 OTHER = "This is membership; predict asks for the next symbols, another question, so its k can be smaller"
-LEGEND = "yes: a C-RASP program, which counts earlier symbols as a transformer can, does it at every length"
-MORE = (
-    "[local]: it also sees the last k symbols. [periodic]: it also knows the position modulo m. "
-    "proved: here, and a program checks it; ours: proved here; cited: proved in the literature."
-)
+LEGENDS = {
+    "yes": "yes: a C-RASP program, which counts earlier symbols as a transformer can, does it at every length",
+    "no": "no: no such program does; training may still go far",
+    "unknown": "unknown: none found, none ruled out",
+    "proved": "proved: here, checked by separate code",
+    "ours": "ours: own proof, unreviewed",
+    "cited": "cited: from a paper",
+}
+"""What the words of the table mean; that of *yes* is always said."""
+MORE = "[local]: it also sees the last k symbols. [periodic]: it also knows the position modulo m."
 
 
 def answer_line(decision: LanguageDecision) -> str:
@@ -215,7 +225,7 @@ def _cell(verdict: FragmentVerdict, linked: bool) -> Text:
     """The verdict and its basis; where only papers say that such positions can run a program, a *yes* is cited."""
     from rich.text import Text
 
-    text = Text(f"{verdict.verdict:<4}", style=_STYLE[verdict.verdict])
+    text = Text(f"{verdict.verdict:<3}", style=_STYLE[verdict.verdict])
     details = []
     if verdict.verdict == "yes" and (verdict.window or 1) > 1:
         details.append(f"k = {verdict.window}")

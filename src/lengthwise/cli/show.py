@@ -339,7 +339,11 @@ def draw_coupling(console: Console, found: CouplingFinding) -> None:
     """The rule, the four requirements by length, the agreement, and the verdict in one line."""
     from rich.text import Text
 
-    source = f"{found.examples:,} examples per length" if found.from_data else f"{found.queries:,} queries"
+    source = (
+        f"{found.examples:,} examples per length"
+        if found.from_data
+        else f"{found.queries:,} calls of the task's answer"
+    )
     unit = "prompts of n =" if found.task is None else "lengths"
     if found.rule is None or found.check is None:
         answer = f"no coupling found: {found.reason}"

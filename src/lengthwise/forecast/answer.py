@@ -20,6 +20,7 @@ from lengthwise.measured.cells import Format
 from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, position_systems
 from lengthwise.prediction.measured import CUT, DECIDING
 from lengthwise.prediction.predict import predict_target, predict_with_search
+from lengthwise.prediction.search import NOT_SEARCHED
 from lengthwise.prediction.verdict import CAVEATS, NO_ARGUMENT, SHOWN, Prediction, Verdict
 from lengthwise.tasks import Task
 
@@ -45,6 +46,8 @@ ORDER = (NOT_MEASURED, NOT_KNOWN, WRONG, UNLIKELY, "possible in theory", OPEN, L
 """The answers, the worst first; *not known well* counts for more where theory has a yes."""
 BY_THEORY = (NOT_KNOWN, NOT_MEASURED)
 """The answers where nothing but theory is known of the target itself."""
+MOST_NAMED = 4
+"""Tasks that are named in the answer; all are behind ``why``."""
 NOT_FITTED = "not fitted"
 """What is measured of a system that is wrong on its training lengths, so that longer ones were not tested."""
 ASKED: dict[Format, str] = {
@@ -326,7 +329,8 @@ def chance_of(probability: float | None, interval: tuple[float, float] | None) -
     """A probability and its interval in percent; empty without one."""
     if probability is None or interval is None:
         return ""
-    return f"{percent(probability)} % [{percent(interval[0])}, {percent(interval[1])}]"
+    shown, low, high = percent(probability), *map(percent, interval)
+    return f"{shown} %" if shown == low == high else f"{shown} % [{low}, {high}]"
 
 
 def percent(value: float) -> str:
@@ -379,9 +383,11 @@ def text(found: Forecasts, why: bool = False) -> str:
         lines += typed("confirm" if best.against else "next", found.settle)
         if " --probe " in found.settle:
             lines += beside("", "its first steps say how long it takes; it ends once it fits, and resumes if stopped")
+        if found.settle.startswith("lengthwise compare"):
+            lines += beside("", "it tests at 1, 1.5, 2, 3, 4, 6 and 8 times the training length")
     lines += beside("next", found.by_hand)
     rows = [] if alone else table(found)
-    lines += ["", *rows] * bool(rows) + ["", *fill(legend(found, rows) + ". More:\u00a0--why" * (not why))]
+    lines += ["", *rows] * bool(rows) + ["", *fill(legend(found, rows) + "." + " More:\u00a0--why" * (not why))]
     if why:
         for heading, sentences in everything(found, best).items():
             lines += ["", heading, *(line for each in sentences for line in fill(each))] * bool(sentences)
@@ -446,7 +452,23 @@ def alike_in_words(found: Forecasts, best: SystemForecast) -> str:
     same = f"on which theory says {says} {best.words}"
     if not of:
         return f"nor any task {same}"
-    return f"{right} of {counted(of)} {same} {'was' if of == 1 else 'were'} right {found.near}"
+    which = exceptions(others_of(found, best))
+    return f"{right} of {counted(of)} {same} {'was' if of == 1 else 'were'} right {found.near}{which}"
+
+
+def others_of(found: Forecasts, f: SystemForecast) -> dict[str, bool]:
+    """The tasks that `SystemForecast.others` counts, and whether each was right."""
+    return others_by_name(KNOWN[f.system], found.test / found.train, found.cut, "unmet" if f.unmet else f.verdict)
+
+
+def exceptions(counted: Mapping[str, bool]) -> str:
+    """The fewer of those that were right and those that were not, by name; empty where all came out alike."""
+    right, wrong = ([name for name, good in counted.items() if good is of] for of in (True, False))
+    if not right or not wrong:
+        return ""
+    few, word = (wrong, "not") if len(wrong) <= len(right) else (right, "namely")
+    more = f" and {len(few) - MOST_NAMED} more" * (len(few) > MOST_NAMED)
+    return f", {word} {', '.join(few[:MOST_NAMED])}{more}"
 
 
 def table(found: Forecasts) -> list[str]:
@@ -487,13 +509,19 @@ def legend(found: Forecasts, rows: Sequence[str]) -> str:
     if "--scheme random-start --encoding learned" in found.settle:
         means += ["ape: learned positions from a random start"]
     refits = f"[from, to]: the middle 90 % of refits on resampled {of}, wider where few were measured"
-    means += [refits] * any(f.interval for f in shown)
-    shares = f"measured: the share of strings right {found.near}"
-    means += [shares] * any(" measured" in row for row in rows)
+    means += [refits] * any("[" in f.chance for f in shown)
+    if found.systems[0].answer == OPEN:
+        means += ["OPEN: neither likely nor unlikely, with its interval"]
+    if rows:
+        said = {IN_THEORY[f.verdict] for f in found}
+        program, possible = "a program for such models does it at every length", IN_THEORY["yes"] in said
+        means += [f"possible: {program}; training may miss it"] * possible
+        means += [f"no guarantee: no {'such program' if possible else program[2:]}"] * (IN_THEORY["no"] in said)
     if any((heading := heading_alike(found)) in row for row in rows):
         same = "on which theory says the same" if found.format == "answer" else "that count as much beside the period"
         means += [f"{heading}: how many of those were right {same}"]
-    means += ["Measured: in the studies of this package; your runs are not counted"]
+    shares = f"the share of strings right {found.near}, " * any(" measured" in row for row in rows)
+    means += [f"measured: {shares}in this package's studies; your own runs are not counted"]
     return ". ".join(means)
 
 
@@ -501,7 +529,11 @@ def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
     """What is known beside the answer, as sentences below headings: theory, measurements, what the numbers mean."""
     theory, basis = found.theory, f"theory and {found.cells} measured settings"
     said = {verdict.system: verdict.reason for verdict in theory.verdicts}
-    own = [(f, f.theory) for f in found if (f.theory.partition(": ")[2] or f.theory) not in said.get(f.system, "")]
+    own = [
+        (f, f.theory)
+        for f in found
+        if NOT_SEARCHED not in f.theory and (f.theory.partition(": ")[2] or f.theory) not in said.get(f.system, "")
+    ]
     membership = "of membership: another question, harder than the next symbols above, so its k can be larger:"
     instead = [each.line for each in best.instead if in_short(each.measured) != each.measured]
     true = f"a yes is true where {100 * CUT:g} % of the strings of {DECIDING[0]}–{DECIDING[1]} symbols are right"
@@ -577,9 +609,7 @@ def other_tasks(found: Forecasts) -> Iterator[str]:
     first, lines = found.systems[0], list[tuple[SystemForecast, str]]()
     for f in found:
         if f.others and f.others[1] and f.alike == "task":
-            said = "unmet" if f.unmet else f.verdict
-            right = others_by_name(KNOWN[f.system], found.test / found.train, found.cut, said)
-            lines.append((f, named(right, f is first or f.verdict == "yes")))
+            lines.append((f, named(others_of(found, f), f is first or f.verdict == "yes")))
     yield from together(lines, f"{ALIKE}: ")
     yield from (f"{each.words}: {named(each.counted)}" for each in first.instead if each.counted)
 
@@ -616,10 +646,12 @@ def brief(theory: str) -> str:
 
 
 def in_short(measured: str) -> str:
-    """What was measured without its study and, where that is this very language, without others."""
+    """What was measured without its study and names, and, where that is this very language, without others."""
     if own := re.search("on this language in .*", measured):
         return f"{measured.partition(' in ')[0]} {own[0]}"
-    return re.sub(r"; ([\w-]+(, commit \w+)?(?=;|$)|the forecast without it .*)", "", measured)
+    return re.sub(
+        r"; ([\w-]+(, commit \w+)?(?=;|$)|the forecast without it .*)| \((not|namely) .*?\)(?=;|$)", "", measured
+    )
 
 
 def fill(sentence: str, first: str = "  ", later: int = 4) -> list[str]:

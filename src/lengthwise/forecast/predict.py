@@ -6,7 +6,7 @@ import json
 import math
 import shlex
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -35,7 +35,9 @@ from lengthwise.forecast.answer import (
     Instead,
     SystemForecast,
     chance_of,
+    exceptions,
     name_of,
+    percent,
     words,
 )
 from lengthwise.forecast.model import CUTS, Forecast, forecaster, kinds
@@ -241,8 +243,18 @@ def predict(
 
 FAR_FROM_COUNT = 0.25
 """How far a forecast may be from what was counted of languages alike without a word."""
-WEIGHED = "states, how narrowly counts decide, and lengths"
-"""What else the forecast for a language looks at (`lengthwise.forecast.features`), in short."""
+WEIGHED = {
+    "states": ("it has fewer states than they", "it has more states than they"),
+    "monoid": (
+        "words act on its states in fewer ways than on theirs",
+        "words act on its states in more ways than on theirs",
+    ),
+    "margin": ("counts decide more narrowly than in them", "counts decide less narrowly than in them"),
+    "r-trivial": ("it returns to states, as most of them do not", "it never returns to a state, as most of them do"),
+    "star-free": ("it is not star-free, as most of them are", "it is star-free, as most of them are not"),
+}
+"""What less, and more, of a feature says of a language beside others of its kind; features that are the same for all
+of a kind are left out."""
 NOT_FEW_AND_NEAR = "what its tokens need is not few and near at every length, which would be enough"
 """Why no theorem on sparsity and locality speaks for a task."""
 SPAN = "coupled ids do not shorten what it looks back on"
@@ -494,10 +506,17 @@ def settle_command(
     if not named_ones:
         named_ones = [f for f in found if train_it(f) and not (places_far and f.scheme in features.SCHEMES_OF_PLACES)]
     systems = list(dict.fromkeys(short_name(f) for f in named_ones))[:MOST_COMPARED]
-    if len(systems) == 1:
-        return train_it(named_ones[0])
+    if len(systems) == 1 or test > farthest_of_a_comparison() * train:
+        return train_it(named_ones[0])  # A comparison tests no farther.
     named_them = f" --systems {','.join(systems)}" if systems else ""
     return f"lengthwise compare {word}{named_them} --max-length {train} --budget 10m"
+
+
+def farthest_of_a_comparison() -> float:
+    """The farthest test of `compare`, in training lengths."""
+    from lengthwise.experiments.compare import MULTIPLES
+
+    return MULTIPLES[-1]
 
 
 def short_name(found: SystemForecast) -> str:
@@ -625,7 +644,7 @@ def scratchpad_instead(task: Task | None, train: int, test: int, cut: float) -> 
     system = KNOWN["predictive-coupling"]
     found = others_by_name(system, test / train, cut)
     written = {name: right for name, right in found.items() if "scratchpad" in name}
-    here = "Not measured here"
+    here = ""
     for cell in others(system.scheme):
         if cell.task.get("trace") == "states" and trained_plainly(cell, system) and (
             place := bin_of(test / train, cell)
@@ -636,11 +655,9 @@ def scratchpad_instead(task: Task | None, train: int, test: int, cut: float) -> 
             written[name] = (cell.accuracy(*place) or 0.0) >= cut
             if TASKS.build(cell.task["task"]) == task:
                 here = f"Measured here: {line_of(cell, place)}"
-    line = (
-        "the model also writes the state after each symbol, so its data and its output change. "
-        f"{here}; right in {sum(written.values())} of {len(written)} measured tasks with such a "
-        "scratchpad"
-    )
+    of = "the model also writes the state after each symbol, so data and output change. "
+    right = f"right in {sum(written.values())} of {len(written)} measured tasks with such a scratchpad"
+    line = of + (here or f"Not measured here; {right}{exceptions(written)}")
     rate = sum(written.values()) / len(written) if written else None
     named = "a scratchpad of states with coupled ids"
     return Instead("predictive-coupling", named, None, None, line, command, written, rate)
@@ -767,8 +784,14 @@ def of_language(
     if refusal:
         known, values = answered(system, None, theory, measured, cut, refusal), dict[str, float]()
     else:
-        values = features.of_language(features.LanguageQuestion(dfa, format, system.encoding, train, test))
-        known = answered(system, found.forecast(values, cut), theory, measured, cut)
+        asked = features.LanguageQuestion(dfa, format, system.encoding, train, test)
+        values = features.of_language(asked)
+        forecast = found.forecast(values, cut)
+        known = answered(system, forecast, theory, measured, cut)
+        if measured.accuracy is None and measured.alike[1] and probe is None:
+            share = measured.alike[0] / measured.alike[1]
+            if abs(share - forecast.probability) > FAR_FROM_COUNT:
+                known = replace(known, measured=known.measured + why_apart(asked, system, cut, forecast, share))
         known = replace(known, weak=weak_spot(kind, format, system.encoding) * (known.accuracy is None))
     if system.scheme == "modulo" and known.accuracy is None:
         known = replace(known, others=measured.alike if measured.alike[1] else None)
@@ -828,10 +851,6 @@ def answered(
             least, most = wilson(*measured.alike, z=Z90)
             low, high = min(low, max(least, LEAST)), max(high, min(most, 1 - LEAST))
             line += SO_FEW * (measured.accuracy is None and high - low >= WIDE)
-            share = measured.alike[0] / measured.alike[1]
-            if measured.accuracy is None and abs(share - forecast.probability) > FAR_FROM_COUNT:
-                side = "lower" if forecast.probability < share else "higher"
-                line += f"; the chance is {side}, since it also weighs {WEIGHED}"
         forecast = replace(forecast, interval=(low, high))
         if measured.accuracy is not None:
             line += f"; the forecast without it was {chance_of(forecast.probability, forecast.interval)}"
@@ -885,23 +904,21 @@ def measured_language(dfa: Dfa, format: Format, system: PositionSystem, train: i
     """What was measured of this language; if it was not, how often languages with the same answer were right."""
     if system.scheme == "modulo":
         return measured_modulo(dfa, format, train, ratio)[0]
-    alike: dict[str, list[bool]] = {of_kind(dfa, format, system): []}
+    alike: dict[str, dict[str, bool]] = {of_kind(dfa, format, system): {}}
     others: list[bool] = []
     own: list[tuple[str, float, bool]] = []
     kind = features.kind(dfa, format, system.encoding)
-    for cell in cells():
-        if cell.rung is None or cell.format != format or not trained_plainly(cell, system):
-            continue
-        other = features.language_of(cell.task)
-        place = bin_of(ratio, cell)
-        if other is None or place is None:
-            continue
+    for cell, other, place in on_ladder(format, system, ratio):
         accuracy = cell.accuracy(*place) or 0.0
         if other == dfa:
             own.append((OWN_LANGUAGE + line_of(cell, place), accuracy, trained_near(cell, train)))
         same = features.kind(other, format, system.encoding) == kind
-        (alike.setdefault(of_kind(other, format, system), []) if same else others).append(accuracy >= max(CUTS))
-    counts = sum(map(sum, alike.values())), sum(map(len, alike.values()))
+        right = accuracy >= max(CUTS)
+        if same:
+            alike.setdefault(of_kind(other, format, system), {})[str(cell.task["language"])] = right
+        else:
+            others.append(right)
+    counts = sum(sum(found.values()) for found in alike.values()), sum(map(len, alike.values()))
     if own:
         line, accuracy, near = max(own, key=lambda one: one[2])
         return Measured(line, accuracy if near and agreeing([one[1] for one in own]) else None, counts)
@@ -910,9 +927,47 @@ def measured_language(dfa: Dfa, format: Format, system: PositionSystem, train: i
             f"none like it was; with {words(system)}, right in {sum(others)} of {len(others)} languages of other kinds"
         )
         return Measured(line if others else "", None)
-    right = ", and in ".join(f"{sum(found)} of {len(found)} {of}" for of, found in alike.items() if found)
+    said = ", and in ".join(f"{sum(found.values())} of {len(found)} {of}" for of, found in alike.items() if found)
+    if len(alike) == 1 and (named := exceptions(*alike.values())):
+        said += f" ({named.removeprefix(', ')})"
     near = f"near {round(ratio, 1):g} times the training length"
-    return Measured(f"with {words(system)}, right in {right}, {near}", None, counts)
+    return Measured(f"with {words(system)}, right {near} in {said}", None, counts)
+
+
+def on_ladder(
+    format: Format, system: PositionSystem, ratio: float
+) -> Iterator[tuple[MeasuredCell, Dfa, tuple[int, int]]]:
+    """The languages that were trained with a system under fixed settings, with the tested lengths near this ratio."""
+    for cell in cells():
+        if cell.rung is not None and cell.format == format and trained_plainly(cell, system):
+            other, place = features.language_of(cell.task), bin_of(ratio, cell)
+            if other is not None and place is not None:
+                yield cell, other, place
+
+
+def why_apart(
+    asked: features.LanguageQuestion, system: PositionSystem, cut: float, forecast: Forecast, share: float
+) -> str:
+    """Why the forecast for a language is not the share of others of its kind that were right.
+
+    All kinds are fitted together, so it may be as far from that share for the others; else the feature is named that
+    moves it most away from them.
+    """
+    kind = features.kind(asked.dfa, asked.format, asked.encoding)
+    rows = [
+        features.of_language(replace(asked, dfa=other, train=cell.train, test=sum(place) / 2))
+        for cell, other, place in on_ladder(asked.format, system, asked.test / asked.train)
+        if other != asked.dfa and features.kind(other, asked.format, asked.encoding) == kind
+    ]
+    found, own, chance = forecaster("language"), features.of_language(asked), forecast.probability
+    theirs = statistics.fmean(found.forecast(row, cut).probability for row in rows)
+    side = "lower" if chance < share else "higher"
+    if abs(theirs - share) >= abs(chance - theirs):
+        return f"; the chance is {side}: fitted to all kinds of languages, it is {percent(theirs)} % for these, too"
+    means = {name: statistics.fmean(row[name] for row in rows) for name in WEIGHED}
+    moved = {name: chance - found.forecast({**own, name: means[name]}, cut).probability for name in WEIGHED}
+    most = max(moved, key=lambda name: moved[name] * (chance - theirs))
+    return f"; the chance is {side}: {WEIGHED[most][own[most] > means[most]]}"
 
 
 def never_fitted(task: Task, system: PositionSystem, train: int) -> str:
