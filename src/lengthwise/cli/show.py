@@ -100,7 +100,8 @@ def show(
         return
     console = out()
     draw_example(console, shown, everything=everything)
-    draw_structure(console, found.schemes, built_scheme.name)
+    if any(found.schemes.both):  # Without parents there is no structure to show, and the note says so.
+        draw_structure(console, found.schemes, built_scheme.name)
     if found.note:
         console.print(found.note, markup=False, highlight=False)
 
@@ -110,7 +111,7 @@ def draw_example(console: Console, shown: Example, *, everything: bool = False) 
     from rich.text import Text
 
     axes = "".join(f" · {name} {value}" for name, value in shown.axes.items())
-    head = Text(shown.task.name, style="bold")
+    head = Text(getattr(shown.task, "language", shown.task.name), style="bold")
     head.append(f"  length {shown.length}{axes} · scheme {shown.scheme.name} · seed {shown.seed}", style="dim")
     console.print(head)
     if shown.task.summary:
@@ -333,6 +334,17 @@ def couple(
         emit_json(found.to_json())
         return
     draw_coupling(out(), found)
+    if found.holds and found.task is not None:
+        out().print(f"what to do next: lengthwise predict {shlex.quote(task)}", soft_wrap=True, markup=False)
+
+
+AGREES = {
+    "no": "the places that the task states are others; to use these, write them into it (place=…)",
+    "reversed": "the places that the task states are these counted backwards, up to one place",
+    "but for the last token of the prompt": "of the places that the task states only that of the last token of the "
+    "prompt is another; with the one above, what the first answer needs is near",
+}
+"""What else than agreement means."""
 
 
 def draw_coupling(console: Console, found: CouplingFinding) -> None:
@@ -366,6 +378,9 @@ def draw_coupling(console: Console, found: CouplingFinding) -> None:
             table.add_row(*row, *([agrees[check.length]] if agrees else []))
         console.print(table)
         console.print()
+        console.print(Text("i counts the tokens of a part from 0; n is the length", style="dim"))
+        if same := {said for said in agrees.values() if said != "yes"}:
+            console.print(Text(AGREES[max(same)]))
     if found.unfinished:
         console.print(Text.assemble(("not finished: ", "bold"), found.unfinished))
     if found.holds:
@@ -374,7 +389,8 @@ def draw_coupling(console: Console, found: CouplingFinding) -> None:
         )
     if not found.agrees and found.task is not None and found.rule is not None:
         console.print(Text("the task states no places that length alone decides: nothing to compare with", style="dim"))
-    console.print(Text(f"from {source}, {unit} {', '.join(map(str, found.lengths))}", style="dim"))
+    if found.from_data or found.queries:
+        console.print(Text(f"from {source}, {unit} {', '.join(map(str, found.lengths))}", style="dim"))
 
 
 @from_api("components.check")

@@ -253,6 +253,8 @@ class Forecasts(Tabular):
     """What would help in theory where no system has a *yes*; empty where one has."""
     by_hand: str = ""
     """What to do where no command settles it; empty where one does."""
+    nearer: Forecasts | None = None
+    """Where ``test`` is beyond all that was measured: the forecasts for the farthest length that is not."""
 
     @cached_property
     def theory(self) -> Prediction:
@@ -314,7 +316,7 @@ class Forecasts(Tabular):
     @property
     def near(self) -> str:
         """How far beyond training measurements are that count here."""
-        return f"near {round(self.test / self.train, 1):g} times the training length"
+        return near_ratio(self.test / self.train)
 
     def text(self, why: bool = False) -> str:
         """The answer, then why, then what to do, and of several systems a table; at most 80 columns but for long words.
@@ -323,6 +325,11 @@ class Forecasts(Tabular):
             why: Add what theory says of each system, all that was measured, and what the numbers mean.
         """
         return text(self, why)
+
+
+def near_ratio(ratio: float) -> str:
+    """How far beyond training something was tested, or is asked, in words."""
+    return f"near {round(ratio, 1):g} times the training length"
 
 
 def chance_of(probability: float | None, interval: tuple[float, float] | None) -> str:
@@ -361,8 +368,15 @@ def counted(number: int, of: str = "task") -> str:
 
 def text(found: Forecasts, why: bool = False) -> str:
     """The engine of `Forecasts.text`."""
+    if found.nearer is not None:
+        reason = found.systems[0].refusal.removeprefix("no forecast: ")
+        far = f"{NOT_MEASURED} whether {found.target}, trained to {found.train}, is right at {found.test}: {reason}"
+        return "\n".join(
+            [*fill(f"{far}; it is no likelier than at {found.nearer.test}:", "", 2), text(found.nearer, why)]
+        )
     best, alone = found.systems[0], found.named and len(found) == 1
     lines = fill(head(found, best, alone), "", 2)
+    lines += fill(found.meant) * bool(found.meant)
     for number, reason in enumerate(reasons(found, best, alone)):
         lines += beside("" if number else "why", reason)
     if alone or best.answer not in (RIGHT, LIKELY):
@@ -404,8 +418,9 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
         own = alone and (found.format == "answer" or best.measured.startswith(OWN_LANGUAGE)) and best.measured
         # Where theory says nothing, tasks alike are all others, and no system stands out.
         counts = best.base_rate and best.verdict != "unknown" and not own
-        alike = f", {best.base_rate}: {found.target}{of}" if counts else f" whether {found.target}{of * alone}"
-        return f"{best.answer}{' conclusively' * bool(own)}{alike}{trained}"
+        alike = f"; {best.base_rate}" * bool(counts)
+        conclusively = " conclusively" * bool(own)
+        return f"{best.answer}{conclusively} whether {found.target}{of * bool(alone or counts)}{trained}{alike}"
     if best.accuracy is None:
         return f"{best.answer} {best.chance}: {found.target}{of}{trained}"
     at = re.search(rf"trained to (\d+): ({NOT_FITTED}|\S+ at (\S+))", best.measured)
@@ -421,7 +436,8 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[str
     word, colon, reason = brief(best.theory).partition(": ")
     alike = (f for f in found if f.verdict == "yes" and not f.unmet)
     same = [f.words for f in alike if brief(f.theory).partition(": ")[2] == reason]
-    of = f" with {', '.join(same)}" * (bool(same) and not alone)
+    more = f" and {len(same) - 1} others" if len(same) > 3 else ", ".join(["", *same[1:]])
+    of = f" with {same[0]}{more}" if same and not alone else ""
     against = "; what was measured is against it" * (best.verdict == "yes" and best.answer in (WRONG, UNLIKELY))
     yield f"{'in theory ' * (not word.startswith('no theorem'))}{word}{of}{colon}{reason}{against}"
     if found.span and (not alone or best.scheme in SCHEMES_OF_PLACES):
@@ -441,8 +457,6 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[str
         yield f"probe: {best.probe}"
     if best.weak:
         yield f"weak spot: {best.weak}"
-    if found.meant:
-        yield found.meant
 
 
 def alike_in_words(found: Forecasts, best: SystemForecast) -> str:

@@ -37,6 +37,7 @@ from lengthwise.forecast.answer import (
     chance_of,
     exceptions,
     name_of,
+    near_ratio,
     percent,
     words,
 )
@@ -150,6 +151,7 @@ def predict(
     cut: float = 0.95,
     note: Callable[[str], None] = silent,
     folder: Path | None = None,
+    tested: int | None = None,
 ) -> Forecasts:
     """The engine of `lengthwise.predict`, which says what the arguments are.
 
@@ -158,6 +160,7 @@ def predict(
         probe: What a probe of this very system found at lengths up to N, or the time for one.
         note: Called with a line of progress.
         folder: Where a probe that is run keeps its checkpoints; by default one in ``runs/probe``.
+        tested: The length at which commands test; by default ``test``.
     """
     require(cut in CUTS, f"cut must be one of {', '.join(map(str, CUTS))}, got {cut}")
     require(train >= 1, f"train must be at least 1, got {train}")
@@ -177,6 +180,7 @@ def predict(
 
     trainable, couple = task_of(parsed), ""
     test, meant = meant_length(parsed, name, train, test)
+    at = tested or test
     if isinstance(probe, str | int | float):
         probe = run_probe(trainable, name, requested[0], train, probe, note, folder)
 
@@ -186,14 +190,14 @@ def predict(
     if (regular := language_in(parsed)) is not None:
         dfa, format = regular
         forecasts = [of_language(dfa, format, system, train, test, cut, probed(system)) for system in systems]
-        count, pad = forecaster("language").cells, scratchpad_instead(trainable, train, test, cut)
+        count, pad = forecaster("language").cells, scratchpad_instead(trainable, train, test, cut, at)
         span = helps = ""
-        periods = modulo_instead(dfa, format, trainable, word, train, test)
+        periods = modulo_instead(dfa, format, trainable, word, train, test, at)
     else:
         theory = predict_target(name, note=note) if isinstance(target, str) else predict_with_search(target, note=note)
         forecasts = [of_task(parsed, theory, system, train, test, cut, probed(system)) for system in systems]
         format = parsed.ask if isinstance(parsed, Language) else "answer"
-        count, periods, pad = forecaster("task").cells, None, scratchpad_instead(trainable, train, test, cut)
+        count, periods, pad = forecaster("task").cells, None, scratchpad_instead(trainable, train, test, cut, at)
         found_by_search = any(a.certificate.get("kind") == "coupling" for v in theory.verdicts for a in v.arguments)
         couple = f"lengthwise couple {shlex.quote(word)}" if found_by_search and word else ""
         span, mend = not_near(theory, trainable)
@@ -221,24 +225,36 @@ def predict(
         scheme = named_scheme(found)
         period = None if trainable is None or scheme != "modulo" else period_of(trainable)
         more = f" --set scheme.m={period}" if (period or 1) > 1 else ""
-        return run_command(trainable, word, scheme, found.encoding, train, test, more)
+        return run_command(trainable, word, scheme, found.encoding, train, at, more)
 
     chosen = tuple(
         replace(f, instead=instead_of(f, ranked, periods, pad, train_it, cut))
         for f in ranked
         if not requested or f.system in wanted
     )
-    settle = settle_command(trainable, word, chosen, bool(requested), train, test, probe, train_it, bool(span))
+    settle = settle_command(trainable, word, chosen, bool(requested), train, at, probe, train_it, bool(span))
     by_hand = ""
     if trainable is None:
         by_hand = "there are no strings of it to train on: write it as an expression or a task (docs/howto/own-task.md)"
     elif not settle and not isinstance(target, str):
         one = f", systems=[{short_name(chosen[0])!r}]" * bool(requested)
         by_hand = f"in Python, with this task: lw.compare(task{one}, max_length={train}, budget='10m')"
+    nearer = None
+    if tested is None and probe is None and any(BEYOND in f.refusal for f in chosen):
+        limit = math.floor(train * forecaster("task" if regular is None else "language").domain["ratio"][1])
+        lengths = range(limit, max(train, limit - FAR), -1)
+        if near := next((n for n in lengths if meant_length(parsed, name, train, n)[0] == n), None):
+            nearer = predict(target, train, near, encoding, scheme, cut=cut, note=note, tested=test)
+            best_first = [f.system for f in nearer]
+            chosen = tuple(sorted(chosen, key=lambda f: best_first.index(f.system)))
     return Forecasts(
         name, train, test, cut, chosen, bool(requested), format, count, settle, target, meant, couple, span, helps,
-        by_hand,
+        by_hand, nearer,
     )  # fmt: skip
+
+
+BEYOND = " tested beyond "
+"""Part of the reason for having no forecast at lengths that are too far."""
 
 
 FAR_FROM_COUNT = 0.25
@@ -249,7 +265,7 @@ WEIGHED = {
         "words act on its states in fewer ways than on theirs",
         "words act on its states in more ways than on theirs",
     ),
-    "margin": ("counts decide more narrowly than in them", "counts decide less narrowly than in them"),
+    "margin": ("the counts that it compares are closer than in them", "the counts that it compares are farther apart"),
     "r-trivial": ("it returns to states, as most of them do not", "it never returns to a state, as most of them do"),
     "star-free": ("it is not star-free, as most of them are", "it is star-free, as most of them are not"),
 }
@@ -628,8 +644,11 @@ def first_with_command(
     return [] if first is None else [first]
 
 
-def scratchpad_instead(task: Task | None, train: int, test: int, cut: float) -> Instead | None:
-    """A scratchpad of the states of a machine: sparse and local under coupled ids; what was measured is counted."""
+def scratchpad_instead(task: Task | None, train: int, test: int, cut: float, at: int) -> Instead | None:
+    """A scratchpad of the states of a machine: sparse and local under coupled ids; what was measured is counted.
+
+    Its command tests at ``at``.
+    """
     if isinstance(task, Language) and task.ask == "next" and task.automaton() is not None:
         pad: Task = StateScratchpad(language=task.language, alphabet=task.alphabet)
         more = f" --set {shlex.quote('task.language=' + json.dumps(task.language))}"
@@ -640,7 +659,7 @@ def scratchpad_instead(task: Task | None, train: int, test: int, cut: float) -> 
         more = f" --set {shlex.quote('task.task=' + json.dumps(own))}"
     else:
         return None
-    command = run_command(pad, pad.name, "predictive-coupling", "learned", train, test, more)
+    command = run_command(pad, pad.name, "predictive-coupling", "learned", train, at, more)
     system = KNOWN["predictive-coupling"]
     found = others_by_name(system, test / train, cut)
     written = {name: right for name, right in found.items() if "scratchpad" in name}
@@ -656,17 +675,21 @@ def scratchpad_instead(task: Task | None, train: int, test: int, cut: float) -> 
             if TASKS.build(cell.task["task"]) == task:
                 here = f"Measured here: {line_of(cell, place)}"
     of = "the model also writes the state after each symbol, so data and output change. "
-    right = f"right in {sum(written.values())} of {len(written)} measured tasks with such a scratchpad"
+    right = (
+        f"right {near_ratio(test / train)} in {sum(written.values())} of {len(written)} tasks with such a scratchpad"
+    )
     line = of + (here or f"Not measured here; {right}{exceptions(written)}")
     rate = sum(written.values()) / len(written) if written else None
     named = "a scratchpad of states with coupled ids"
     return Instead("predictive-coupling", named, None, None, line, command, written, rate)
 
 
-def modulo_instead(dfa: Dfa, format: Format, task: Task | None, word: str, train: int, test: int) -> Instead | None:
+def modulo_instead(
+    dfa: Dfa, format: Format, task: Task | None, word: str, train: int, test: int, at: int
+) -> Instead | None:
     """Ids modulo the smallest period of a language's program, where such ids were mostly right when measured.
 
-    They have no forecast: the languages that were measured are counted instead.
+    They have no forecast: the languages that were measured are counted instead. The command tests at ``at``.
     """
     m, system = features.verdict(dfa, format, "periodic").period, KNOWN["modulo"]
     if m is None or m < 2 or features.plain(dfa, format) or format != "next":
@@ -674,7 +697,7 @@ def modulo_instead(dfa: Dfa, format: Format, task: Task | None, word: str, train
     measured, speaks, rate = measured_modulo(dfa, format, train, test / train)
     if not speaks:
         return None
-    command = run_command(task, word, system.scheme, system.encoding, train, test, f" --set scheme.m={m}")
+    command = run_command(task, word, system.scheme, system.encoding, train, at, f" --set scheme.m={m}")
     return Instead("modulo", f"ids modulo {m}", None, None, f"measured, {measured.line}", command, share=rate)
 
 
@@ -704,7 +727,7 @@ def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float) -> tuple
         return Measured("", None), False, 0.0
     held, seeds = sum(all(each) for each in alike), [seed for each in alike for seed in each]
     needs, right = "a count" if counts else "no count", sum(all(each) for each in others)
-    line = f"right near {round(ratio, 1):g} times the training length in "
+    line = f"right {near_ratio(ratio)} in "
     if m > 1:
         line += (
             f"{held} of the {len(alike)} measured languages that need {needs} beside the period, as this one "
@@ -776,7 +799,7 @@ def of_language(
     elif kind not in domain["kinds"][pair(system)]:
         refusal = f"none of the {of_kind(dfa, format, system)} was trained with {words(system)}"
     elif test / train > domain["ratio"][1]:
-        refusal = f"no language was tested beyond {domain['ratio'][1]:g} times the training length"
+        refusal = f"no language was{BEYOND}{domain['ratio'][1]:g} times the training length"
     elif not domain["train"][0] <= train <= domain["train"][1]:
         refusal = f"languages were trained to {domain['trained'][0]}; too far from {train}"
     elif dfa.size > domain["states"]:
@@ -791,7 +814,7 @@ def of_language(
         if measured.accuracy is None and measured.alike[1] and probe is None:
             share = measured.alike[0] / measured.alike[1]
             if abs(share - forecast.probability) > FAR_FROM_COUNT:
-                known = replace(known, measured=known.measured + why_apart(asked, system, cut, forecast, share))
+                known = replace(known, measured=known.measured + why_apart(asked, system, cut, forecast))
         known = replace(known, weak=weak_spot(kind, format, system.encoding) * (known.accuracy is None))
     if system.scheme == "modulo" and known.accuracy is None:
         known = replace(known, others=measured.alike if measured.alike[1] else None)
@@ -812,7 +835,7 @@ def of_task(
     elif pair(system) not in found.domain["systems"]:
         refusal = f"no task behind the forecast was trained with {words(system)}"
     elif test / train > found.domain["ratio"][1]:
-        refusal = f"few tasks were tested beyond {found.domain['ratio'][1]:g} times the training length"
+        refusal = f"few tasks were{BEYOND}{found.domain['ratio'][1]:g} times the training length"
     elif not found.domain["train"][0] <= train <= found.domain["train"][1]:
         refusal = "tasks were trained to {} to {}; {} is outside".format(*found.domain["train"], train)
     task = target if isinstance(target, Task) else None
@@ -908,7 +931,8 @@ def measured_language(dfa: Dfa, format: Format, system: PositionSystem, train: i
     others: list[bool] = []
     own: list[tuple[str, float, bool]] = []
     kind = features.kind(dfa, format, system.encoding)
-    for cell, other, place in on_ladder(format, system, ratio):
+    tested = list(on_ladder(format, system, ratio))
+    for cell, other, place in tested:
         accuracy = cell.accuracy(*place) or 0.0
         if other == dfa:
             own.append((OWN_LANGUAGE + line_of(cell, place), accuracy, trained_near(cell, train)))
@@ -930,8 +954,9 @@ def measured_language(dfa: Dfa, format: Format, system: PositionSystem, train: i
     said = ", and in ".join(f"{sum(found.values())} of {len(found)} {of}" for of, found in alike.items() if found)
     if len(alike) == 1 and (named := exceptions(*alike.values())):
         said += f" ({named.removeprefix(', ')})"
-    near = f"near {round(ratio, 1):g} times the training length"
-    return Measured(f"with {words(system)}, right {near} in {said}", None, counts)
+    reached = {(round(low / cell.train), round(high / cell.train)) for cell, _, (low, high) in tested}
+    at = "; ".join(f"{low} to {high}" if low < high else f"{low}" for low, high in sorted(reached))
+    return Measured(f"with {words(system)}, right at {at} times the training length in {said}", None, counts)
 
 
 def on_ladder(
@@ -945,13 +970,11 @@ def on_ladder(
                 yield cell, other, place
 
 
-def why_apart(
-    asked: features.LanguageQuestion, system: PositionSystem, cut: float, forecast: Forecast, share: float
-) -> str:
+def why_apart(asked: features.LanguageQuestion, system: PositionSystem, cut: float, forecast: Forecast) -> str:
     """Why the forecast for a language is not the share of others of its kind that were right.
 
-    All kinds are fitted together, so it may be as far from that share for the others; else the feature is named that
-    moves it most away from them.
+    All kinds are fitted together, so what the fit says of the others on average is said, and the feature that moves
+    the language most away from them.
     """
     kind = features.kind(asked.dfa, asked.format, asked.encoding)
     rows = [
@@ -961,13 +984,12 @@ def why_apart(
     ]
     found, own, chance = forecaster("language"), features.of_language(asked), forecast.probability
     theirs = statistics.fmean(found.forecast(row, cut).probability for row in rows)
-    side = "lower" if chance < share else "higher"
-    if abs(theirs - share) >= abs(chance - theirs):
-        return f"; the chance is {side}: fitted to all kinds of languages, it is {percent(theirs)} % for these, too"
     means = {name: statistics.fmean(row[name] for row in rows) for name in WEIGHED}
     moved = {name: chance - found.forecast({**own, name: means[name]}, cut).probability for name in WEIGHED}
     most = max(moved, key=lambda name: moved[name] * (chance - theirs))
-    return f"; the chance is {side}: {WEIGHED[most][own[most] > means[most]]}"
+    since = f", since {WEIGHED[most][own[most] > means[most]]}" * (percent(theirs) != percent(chance))
+    these = "this" if len(rows) == 1 else f"these {len(rows)}"
+    return f"; a fit to all languages says {percent(theirs)} % for {these} and {percent(chance)} % for this one{since}"
 
 
 def never_fitted(task: Task, system: PositionSystem, train: int) -> str:
@@ -1006,8 +1028,7 @@ def measured_task(
     middle, mixed = statistics.median(shares), not agreeing(shares)
     studies = {cell.study for cell, _ in found}
     of = f" of {studies.pop()}" if len(studies) == 1 else ""
-    far = f"near {round(ratio, 1):g} times the training length"
-    line = f"median accuracy {middle:.2f} over {len(found)} settings{of} {far}"
+    line = f"median accuracy {middle:.2f} over {len(found)} settings{of} {near_ratio(ratio)}"
     line += f", from {min(shares):.2f} to {max(shares):.2f}" * mixed
     line = line if len(found) > 1 else line_of(*found[0])
     return Measured(line if own else f"with other settings of the task, {line}", middle if near and not mixed else None)
