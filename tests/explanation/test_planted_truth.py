@@ -260,6 +260,7 @@ def test_the_head_that_left_the_parents_is_blamed() -> None:
     assert not found.failures.moved.to_blame
     assert "breaks from 7" in found.answer
     assert found.why.startswith("no cause found; it is not the position ids alone")
-    assert "of length 7, 1.00 at training lengths, since none of that length is right)" in found.why
+    assert " failing strings of length 7 that were looked at, " in found.why
+    assert "1.00 at training lengths, since none of that length is right)" in found.why
     assert first.attention[0][0] == 2
     assert "of its attention on the tokens that the wrong one follows from; at training lengths" in first.why

@@ -152,7 +152,7 @@ def test_the_answer_comes_first_and_says_breaks_only_of_what_was_learned() -> No
     late = found({5: 10, 10: 10, 20: 3, 30: 0}).answer
     assert late == "right to length 10, breaks from 20: 3 of the 10 strings right"
     assert "breaks first at 20" in found({5: 10, 10: 10, 20: 3, 30: 10}).answer
-    assert "breaks from 20 on hard strings only: 4 of 10 hard" in found({5: 10, 10: 10, 20: 10}, hard=4).answer
+    assert "breaks from 20 on edited strings only: 4 of 10 edited" in found({5: 10, 10: 10, 20: 10}, hard=4).answer
     assert found({10: 10, 20: 10, 30: 3}, hard=4).answer.startswith(
         "right to length 10, breaks from 20: "
     )  # One border.
@@ -193,8 +193,8 @@ def test_first_line_and_what_follows_come_from_one_decision(counts: list[tuple[i
     expected = next((row.length for row in rows if breaks(row)), None)
     assert verdict.broken() == expected
     line = verdict.line
-    # One share decides; where only hard strings fall short, that of random ones stands beside it.
-    assert len(re.findall(r"\d+ of (?:the )?\d+", line)) == 1 + ("hard strings and " in line)
+    # One share decides; where only edited strings fall short, that of random ones stands beside it.
+    assert len(re.findall(r"\d+ of (?:the )?\d+", line)) == 1 + ("edited strings and " in line)
     assert ("breaks" in line) == (expected is not None)
     if expected is not None:
         assert re.search(rf"breaks (from|first at) {expected}\b", line)

@@ -76,6 +76,9 @@ def test_code_that_is_gone_breaks_no_data(texts: bool, monkeypatch: pytest.Monke
     assert len(list(rows)) == 2
 
 
+ZEROS = "both numbers have leading zeros"
+
+
 def test_data_without_a_size_never_ends():
     rows = iter(dataset("addition", [2, 5]))
     assert {len(next(rows)["input_ids"]) for _ in range(400)} == {3 * 2 + 5, 3 * 5 + 5}
@@ -190,6 +193,23 @@ def test_text_in_the_tokens_of_any_tokenizer():
         assert row["labels"] == [-100] * len(prompt) + row["input_ids"][len(prompt) :]
 
 
+@pytest.mark.parametrize("name", ["addition", "subtraction", "copy"])
+def test_rows_of_a_kind_are_as_many_as_was_said_and_the_others_as_before(name: str) -> None:
+    task = TASKS.build(name)
+    for kind in [kind for kind, given in task.kinds.items() if isinstance(given, tuple)]:
+        plain, more = (list(dataset(task, [1, 5], size=640, more=more)) for more in (None, {kind: 0.25}))
+        new = [one["input_ids"] for one, other in zip(more, plain, strict=True) if one != other]
+        for row in (row for row in more if row["input_ids"] in new):
+            text, start = (
+                task.vocab.decode(row["input_ids"]),
+                next(at for at, label in enumerate(row["labels"]) if label >= 0),
+            )
+            assert task.of_kind(kind, text[:start])
+            assert task.solve(text[:start]) == text[start:] == task.vocab.decode(row["labels"][start:])
+        assert 0.05 * len(plain) < len(new) < 0.35 * len(plain)
+        assert more == list(dataset(task, [1, 5], size=640, more={kind: 0.25}))
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", sorted(TASKS))
 def test_a_model_is_trained_on_what_an_audit_asks(name: str, form: str):
@@ -259,6 +279,13 @@ def test_a_form_without_a_mark_or_a_separator():
         (lambda: dataset("addition", [5], rows=0), "rows must be at least 1, got 0"),
         (lambda: dataset("addition", [0]), "no instances of length 0"),
         (lambda: dataset("additon", [3]), "Did you mean 'addition'?"),
+        (lambda: dataset("addition", [3], more={"zeros": 0.1}), "names no kind 'zeros'; it names 'both numbers have"),
+        (lambda: dataset("addition", [3], more={ZEROS: "all"}), "in more must be a number above 0, got 'all'"),
+        (
+            lambda: dataset("addition", [3], more={ZEROS: 0.6, "no column carries": 0.6}),
+            "must sum to at most 1, got 1.2",
+        ),
+        (lambda: dataset("addition", [1], more={ZEROS: 0.1}), "no strings of lengths [1] can be made of kind"),
         (lambda: text_dataset("addition", [4], tokenizer(), form="line"), "Did you mean 'lines'?"),
         (lambda: text_dataset("copy", [4], tokenizer(), digits="natural"), "no natural digits"),
         (lambda: text_dataset("copy", [4], tokenizer(), filler=-1), "filler must be at least 0"),

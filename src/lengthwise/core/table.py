@@ -77,9 +77,14 @@ class Table:
         return [*self.notes, *(f"{mark}: {says}" for mark, says, cells in marks if says and cells)]
 
     @property
+    def heads(self) -> list[str]:
+        """The columns that are shown."""
+        return [self.columns[index] for index in self._filled()]
+
+    @property
     def cells(self) -> list[list[str]]:
-        """The rows as they are shown."""
-        return [[shown(value, self.digits) for value in row] for row in self.rows]
+        """The rows as they are shown, of these columns."""
+        return [[shown(row[index], self.digits) for index in self._filled()] for row in self.rows]
 
     def text(self) -> str:
         """The table as plain text, without caption and notes."""
@@ -172,7 +177,10 @@ class Table:
         before, after, dagger = MARKS.get(style, ("", "", "†"))
         # Marks that no style escapes stand for what makes a cell bold, where the style would escape that.
         text = tabulate(
-            [[self._marked(at, index, row[index], style) for index in kept] for at, row in enumerate(self.cells)],
+            [
+                [self._marked(at, index, shown(row[index], self.digits), style) for index in kept]
+                for at, row in enumerate(self.rows)
+            ],
             headers=[self.columns[index] for index in kept],
             tablefmt=style,
             disable_numparse=True,

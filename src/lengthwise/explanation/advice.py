@@ -19,6 +19,8 @@ LONGER = 4
 """How many times as many steps are advised where the trained lengths are not right."""
 MORE = 4
 """How many times as many strings are advised where it is too close to say."""
+MORE_ROWS = 0.1
+"""The share of rows of a kind that is advised where that kind fails."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +64,10 @@ def advice(subject: Subject, call: Call, accuracy: Accuracy, failures: Failures)
         return _train_longer(subject, call, held, failures)
     coupled = getattr(subject.network.rule, "token_ids", None) is not None
     if coupled and (failures.kinds or broken is not None):  # The ids suit the task; training is what is left.
-        text = (
-            f"train it longer (twice the steps){_rows_like(failures)}; after the retraining, ask again with the command"
+        text = "train it longer (twice the steps)"
+        return _with_rows(
+            text if failures.kinds else f"no cause found, so the default: {text}", subject, call, failures
         )
-        return text if failures.kinds else f"no cause found, so the default: {text}", call.again()
     if broken is None and held != longest:
         samples = MORE * call.settings.get("samples", 128)
         return "ask more strings, since it is too close to say", call.again(samples=samples)
@@ -92,11 +94,11 @@ def _train_longer(subject: Subject, call: Call, held: int | None, failures: Fail
         steps = run.training.steps
         text = "train longer first, until all strings of the trained lengths are right; here "
         return f"{text}{LONGER} times the {steps} steps", retrain(subject, call, f"training.steps={LONGER * steps}")
-    longer = f"train longer first, in its training script, until the trained lengths are right{_rows_like(failures)}"
+    longer = "train longer first, in its training script, until the trained lengths are right"
     if held is not None and held < subject.train:
         return f"{longer}; if its training had no longer strings than {held}, ask so", call.again(train=held)
     if getattr(subject.network.rule, "token_ids", None) is not None:  # Tokens and ids are known, so training is open.
-        return f"{longer}; after the retraining, ask again with the command", call.again()
+        return _with_rows(longer, subject, call, failures)
     wrong = next((f" ({' '.join(failure.tokens)})" for failure in failures.smallest), "")
     text = (
         "check the vocabulary, the offset and the rule of position ids first: does its training script count the "
@@ -106,9 +108,22 @@ def _train_longer(subject: Subject, call: Call, held: int | None, failures: Fail
     return text, call.again()
 
 
-def _rows_like(failures: Failures) -> str:
-    """Which rows training should have more of: kinds of strings of which fresh ones were found to fail."""
-    return "".join(f", and, as a try, with more rows where {each.kind}" for each in failures.kinds[:1])
+def _with_rows(text: str, subject: Subject, call: Call, failures: Failures) -> tuple[str, str]:
+    """Training goes on, with more rows of the kind that fails most, if one does: the line of Python that makes them."""
+    if not failures.kinds:
+        return f"{text}; then ask again", call.again()
+    kind, task = failures.kinds[0].kind, subject.task
+    if kind not in task.kinds:
+        return (
+            f"{text}, as a try with more rows where {kind}, which your data has to make; then ask again",
+            call.again(),
+        )
+    name = typed_name(task)
+    rows = (
+        f"lengthwise.hf.dataset({repr(name) if name else 'task'}, range({subject.inside[0]}, {subject.train + 1}),\n"
+        f"    more={{{kind!r}: {MORE_ROWS}}})"
+    )
+    return f"{text}, as a try with one row in {round(1 / MORE_ROWS)} where {kind}; then ask again", rows
 
 
 def retrain(subject: Subject, call: Call, *changes: str) -> str:

@@ -13,6 +13,7 @@ from lengthwise.core.config import digest, fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import make_folder, remove_unfinished, write_json, write_text
 from lengthwise.core.result_file import read_sealed, write_sealed
+from lengthwise.core.rng import stream
 from lengthwise.core.table import Spread, Table, Tabular
 from lengthwise.core.user_code import code_of
 from lengthwise.explanation.advice import Call, advice
@@ -21,6 +22,7 @@ from lengthwise.explanation.failures import Failures, find_failures
 from lengthwise.explanation.forecast import ModelForecast, forecast_model
 from lengthwise.explanation.given import title_of
 from lengthwise.explanation.heads import Heads, explain_heads
+from lengthwise.explanation.mistakes import unit_of
 from lengthwise.explanation.model import Accuracy, RandomStrings, Subject, WordOracle, accuracy
 from lengthwise.explanation.program import ModelProgram, learn_program
 from lengthwise.explanation.verdict import CUT, Share, Verdict
@@ -31,11 +33,11 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 11
+VERSION = 12
 COLUMNS = {
-    "right": "right: of the random strings",
-    "of hard": "of hard: share of hard strings that is right; in brackets the 95 % intervals, none where all strings "
-    "were asked",
+    "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
+    "strings were asked",
+    "edited share": "edited: the same of edited strings",
     "as constant": "as automaton, as program, as constant: share of words, of the task and near to it, that the model "
     "and its automaton, its program, or the best constant answer both accept or both refuse",
     "forecast P": "forecast P: that at least 0.95 are right",
@@ -43,14 +45,10 @@ COLUMNS = {
 """What columns of the table mean, by the last one that a text is about."""
 INDENT = 14
 """Of what stands beside a name."""
-RULE = (
-    f"right: at least {CUT:.0%} of the strings, by all of the 95 % interval [in brackets], or all; breaks: fewer, by "
-    "all of it; else unclear"
-).replace("95%", "95 %")
+RULE = f"right: all, or surely [95 % interval] {CUT * 100:.0f} %; breaks: surely less"
 AT_RANDOM = "; random strings: "
-MOST_SAID, LONG = 3, 132
+MOST_SAID, LONG = 2, 132
 """Sentences on where it fails, and letters of a failing string, that a terminal shows."""
-EDITED = "tokens replaced, exchanged, repeated or sorted"
 T = TypeVar("T")
 
 
@@ -95,7 +93,7 @@ class Explanation(Tabular):
             kinds, (to, mark, rest) = self.failures.kinds, self.verdict.parts
             if not kinds:
                 return self.verdict.line
-            more = {1: "", 2: "; one more kind below"}.get(len(kinds), f"; {len(kinds) - 1} more kinds below")
+            more = {1: "", 2: "; one more kind fails"}.get(len(kinds), f"; {len(kinds) - 1} more kinds fail")
             where = f"where {kinds[0].kind} ({kinds[0].counts}{more})"
             if to and kinds[0].length <= (self.verdict.held or 0):
                 return f"{to}, except {where}{mark.replace(',', ';')}{rest}"
@@ -133,13 +131,14 @@ class Explanation(Tabular):
         heads = self.heads.heads if self.heads is not None else ()
         left = [*([failures.heads] if failures.heads else []), *(head.left for head in heads if head.fault)]
         found = ["no cause found"]
-        if failures.nearby:
-            near = ", ".join(each.line.replace(": ", " (") + ")" for each in failures.nearby)
-            of = "of other strings the first errors" if failures.apart else "its first errors"
-            found = [f"not known; {of} are more frequent {near}"]
-        elif not failures.kinds and not failures.tried:
+        if failures.kinds:
+            found = ["not known"]
+        elif failures.nearby:
+            near = failures.nearby[0].line.replace(": ", " (") + ")"
+            found = [f"not known; its first errors are more frequent {near}"]
+        elif not failures.tried:
             found.append("too few strings fail, or are right, to compare what is in them")
-        elif not failures.kinds and failures.feature is None:
+        elif failures.feature is None:
             found.append("nothing in the strings tells which fail")
         found.append(failures.moved.cause if failures.moved else failures.ids)
         # With a finding, what was only looked at is on the page.
@@ -181,7 +180,6 @@ class Explanation(Tabular):
         for number, each in enumerate(where[:MOST_SAID]):
             lines += beside("" if number else "fails where", each, INDENT)
             lines += [] if number else beside("", f"for example {shown}", INDENT)
-        lines += beside("", f"{len(where) - MOST_SAID} more on the page" * (len(where) > MOST_SAID), INDENT)
         lines += [] if where else beside("for example", shown, INDENT)
         lines += beside("computes", self.computes, INDENT)
         train = self.accuracy.train
@@ -189,7 +187,7 @@ class Explanation(Tabular):
             (row.length, "trained" * (row.length <= train), row.random.cell, row.hard.cell)
             for row in self.verdict.shown(self.asked)
         ]
-        table = Table(("length", "", "random strings right", "hard ones"), tuple(cells)).text()
+        table = Table(("length", "", "random strings right", "edited ones right"), tuple(cells)).text()
         return "\n".join([*lines, "", *(line.rstrip() for line in table.splitlines()), *fill(self.legend, "", 0)])
 
     @property
@@ -208,21 +206,21 @@ class Explanation(Tabular):
             words, p = same or states, expected.get(row.length)
             rows.append((
                 row.length, "trained" if row.length <= self.accuracy.train else "", row.random.n, row.random.right,
-                _cell(row.random), row.hard.n or None, _cell(row.hard),
+                _cell(row.random), row.hard.n or None, row.hard.right if row.hard.n else None, _cell(row.hard),
                 round(1 - states.wrong / states.n, 4) if states else None,
                 round(same.agree / same.n, 4) if same else None,
                 round(words.constant / words.n, 4) if words else None, None if p is None else round(p, 4),
             ))  # fmt: skip
         columns = (
-            "length", "", "strings", "right", "share right", "hard", "of hard", "as automaton", "as program",
-            "as constant", "forecast P",
+            "length", "", "strings", "right", "share right", "edited", "edited right", "edited share",
+            "as automaton", "as program", "as constant", "forecast P",
         )  # fmt: skip
-        filled = [name for at, name in enumerate(columns) if any(row[at] is not None for row in rows)]
-        legend = "; ".join(text for name, text in COLUMNS.items() if name in filled)
-        return Table(columns, tuple(rows), f"{self.model} on {self.task}: {self.answer}", (f"columns: {legend}", RULE))
+        told = Table(columns, tuple(rows), f"{self.model} on {self.task}: {self.answer}")
+        legend = "; ".join(text for name, text in COLUMNS.items() if name in told.heads)
+        return replace(told, notes=(f"columns: {legend}", RULE))
 
     def plot(self) -> Figure:
-        """Accuracy against length, of random and of hard strings."""
+        """Accuracy against length, of random and of edited strings."""
         from lengthwise.explanation.pictures import curve
 
         return curve(self.accuracy, self.failures)
@@ -404,11 +402,13 @@ def explain_subject(
 
 def _measured(subject: Subject, samples: int) -> str:
     """Which strings are asked, and when one is right."""
-    task, drawn, right, hard = subject.task, "drawn as the task draws them", "its whole answer is", EDITED
+    task, drawn, right = subject.task, "drawn as the task draws them", "its whole answer is"
+    unit = unit_of(task.batch(subject.inside[-1], 1, stream(0, "explain", "unit")))
+    edited = f"{unit}s replaced, exchanged, repeated or sorted"
     if isinstance(task, Language):
         drawn = "half words and half not" if task.ask == "member" else "words of a length, equally likely"
         drawn += f" (all of them, where they are at most {samples})" if task.ask == "next" else ""
-        hard = "edited words, and words that mislead"
+        edited = "a symbol or a part edited, or a far symbol decides"
         right = {
             "next": "after each of its symbols the set of those that may come next is",
             "member": "after each of its symbols the model knows whether that is a word",
@@ -416,5 +416,4 @@ def _measured(subject: Subject, samples: int) -> str:
         }[task.ask]
     said = re.search(r"Length = ([^.;]+)[.;]", " ".join((type(task).__doc__ or "").split()))
     length = f"length: {said[1]}; " if said else ""
-    apart = ", kinds apart" * (not isinstance(task, Language))
-    return f"{length}hard ones: {hard}{apart}{AT_RANDOM}{drawn}; a string is right if {right}"
+    return f"{length}edited: {edited}{AT_RANDOM}{drawn}; a string is right if {right}"

@@ -13,24 +13,17 @@ from numpy import ndarray
 from lengthwise.core.batch import Batch
 from lengthwise.core.config import config
 from lengthwise.core.rng import stream
+from lengthwise.core.table import Table
 from lengthwise.core.vocab import SPECIALS
 from lengthwise.explanation.features import LEAST, Feature, Nearby, telling_feature, telling_nearby
 from lengthwise.explanation.heads import Heads, head_name, looks, pattern_mask
-from lengthwise.explanation.kinds import WeakKind, distinct, hard_strings, is_apart, weak_kinds
-from lengthwise.explanation.mistakes import (
-    LOOKED_AT,
-    Failure,
-    Mistake,
-    Wrong,
-    facts,
-    first_wrong,
-    select,
-    shared_mistake,
-)
+from lengthwise.explanation.kinds import Way, WeakKind, distinct, hard_strings, is_apart, weak_kinds, weakest_way
+from lengthwise.explanation.mistakes import LOOKED_AT, Failure, Mistake, Wrong, facts, first_wrong, shared_mistake
 from lengthwise.explanation.model import RandomStrings, Subject
 from lengthwise.explanation.verdict import CUT, LengthShares, Share, Verdict
 from lengthwise.languages.automaton import Dfa
 from lengthwise.models.generate import END
+from lengthwise.tasks.kinds import select
 
 AT_RANDOM = "found among random strings"
 OF_PARENTS = "the tokens that the wrong one follows from"
@@ -147,6 +140,8 @@ class Failures:
     """Kinds of strings on which it is worse than on random ones, the worst first."""
     apart: bool = False
     """Whether `nearby` is of failing strings that were drawn as none of `kinds`."""
+    ways: tuple[Way, ...] = ()
+    """Right ones of the edited strings, by how they were made."""
 
     def __repr__(self) -> str:
         return f"Failures({'; '.join([*self.where, *([self.example.line] if self.example else [])])})"
@@ -157,11 +152,44 @@ class Failures:
         return self.mistake.line if self.mistake is not None and self.mistake.longer[1] else ""
 
     @property
+    def edited(self) -> str:
+        """Which edited strings fail at the first length at which these break; empty where they don't."""
+        length = Verdict(self.rows, self.train).first("hard")
+        if length is None or not any(way.at(length).n for way in self.ways):
+            return ""
+        if (found := weakest_way(self.ways, length)) is not None:
+            (way, others), own = found, found[0].at(length)
+            counts = f"{own.right} of {own.n} right at length {length}"
+            return f"{way.how}: {counts}, of all other edited ones {others.right} of {others.n}"
+        hard = next(row.hard for row in self.rows if row.length == length)
+        failing = f"{hard.n - hard.right} of {hard.n} edited strings of length {length} fail"
+        return f"no way of editing fails surely more often than the others: {failing}"
+
+    @property
     def where(self) -> list[str]:
         """Where it fails, the worst first, and last what only the shortest failing strings share."""
         shared = None if self.kinds or self.first_failures else self.mistake
-        found = (*self.kinds, shared, self.feature, *self.nearby)
-        return [*(each.line for each in found if each is not None), *filter(None, [self.first_failures])]
+        lines = [each.line for each in (*self.kinds[:1], shared, self.feature) if each is not None]
+        lines += [
+            "" if self.feature else self.edited,
+            *(each.line for each in (*self.kinds[1:], *self.nearby)),
+            self.first_failures,
+        ]
+        return [line for line in lines if line]
+
+    def table(self) -> Table:
+        """Right strings of each kind and way of editing, by length."""
+        lengths, random = [row.length for row in self.rows], {row.length: row.random for row in self.rows}
+        groups = [("drawn at random", random)]
+        groups += [(f"where {each.kind}", {row.length: row.share for row in each.rows}) for each in self.kinds]
+        groups += [("edited, in any way", {row.length: row.hard for row in self.rows})] if self.ways else []
+        groups += [(f"edited: {way.how}", dict(way.rows)) for way in self.ways]
+
+        def cell(share: Share | None) -> str | None:
+            return None if share is None or not share.n else f"{share.right} of {share.n}"
+
+        rows = tuple((name, *(cell(shares.get(length)) for length in lengths)) for name, shares in groups)
+        return Table(("strings", *map(str, lengths)), rows)
 
     @property
     def example(self) -> Failure | None:
@@ -182,6 +210,7 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
     groups: dict[int, tuple[list[tuple[str, Batch, ndarray]], ...]] = {}
     known: dict[int, set[bytes]] = {}
     rows: dict[int, LengthShares] = {}
+    made: dict[int, list[tuple[str, Batch, ndarray]]] = {}
     twice: set[int] = set()
 
     def ask(length: int, *again: str) -> None:
@@ -196,6 +225,7 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
              *((kind, batch, np.asarray(subject.right(batch).all(axis=1))) for kind, batch in hard)],
         )  # fmt: skip
         counted = [[each for each in group if not is_apart(subject.task, each[0])] for group in groups[length]]
+        made[length] = counted[1]
         counts = (
             Share(sum(int(good.sum()) for *_, good in group), sum(batch.size for _, batch, _ in group), every)
             for group in counted
@@ -266,8 +296,18 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
         min(wrong, len(strings) - wrong) >= 2 * LEAST,
         telling_nearby(facts(others, [part[2:] for part, _ in apart], seed), seed), shared_mistake(mistakes),
         usual.elsewhere(there, broken) if broken is not None else "",
-        kinds, bool(kinds) and some_left,
+        kinds, bool(kinds) and some_left, _ways(made),
     )  # fmt: skip
+
+
+def _ways(made: dict[int, list[tuple[str, Batch, ndarray]]]) -> tuple[Way, ...]:
+    """The shares of edited strings, by how they were made."""
+    found: dict[str, dict[int, Share]] = {}
+    for length, group in sorted(made.items()):
+        for how in dict.fromkeys(how for how, *_ in group):
+            good = np.concatenate([good for other, _, good in group if other == how])
+            found.setdefault(how, {})[length] = Share(int(good.sum()), len(good))
+    return tuple(Way(how, tuple(shares.items())) for how, shares in found.items())
 
 
 def _between(subject: Subject, low: int, high: int) -> list[int]:
@@ -419,8 +459,9 @@ class _Usual:
             return ""
         name = head_name(*head, self.subject.network.heads[head[0]][head[1]])
         return (
-            f"{name} looks less at {OF_PARENTS} ({wrong[head]:.2f} of its attention in {counts[0]} failing strings of "
-            f"length {length}, {right[head]:.2f} "
+            f"{name} looks less at {OF_PARENTS} ({wrong[head]:.2f} of its attention in {counts[0]} of the "
+            f"{sum(len(found) for *_, found in strings)} failing strings of length {length} that were looked at, which "
+            f"err first at the same token; {right[head]:.2f} "
             + (f"in {counts[1]} right ones" if counts[1] else "at training lengths, since none of that length is right")
             + ")"
         )

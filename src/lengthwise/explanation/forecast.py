@@ -147,7 +147,7 @@ def _words(name: str, values: Mapping[str, float], accuracy: Accuracy, hard: flo
             change = f"{values['slope']:+.2f} against shorter ones"
             return f"right on {_share(rows):.3f} of the longer trained strings, {change}"
         case "hard":
-            return f"right on {hard:.3f} of hard strings of length {accuracy.train}"
+            return f"right on {hard:.3f} of edited strings of length {accuracy.train}"
         case "exact":
             return "its automaton is " + ("exactly the task's" if values[name] else "not exactly the task's")
         case "program" if values["program"]:

@@ -8,7 +8,7 @@ weights below e⁻¹² of the largest count as that. A model that multiplies its
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,7 @@ from numpy import ndarray
 from lengthwise.core.batch import Batch
 from lengthwise.core.config import config
 from lengthwise.core.rng import stream
+from lengthwise.core.table import Table
 from lengthwise.core.vocab import SPECIALS
 from lengthwise.explanation.model import Subject
 from lengthwise.models.generate import END
@@ -102,6 +103,25 @@ class Heads:
 
     def __repr__(self) -> str:
         return f"Heads({self.line})"
+
+    def table(self) -> Table:
+        """What each head looks at, and what it is worth."""
+
+        def by_length(head: Head, cell: Callable[[HeadAtLength], str]) -> str | None:
+            return ", ".join(f"{row.length}: {said}" for row in head.rows if (said := cell(row))) or None
+
+        columns = (
+            "head", "pattern", "overlap with it (1: attention is spread as the pattern says, 0: elsewhere), by length",
+            "variance of its logits that distance explains, that tokens do, that all parts do",
+            "loss that its removal adds, in nats a token, by length", "what changes",
+        )  # fmt: skip
+        rows = [
+            (head.name, head.pattern if head.named else f"none (nearest: {head.pattern})",
+             by_length(head, lambda row: f"{row.overlap:.2f}"), ", ".join(f"{share:.2f}" for _, share in head.shares),
+             by_length(head, lambda row: "" if row.loss is None else f"{row.loss:+.3f}"), head.fault)
+            for head in self.heads
+        ]  # fmt: skip
+        return Table(columns, tuple(rows))
 
     @property
     def line(self) -> str:
@@ -413,5 +433,8 @@ def _ids_seen(subject: Subject, inside: int, longest: int) -> str:
     """Whether strings of the longest length have position ids above all of training."""
     known, needed = int(subject.ids_of(inside, 256, training=True).max()), int(subject.ids_of(longest).max())
     if needed <= known:
-        return f"position ids up to {needed} at length {longest} were all seen in training (up to {known})"
+        return (
+            f"position ids up to {needed}, which it reads at length {longest}, were all seen in training (up to "
+            f"{known}; the id of the last token, from which nothing is predicted, is not counted)"
+        )
     return f"position ids {known + 1} to {needed} of length {longest} were never seen in training"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,20 +11,21 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from lengthwise.core.batch import Batch, Column
+from lengthwise.core.batch import Batch
 from lengthwise.core.config import config
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import EOS, SPECIALS
 from lengthwise.explanation.automaton import product
 from lengthwise.explanation.features import SURE, surprise
-from lengthwise.explanation.mistakes import Failure, Mistake, first_wrong, most_common_mistake, select
+from lengthwise.explanation.mistakes import Failure, Mistake, first_wrong, most_common_mistake, unit_of
 from lengthwise.explanation.model import RandomStrings, Subject, edited
 from lengthwise.explanation.verdict import LengthShares, Share, Verdict
 from lengthwise.languages.automaton import Dfa, minimize
 from lengthwise.languages.hard_words import boundary_words, hard_words, pumped_words
 from lengthwise.languages.sampling import count_words, sample_words
 from lengthwise.tasks import Task
+from lengthwise.tasks.kinds import Change, changed, into_kind, select
 from lengthwise.tasks.language import Language
 
 MOST_EDGES = 32
@@ -87,14 +87,34 @@ class WeakKind:
 
     @property
     def line(self) -> str:
-        """It in one sentence."""
-        shares = [
-            f"{row.share.right} of {row.share.n}{' right' * (not at)} at length {row.length}"
-            for at, row in enumerate(self.rows)
-        ]
-        usual = ", ".join(f"{row.usual.right} of {row.usual.n}" for row in self.rows)
-        mistake = "" if self.mistake is None else f"; at length {self.length} {self.mistake.line}"
-        return f"{self.kind}: {', '.join(shares)} (random strings: {usual}){mistake}"
+        """It in one sentence; `Failures.table` has the other lengths."""
+        return "; ".join([f"{self.kind}: {self.counts}", *([f"there {self.mistake.line}"] if self.mistake else [])])
+
+
+@config
+class Way:
+    """Edited strings that were made in one way."""
+
+    how: str
+    """It completes "where …"."""
+    rows: tuple[tuple[int, Share], ...]
+    """Which of them are right, by length."""
+
+    def at(self, length: int) -> Share:
+        """Of one length."""
+        return dict(self.rows).get(length, Share(0, 0))
+
+
+def weakest_way(ways: Sequence[Way], length: int) -> tuple[Way, Share] | None:
+    """The way of which surely more strings of a length fail than of all others, and these; None if none stands out."""
+    every, found = _total([way.at(length) for way in ways]), list[tuple[float, str, Way, Share]]()
+    for way in ways:
+        own = way.at(length)
+        others = Share(every.right - own.right, every.n - own.n)
+        p = surprise(own.n - own.right, own.n, others.n - others.right, others.n)
+        found.append((p, way.how, way, others))
+    p, _, way, others = min(found, key=lambda each: each[:2], default=(1, "", None, Share(0, 0)))
+    return None if way is None or p * len(ways) >= SURE else (way, others)
 
 
 def hard_strings(
@@ -110,9 +130,9 @@ def hard_strings(
         yield from (each for each in _hard_words(task, length, count, rng, learned) if only in ("", each[0]))
     else:
         base = task.batch(length, count, rng)
-        for kind, change in _CHANGES.items():
-            if only in ("", kind) and (batch := _changed(subject, base, change, rng)) is not None:
-                yield kind, batch
+        for name, change in _CHANGES.items():
+            if only in ("", kind := name.replace("UNIT", unit_of(base))):
+                yield from ((kind, batch) for batch in _changed(task, base, change, rng))
         for kind in task.kinds:
             if only in ("", kind):
                 yield from ((kind, batch) for batch in _of_kind(subject, kind, length, count if only else FEW, rng))
@@ -127,8 +147,7 @@ def hard_strings(
             what = f"{name} {name}" if run else f"a single {name}"
             kind = f"{part}{AS_WRITTEN}{'ends' if last else 'begins'} with {what}"
             if only in ("", EDGES, kind):
-                batch = _changed(subject, few, _edge(token, last, run), rng, base)
-                yield from [] if batch is None else [(kind, batch)]
+                yield from ((kind, batch) for batch in _changed(task, few, _edge(token, last, run), rng, base))
 
 
 def is_apart(task: Task, kind: str) -> bool:
@@ -141,14 +160,7 @@ def _of_kind(subject: Subject, kind: str, length: int, count: int, rng: Rng) -> 
     task, made = subject.task, isinstance(subject.task.kinds[kind], tuple)
     base = task.batch(length, count if made else TRIES * count, rng)
 
-    def change(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
-        new = task.made_of_kind(kind, task.vocab.decode(prompt.tolist()), rng)
-        if len(new) != len(prompt) or not task.of_kind(kind, new):
-            raise ValueError("not of this kind")
-        prompt[:] = task.vocab.encode(new)
-
-    batch = _changed(subject, base, change, rng)
-    if batch is not None:
+    for batch in _changed(task, base, into_kind(task, kind), rng):
         yield select(batch, range(min(batch.size, count)))
 
 
@@ -210,7 +222,7 @@ def _reversed(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
     prompt[free] = np.sort(prompt[free])[:: int(rng.choice([1, -1]))]
 
 
-def _edge(token: int, last: bool, run: bool) -> Callable[[ndarray, ndarray, ndarray, Rng], None]:
+def _edge(token: int, last: bool, run: bool) -> Change:
     """Every part of the prompt ends or begins with one such token, or with two or more, up to half of it."""
 
     def change(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
@@ -227,44 +239,19 @@ def _edge(token: int, last: bool, run: bool) -> Callable[[ndarray, ndarray, ndar
     return change
 
 
-_CHANGES: dict[str, Callable[[ndarray, ndarray, ndarray, Rng], None]] = {
-    "one token of a random string was replaced": _replace,
-    "two tokens of a random string were exchanged": _swap,
-    "the tokens repeat a part": _repeat,
-    "the tokens are two runs of one token each": _block,
-    "the tokens are sorted": _reversed,
+_CHANGES: dict[str, Change] = {
+    "one UNIT of a random string was replaced": _replace,
+    "two UNITs of a random string were exchanged": _swap,
+    "the UNITs repeat a part": _repeat,
+    "one UNIT is repeated, then another one to the end": _block,
+    "the UNITs are sorted": _reversed,
 }
 
 
-def _changed(
-    subject: Subject, base: Batch, change: Callable[..., None], rng: Rng, all_drawn: Batch | None = None
-) -> Batch | None:
-    """Strings whose prompts are changed and still instances of the task; None if there are none.
-
-    Which tokens may change is seen in ``all_drawn``, if ``base`` is a part of it. Only where places don't depend on the
-    tokens, and the answer has as many tokens as before. Parents are kept where they are the same for all strings.
-    """
-    task, end = subject.task, base.prompt_length
-    prompt = base.input_ids[:, :end]
-    drawn = (all_drawn or base).input_ids[:, :end]
-    free = np.flatnonzero((drawn != drawn[:1]).any(0))
-    contiguous = bool(base.scored[end:].all())
-    if not (base.places == base.places[:1]).all() or len(free) < 2 or base.allowed is not None or not contiguous:
-        return None
-    pool, rows = np.unique(drawn[:, free]), []
-    for row in range(base.size):
-        new = prompt[row].copy()
-        with suppress(ValueError, LengthwiseError):
-            change(new, free, pool, rng)
-            answer = task.vocab.encode(task.solve(task.vocab.decode(new.tolist())))
-            if end + len(answer) == base.tokens:
-                rows.append(np.concatenate([new, answer]))
-    if not rows:
-        return None
-    fixed = all(np.ndim(p) == 0 for c in base.columns for p in (*c.parents, *c.selectors))
-    columns = base.columns if fixed else tuple(Column(c.scored, c.answer, (), ()) for c in base.columns)
-    places = np.repeat(base.places[:1], len(rows), 0)
-    return dataclasses.replace(base, input_ids=np.stack(rows), places=places, columns=columns, extra={})
+def _changed(task: Task, base: Batch, change: Change, rng: Rng, drawn: Batch | None = None) -> Iterator[Batch]:
+    """The strings that can be changed so, if any."""
+    with suppress(LengthwiseError):
+        yield changed(task, base, change, rng, drawn)[0]
 
 
 def weak_kinds(
@@ -373,7 +360,11 @@ class _Kinds:
 
 
 def _share(good: Sequence[ndarray]) -> Share:
-    return Share(sum(int(each.sum()) for each in good), sum(map(len, good)))
+    return _total([Share(int(each.sum()), len(each)) for each in good])
+
+
+def _total(shares: Sequence[Share]) -> Share:
+    return Share(sum(each.right for each in shares), sum(each.n for each in shares))
 
 
 def _weak(rows: Mapping[int, KindShare]) -> bool:

@@ -10,11 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from lengthwise.core.batch import Batch, Column
+from lengthwise.core.batch import Batch
 from lengthwise.core.config import config
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import EOS
 from lengthwise.explanation.model import Subject
+from lengthwise.tasks.kinds import select
 
 LOOKED_AT = 16
 """Failing strings of a kind and length whose first wrong token is looked at."""
@@ -41,7 +42,7 @@ class Wrong(NamedTuple):
     def ways(self) -> list[str]:
         """What the model does there, the most specific words first and the most general last."""
         names, ids = self.batch.vocab.tokens, self.batch.input_ids[self.row].tolist()
-        due, got, unit = names[ids[self.at]], names[self.got], _unit(self.batch)
+        due, got, unit = names[ids[self.at]], names[self.got], unit_of(self.batch)
         if got == EOS:
             left = sum(names[token] != EOS for token in ids[self.at :])
             early = f"stops {'one' if left == 1 else left} {unit}{'s' * (left > 1)} early"
@@ -120,9 +121,9 @@ class Mistake:
         """It in one sentence, with its counts."""
         if self.longer[1]:
             same, of = self.longer
-            few = f"first failures (up to length {self.last}, {self.of} strings): it {self.what}"
+            few = f"first failures (the {self.of} looked at up to length {self.last}): it {self.what}"
             return f"{few}; of {of} longer failing strings {same} do so"
-        return f"it {self.what} ({self.n} of {self.of} failing strings)"
+        return f"it {self.what} ({self.n} of {self.of} failing)"
 
 
 def most_common_mistake(found: Sequence[Wrong]) -> Mistake | None:
@@ -168,15 +169,15 @@ def facts(found: Iterable[Wrong], batches: Sequence[tuple[Batch, ndarray]], seed
     return told
 
 
-def _unit(batch: Batch) -> str:
-    """What tokens of the answers are called."""
+def unit_of(batch: Batch) -> str:
+    """What tokens of the answers are called: ``digit``, if all are, else ``token``."""
     names = {batch.vocab.tokens[token] for token in np.unique(batch.input_ids[:, batch.scored]).tolist()} - {EOS}
     return "digit" if all(name.isdigit() for name in names) else "token"
 
 
 def _places(batch: Batch, row: int, at: int) -> tuple[str, str]:
     """A place of the answer, counted from its end and from its beginning, the end mark left out."""
-    unit, ids = _unit(batch), batch.input_ids[row]
+    unit, ids = unit_of(batch), batch.input_ids[row]
     back = int((ids[at:] != batch.vocab.ids.get(EOS, -1)).sum())
     near = {0: "the end", 1: f"the last {unit}", 2: f"the last {unit} but one"}.get(back, f"{unit} {back} from the end")
     number = at - batch.prompt_length + 1
@@ -212,17 +213,3 @@ def _facts(batch: Batch, row: int, at: int) -> frozenset[str]:
                 found |= {says + " and ".join(sorted(names[ids[p]] for p in own))}
                 found |= {f"{says}{a}, among others" for a in among}
     return frozenset(found)
-
-
-def select(batch: Batch, rows: Sequence[int] | ndarray) -> Batch:
-    """Some strings of a batch."""
-    index = np.asarray(rows)
-
-    def of(positions: Sequence[int | ndarray]) -> tuple[int | ndarray, ...]:
-        return tuple(p[index] if isinstance(p, np.ndarray) and p.ndim else p for p in positions)
-
-    columns = tuple(Column(c.scored, c.answer, of(c.parents), of(c.selectors)) for c in batch.columns)
-    return dataclasses.replace(
-        batch, input_ids=batch.input_ids[index], places=batch.places[index], columns=columns,
-        allowed=None if batch.allowed is None else batch.allowed[index], extra={},
-    )  # fmt: skip

@@ -22,7 +22,7 @@ MOST_DRAWN = 60
 
 
 def curve(accuracy: Accuracy, failures: Failures) -> Drawing:
-    """Accuracy against length, of random and of hard strings."""
+    """Accuracy against length, of random and of edited strings."""
     with new_figure(8.0, 3.2, "curve", "Accuracy against length") as figure:
         axes = figure.add_subplot()
         rows = [row for row in failures.rows if row.random.n]
@@ -33,7 +33,7 @@ def curve(accuracy: Accuracy, failures: Failures) -> Drawing:
         hard = [r for r in failures.rows if r.hard.n]
         if hard:
             axes.plot([r.length for r in hard], [r.hard.value for r in hard], "s--", color=COLOURS[1],
-                      label="hard strings")  # fmt: skip
+                      label="edited strings")  # fmt: skip
         moved = failures.moved
         if moved is not None:
             groups = ((moved.inside, "P", "that training showed", 2), (moved.beyond, "X", f"above {moved.known}", 3))

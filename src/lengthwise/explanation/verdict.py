@@ -55,7 +55,7 @@ class Share:
 
 @config
 class LengthShares:
-    """Right strings of a length: of those drawn at random, and of the hard ones, each once."""
+    """Right strings of a length: of those drawn at random, and of the hard ones, said to be edited, each once."""
 
     length: int
     random: Share
@@ -121,7 +121,7 @@ class Verdict:
         later = [row for row in self.rows if row.length >= broken]
         lasts = all(row.random.breaks or row.hard.breaks for row in later)
         at = f"breaks {'from' if lasts else 'first at'} {broken}"
-        at += " on hard strings only" if self.first("random") is None else ""
+        at += " on edited strings only" if self.first("random") is None else ""
         at += f", a trained length (up to {self.train})" if broken <= self.train else ""
         return to, ", ", f"{', '.join(filter(None, (unclear, at)))}: {self._share(broken)} right"
 
@@ -132,11 +132,11 @@ class Verdict:
         return f"{to}{mark}{rest}" if to else rest
 
     def _share(self, length: int) -> str:
-        """The share that decides at a length: that of random strings; both shares where only hard ones fall short."""
+        """The share that decides at a length: that of random strings; both where only edited ones fall short."""
         row = next(row for row in self.rows if row.length == length)
         if row.random.breaks or not row.hard.n or (row.random.value <= row.hard.value and not row.hard.breaks):
             return row.random.words("" if row.random.every else "random")
-        return f"{row.hard.words('hard')} and {row.random.right} of {row.random.n} random ones"
+        return f"{row.hard.words('edited')} and {row.random.right} of {row.random.n} random ones"
 
     def shown(self, asked: Sequence[int] = ()) -> list[LengthShares]:
         """A few rows for a small table: the longest trained length, the border, the last, and those ``asked`` for."""

@@ -25,6 +25,7 @@ from lengthwise.core.rng import stream
 from lengthwise.hf.rules import checked_token_ids
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
 from lengthwise.tasks import TASKS, Task
+from lengthwise.tasks.kinds import check_more, with_more
 
 PADDING: dict[str, int] = {"labels": NOT_SCORED, "place_ids": 0, "attention_mask": 0, "allowed": 0}
 """What pads each column; ``input_ids`` are padded by the collator's ``pad``."""
@@ -39,20 +40,25 @@ def dataset(
     rows: int = 16,
     seed: int = 0,
     token_ids: Mapping[str, int] | None = None,
+    more: Mapping[str, float] | None = None,
 ) -> IterableDataset:
     """Sequences of a task as rows with ``input_ids`` and ``labels`` (unshifted, -100 where nothing is scored).
 
     With a ``scheme`` there are ``place_ids`` [T, L], too, drawn as in training; tasks with several right next tokens
     have ``allowed`` [T, V]. Runs of ``rows`` rows have one length, drawn from ``lengths``. Without a ``size`` the data
     never ends. ``token_ids`` are a model's ids of the task's tokens as in `CoupledPlaces`, by default the task's own.
-    Raises `LengthwiseError` for a length without instances, and for ``token_ids`` that lack a token.
+    ``more`` gives the share of rows that are made of a kind which the task names (`Task.kinds`), as in
+    ``{"both numbers have leading zeros": 0.1}``; the other rows are as without it.
+    Raises `LengthwiseError` for a length without instances, for ``token_ids`` that lack a token, and for a kind that
+    the task has not or can't make.
     """
     built = TASKS.build(task)
     numbers = checked_token_ids(built, token_ids)
     table = np.array([numbers.get(name, NOT_SCORED) for name in built.vocab.tokens])
     ids = None if scheme is None else SCHEMES.build(scheme)
-    lengths = _check(built, lengths, size, rows, seed)
-    return IterableDataset.from_generator(_Rows(built, token_ids, table, ids, lengths, size, rows, seed))
+    lengths, more = _check(built, lengths, size, rows, seed), dict(more or {})
+    check_more(built, lengths, more)
+    return IterableDataset.from_generator(_Rows(built, token_ids, table, ids, lengths, size, rows, seed, more))
 
 
 def text_dataset(
@@ -108,9 +114,12 @@ class _Rows:
     size: int | None
     rows: int
     seed: int
+    more: Mapping[str, float]
 
     def __call__(self) -> Iterator[dict[str, Any]]:
         for number, batch in enumerate(_batches(self.task, self.lengths, self.size, self.rows, self.seed)):
+            if self.more:
+                batch = with_more(self.task, batch, self.more, stream(self.seed, "hf", "more", number))
             assigned = None
             if self.scheme is not None:
                 rng = stream(self.seed, "hf", "ids", number)

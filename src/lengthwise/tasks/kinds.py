@@ -1,0 +1,104 @@
+"""Strings of a kind: drawn ones whose prompts are changed, and still instances of the task."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+
+import numpy as np
+from numpy import ndarray
+
+from lengthwise.core.batch import Batch, Column
+from lengthwise.core.config import number
+from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.rng import Rng, stream
+from lengthwise.tasks.base import Task
+
+Change = Callable[[ndarray, ndarray, ndarray, Rng], None]
+"""Changes a prompt in place: its ids, the positions that may change, the ids that they may have, and randomness."""
+
+
+def select(batch: Batch, rows: Sequence[int] | ndarray) -> Batch:
+    """Some strings of a batch."""
+    index = np.asarray(rows)
+
+    def of(positions: Sequence[int | ndarray]) -> tuple[int | ndarray, ...]:
+        return tuple(p[index] if isinstance(p, np.ndarray) and p.ndim else p for p in positions)
+
+    columns = tuple(Column(c.scored, c.answer, of(c.parents), of(c.selectors)) for c in batch.columns)
+    return dataclasses.replace(
+        batch, input_ids=batch.input_ids[index], places=batch.places[index], columns=columns,
+        allowed=None if batch.allowed is None else batch.allowed[index], extra={},
+    )  # fmt: skip
+
+
+def changed(task: Task, base: Batch, change: Change, rng: Rng, drawn: Batch | None = None) -> tuple[Batch, list[int]]:
+    """The strings of ``base`` whose prompts can be changed so, and their rows; raises `LengthwiseError` without any.
+
+    Which tokens may change is seen in ``drawn``, if ``base`` is a part of it. Only where places don't depend on the
+    tokens, and the answer has as many tokens as before. Parents are kept where they are the same for all strings.
+    """
+    end, all_drawn = base.prompt_length, drawn or base
+    prompts = all_drawn.input_ids[:, :end]
+    free = np.flatnonzero((prompts != prompts[:1]).any(0))
+    fits = bool((all_drawn.places == all_drawn.places[:1]).all() and base.scored[end:].all()) and base.allowed is None
+    pool, rows, made = np.unique(prompts[:, free]), list[int](), list[ndarray]()
+    for row in range(base.size) if fits and len(free) >= 2 else ():
+        new = base.input_ids[row, :end].copy()
+        with suppress(ValueError, LengthwiseError):
+            change(new, free, pool, rng)
+            answer = task.vocab.encode(task.solve(task.vocab.decode(new.tolist())))
+            if end + len(answer) == base.tokens:
+                rows.append(row)
+                made.append(np.concatenate([new, answer]))
+    require(bool(rows), f"no prompt of length {base.layout.length} of task {task.name!r} can be changed so")
+    fixed = all(np.ndim(p) == 0 for c in base.columns for p in (*c.parents, *c.selectors))
+    columns = base.columns if fixed else tuple(Column(c.scored, c.answer, (), ()) for c in base.columns)
+    places = np.repeat(base.places[:1], len(rows), 0)
+    return dataclasses.replace(base, input_ids=np.stack(made), places=places, columns=columns, extra={}), rows
+
+
+def into_kind(task: Task, kind: str) -> Change:
+    """What makes prompts of a kind that the task names; one that stays of another kind raises `ValueError`."""
+
+    def change(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
+        new = task.made_of_kind(kind, task.vocab.decode(prompt.tolist()), rng)
+        if len(new) != len(prompt) or not task.of_kind(kind, new):
+            raise ValueError("not of this kind")
+        prompt[:] = task.vocab.encode(new)
+
+    return change
+
+
+def with_more(task: Task, batch: Batch, more: Mapping[str, float], rng: Rng) -> Batch:
+    """The batch with so large a share of its rows, drawn anew, made of each kind; rows that can't be are as before."""
+    ids, draw, before = batch.input_ids.copy(), rng.random(batch.size), 0.0
+    for kind, share in more.items():
+        rows = np.flatnonzero((before <= draw) & (draw < before + share))
+        before += share
+        with suppress(LengthwiseError):
+            made, kept = changed(task, select(batch, rows), into_kind(task, kind), rng, batch)
+            ids[rows[kept]] = made.input_ids
+    return dataclasses.replace(batch, input_ids=ids)
+
+
+def check_more(task: Task, lengths: Sequence[int], more: Mapping[str, float]) -> None:
+    """Raises `LengthwiseError` for a kind that the task has not or that none of its strings can be made of."""
+    for kind, share in more.items():
+        known = ", ".join(map(repr, task.kinds)) or "none"
+        require(kind in task.kinds, f"task {task.name!r} names no kind {kind!r}; it names {known}")
+        number(f"the share of {kind!r} in more", share, 0)
+        require(
+            isinstance(task.kinds[kind], tuple),
+            f"kind {kind!r} of task {task.name!r} has nothing that makes such prompts; add it: kinds = "
+            "{kind: (is_of_kind, make)}",
+        )
+        for length in lengths:
+            base = task.batch(length, 64, stream(0, "kinds", "check"))
+            with suppress(LengthwiseError):
+                changed(task, base, into_kind(task, kind), stream(0, "kinds", "check", kind))
+                break
+        else:
+            raise LengthwiseError(f"no strings of lengths {list(lengths)} can be made of kind {kind!r}; add others")
+    require(sum(more.values()) <= 1, f"the shares in more must sum to at most 1, got {sum(more.values()):g}")
