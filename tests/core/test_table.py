@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lengthwise.core.table import Spread, Table
+from lengthwise.core.table import NEEDS, Spread, Table
 
 CELL = st.one_of(st.none(), st.integers(0, 99), st.floats(0, 1), st.booleans(), st.sampled_from(["", "a_b", "50 %"]))
 ROWS = st.integers(1, 5).flatmap(lambda width: st.lists(st.tuples(*[CELL] * width), min_size=1, max_size=5))
@@ -57,12 +57,12 @@ def test_caption_and_notes_are_latex_and_sentences_comments() -> None:
     sentences = ["% a, why: because of 50 %", "% b, why: so"]
     lines = table.to_latex(label="tab:all").splitlines()
     above = [r"\begin{table}", r"\centering", r"\caption{All of 50 \%}", r"\label{tab:all}", r"\begin{tabular}{l}"]
-    assert lines[:5] == above
+    assert lines[:6] == [NEEDS, *above]
     small = [r"\par\smallskip", r"\begin{minipage}{\linewidth}\footnotesize", "One.", "Two.", r"\end{minipage}"]
     assert lines[lines.index(r"\end{tabular}") + 1 :] == [*small, r"\end{table}", *sentences]
     assert r"\caption{$x^2$}" in table.to_latex(caption="$x^2$")
     bare = table.to_latex(caption="").splitlines()
-    assert bare[0] == r"\begin{tabular}{l}"
+    assert bare[1] == r"\begin{tabular}{l}"
     assert bare[-6:] == [r"\end{tabular}", "% All of 50 %", "% one", "% two", *sentences]
     assert "because" in repr(table)
     assert "because" in table._repr_html_()
@@ -77,11 +77,29 @@ def test_a_note_in_latex_is_a_sentence_of_letters_that_it_knows_and_advice_is_a_
     text = table.to_latex()
     printed = "\n".join(line for line in text.splitlines() if not line.startswith("%"))
     assert printed.isascii()
-    assert "Nope is worse: p $\\leq$ 0.1, 0.9--1.0 $\\geq$ 0.5.\nBold is best." in printed
+    assert "Nope is worse: p \\ensuremath{\\leq} 0.1, 0.9--1.0 \\ensuremath{\\geq} 0.5.\nBold is best." in printed
     assert "seeds" not in printed
     assert "% seeds=6" in text
     assert "seeds=6" in repr(table)
     assert "seeds=6" in table._repr_html_()
+
+
+SPECIAL = "_%&#$~^{}\\[]<>|*\"'×±≥≤≠≈−–—†√∞→·²₁Σβλ…ⁿ"
+"""Letters that mean something to LaTeX, or that it does not know."""
+
+
+@given(st.text(st.sampled_from([*SPECIAL, "a", "1", " "]), min_size=1, max_size=8))
+def test_any_text_is_latex_of_a_stock_class_with_booktabs(text: str) -> None:
+    table = Table((text, "x"), ((text, "1"), (f"[{text}", "2")), caption=text, notes=(text,), advice=(text,))
+    made = table.to_latex(label="tab:x")
+    assert made.startswith(NEEDS)
+    printed = "\n".join(line for line in made.splitlines() if not line.startswith("%"))
+    assert printed.isascii()
+    assert not re.search(r"(?<!\\)[%#]", printed)
+    assert re.sub(r"\\[{}]", "", printed).count("{") == re.sub(r"\\[{}]", "", printed).count("}")
+    assert not re.search(r"(?:\\\\|rule)\s*[\[*]", printed), "it would be taken for the height of a line"
+    lines = re.findall(r"^.*\\\\$", printed, re.M)
+    assert [len(re.findall(r"(?<!\\)&", line)) for line in lines] == [1] * 3
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans()), min_size=1, max_size=4))

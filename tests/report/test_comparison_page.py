@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 from made_up_pages import comparison_systems, comparison_values
 
-from lengthwise.report.pages import budget_needed, comparison_page, comparison_table, next_rung, notes_of
+from lengthwise.report.pages import (
+    budget_needed,
+    comparison_finding,
+    comparison_page,
+    comparison_table,
+    next_rung,
+    notes_of,
+)
 
 
 def notes(**changes: Any) -> str:
@@ -27,8 +34,6 @@ def test_the_finding_and_the_curve_stand_before_the_table() -> None:
     ("fitted", "finished", "left"), [(3, 3, ""), (0, 3, "did not fit in any seed"), (0, 0, "had no finished seed")]
 )
 def test_the_finding_names_the_systems_of_which_nothing_is_known(fitted: int, finished: int, left: str) -> None:
-    from lengthwise.report.pages import comparison_finding
-
     values = comparison_values()
     for row in values["systems"]:
         row |= {"fitted": 3, "seeds": values["systems"][0]["seeds"]}
@@ -40,8 +45,6 @@ def test_the_finding_names_the_systems_of_which_nothing_is_known(fitted: int, fi
 
 
 def test_the_finding_gives_every_reach_with_its_seeds() -> None:
-    from lengthwise.report.pages import comparison_finding
-
     values = comparison_values()
     first, second = values["systems"][:2]
     for row, reached in ((first, [48, 48, 48]), (second, [6, 12, 24])):
@@ -53,7 +56,7 @@ def test_the_finding_gives_every_reach_with_its_seeds() -> None:
 
 def test_the_line_says_in_what_the_models_differ() -> None:
     assert "all systems: 400 steps of the same strings, width 64, learning rate 0.003" in notes()
-    assert "They differ in layers: 1 for coupled+learned, predictive-coupling+learned" in notes()
+    assert "They differ in layers (1 for coupled+learned, predictive-coupling+learned" in notes()
     same = comparison_values()
     for row in same["systems"]:
         row["copy"] = row["copy"] and {**row["copy"], "model": {**row["copy"]["model"], "layers": 1}}
@@ -111,6 +114,13 @@ def test_the_caption_and_the_legend_are_of_what_the_table_shows() -> None:
     assert "no seed fitted" in table.caption
     for promised in ("mean beyond", "exact match by length", "columns of lengths"):
         assert promised not in " ".join((table.caption, *table.notes)), promised
+
+
+def test_tests_that_end_early_are_said_with_the_finding_and_the_table() -> None:
+    for wanted, said in ((64, True), (48, False)):
+        values = comparison_values() | {"tests_to": wanted}
+        for text in (comparison_finding(values), comparison_table(values).caption):
+            assert ("Tests end at 48, not 64, since the task has no longer strings." in text) is said
 
 
 def test_the_cut_is_named_where_it_decides() -> None:

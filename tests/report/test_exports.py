@@ -26,7 +26,7 @@ import lengthwise as lw
 from lengthwise.api.compare import Comparison
 from lengthwise.api.result import notes
 from lengthwise.cli.run import draw_summary
-from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, listed
 from lengthwise.report import differences
 from lengthwise.report.summary import BRACKETS, SeedResult
 from lengthwise.report.terminal import accuracy_text
@@ -131,9 +131,8 @@ def test_a_wide_table_has_the_chosen_columns_names_and_facts() -> None:
     compiled = "\n".join(line for line in table.to_latex().splitlines() if not line.startswith("%"))
     for fact in (
         "the range of 2 seeds, which covers the median with probability 50",
-        "addition: median exact match",
-        "Trained on lengths up to 8",
-        "seeds that fitted: 2 of 2",
+        "Exact match on addition by length, trained on lengths up to 8: medians of the fitted seeds",
+        "Seeds that fitted (right on at least 98 \\% at training lengths): 2 of 2.",
     ):
         assert fact in compiled
     with pytest.raises(LengthwiseError, match=r"lengths \[41\] were not tested; choose from \[8, 40\]"):
@@ -264,13 +263,13 @@ def test_what_did_not_fit_has_its_accuracy_in_distribution_and_the_way_out() -> 
         assert "0 of 1" in wide.caption
         assert f"{within:.3f}" in wide.to_latex()
         for table in (wide, found.table()):
-            (said,) = [note for note in table.notes if "in brackets" in note]
-            assert said.endswith(
-                "of one seed Wilson's 95 % interval over its strings, which says nothing of other seeds"
+            assert (
+                "in brackets Wilson's 95 % interval over the strings of one seed, which says nothing of other seeds."
+                in table.caption
             )
         for table in (wide, found.table(), found.accuracy().table()):
-            (said,) = [note for note in table.notes if note.startswith("not fitted")]
-            assert "98 %" in said
+            said = [note for note in (table.caption, *table.notes) if "fitted" in note and "98 %" in note]
+            assert said
             (then,) = [line for line in table.advice if "what did not fit (below 98 %)" in line]
             assert "training.steps" in then
             assert "% " + then in table.to_latex()
@@ -376,6 +375,43 @@ def test_results_of_several_tasks_are_told_apart(tmp_path: Path) -> None:
         assert {str(row[0]) for row in table.rows} == set(names)
 
 
+def test_a_digest_is_shown_only_where_nothing_else_tells_tasks_apart() -> None:
+    def of(*tasks: tuple[str, dict[str, Any]]) -> list[str]:
+        made = [result(recipe=recipe, config=experiment() | {"task": task}) for recipe, task in tasks]
+        return [name.partition(": ")[0] for name in _of(made).systems.names]
+
+    own = "mine.py:Mine"
+    first, second = ("Mine_a_1-0123ab", {"name": own, "a": 1}), ("Mine_a_2-4567cd", {"name": own, "a": 2})
+    assert of(first, ("addition", experiment()["task"])) == ["Mine", "addition"]
+    assert of(first, second) == ["Mine (a=1)", "Mine (a=2)"]
+    assert of(first, ("Mine_a_1-89abef", first[1])) == ["Mine_a_1-0123ab", "Mine_a_1-89abef"]
+    assert of(first, ("language_aa-012345", {"name": "language", "language": "(aa)*"})) == ["Mine", "(aa)*"]
+    alone = _of([result(recipe=first[0], config=experiment() | {"task": first[1]})])
+    for text in (alone.wide().to_latex(), repr(alone), alone.plot().alt):  # type: ignore[union-attr]
+        assert "0123ab" not in text
+        assert "on Mine" in text
+
+
+def test_tests_that_end_early_are_said() -> None:
+    short = experiment(task="copy")
+    short["training"]["max_length"] = 100
+    for last, said in ((150, True), (120, False)):
+        found = _of([result("a", config=short, scores=[score(100, 200), score(last, 9)])])
+        clause = "ests end at 150, since copy has no strings of 151 to 400"
+        for text in (repr(found.wide()), found.plot().alt):  # type: ignore[union-attr]
+            assert (clause in text) is said
+
+
+def test_names_with_commas_are_told_apart_by_semicolons() -> None:
+    names = ["lstm, layers 2", "coupled", "rope, pose"]
+    assert listed(names) == "lstm, layers 2; coupled; rope, pose"
+    assert listed(names[1:2] * 2) == "coupled, coupled"
+    with pytest.raises(UnknownNameError, match="Known: coupled; lstm, layers 2; rope, pose"):
+        raise UnknownNameError("system", "?", names)
+    made = _of([one for at, name in enumerate(names) for one in _seeds(f"x, {name}", [200 - at, 100 - at])])
+    assert "from coupled; rope, pose: their seeds" in "; ".join(made.wide().notes)
+
+
 def _seeds(name: str, rights: list[int], task: str = "addition", scheme: str = "coupled") -> list[dict]:
     config = experiment(scheme, task=task)
     return [
@@ -397,8 +433,8 @@ def test_brackets_of_a_table_are_the_band_of_the_figure_and_both_say_what_they_a
         return
     heights = {round(y, 6) for x, y in bands[0].get_paths()[0].vertices if x == 40}
     assert heights == {round(cell.low, 6), round(cell.high, 6)}
-    (said,) = [note for note in table.notes if "in brackets" in note]
-    assert said.partition("in brackets: ")[2] in figure.alt
+    said = table.caption.partition("in brackets ")[2].partition(". Seeds")[0]
+    assert said in figure.alt
     if brackets == "interval":
         expected = {
             1: "Wilson",
@@ -447,7 +483,9 @@ def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
     assert found.differences(against="b").to_frame()["system"].tolist() == ["b", "b"]
     with pytest.raises(UnknownNameError, match="unknown system of these results"):
         found.differences("c")
-    (said,) = [note for note in found.wide().notes if "beats" in note]
+    wide = found.wide()
+    (said,) = [note for note in wide.notes if "beats" in note]
+    said += "".join(line for line in wide.advice if line.startswith(differences.CAUSE))
     for part in ("all 5 fitted seeds are above all 5 (exact rank test p = 0.0079 each, Holm p = 0.016 each over 2",
                  "a beats b at 16–40", "under coupled ids",
                  "under sequential ids. The two differ in the ids alone"):  # fmt: skip
@@ -547,7 +585,10 @@ def test_the_text_of_a_figure_has_seeds_training_lengths_and_the_finding() -> No
     found = _of([*_seeds("a", [200, 190]), *_seeds("b", [20, 10]), *lost])
     alt, length = found.plot().alt, found.systems[0].max_length  # type: ignore[union-attr]
     assert f"Trained on lengths up to {length}, a is right on 98% of the strings of length 40" in alt
-    assert "Seeds that fitted: 2 of 2 (a, b), 0 of 2 (lost)" in alt
+    names = [f"s{at}" for at in range(6)]
+    more = _of([one for at, name in enumerate(names) for one in _seeds(name, [200 - 20 * at])]).plot().alt  # type: ignore[union-attr]
+    assert "; ".join(f"{name} on {100 - 10 * at}% there" for at, name in enumerate(names) if at) in more
+    assert "Seeds that fitted (right on at least 98 % at training lengths): 2 of 2 (a, b), 0 of 2 (lost)" in alt
 
 
 def test_an_unknown_format_of_a_figure_is_one_line(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 import lengthwise as lw
 from lengthwise.report.looks import COLOURS, LOOKS, Look, distinct
-from lengthwise.report.summary import SeedResult
+from lengthwise.report.summary import MOST_DRAWN, SeedResult
 
 NAMES = [name for name in LOOKS if "+" in name and "@" not in name and not name.startswith("random-start")]
 
@@ -57,6 +57,12 @@ def test_looks_differ_and_colours_repeat_only_when_all_are_taken(wanted: list[Lo
         assert len({look.family for look in given_looks.values()}) == min(len(wanted), len(COLOURS))
     for at, look in enumerate(wanted):
         assert look is None or look in wanted[:at] or given_looks[str(at)] == look
+
+
+@given(st.lists(st.sampled_from([*LOOKS.values(), None]), max_size=MOST_DRAWN))
+def test_systems_of_a_figure_differ_without_their_colour(wanted: list[Look | None]) -> None:
+    looks = distinct({str(at): look for at, look in enumerate(wanted)}).values()
+    assert len({(look.marker, str(look.dashes)) for look in looks}) == len(wanted)
 
 
 def test_looks_of_the_table_differ_in_two_ways_or_in_their_colour() -> None:

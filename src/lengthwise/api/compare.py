@@ -80,7 +80,7 @@ class Comparison(Tabular):
         Raises `UnknownNameError` for a system without a setting.
         """
         known = {row["system"]: row["copy"] for row in self.rows if row["copy"] is not None}
-        wanted = next(iter(known), "the best") if system is None else system
+        wanted = next(iter(known), "the best") if system is None else arguments.text("system", system)
         if wanted not in known:
             raise UnknownNameError("system of this comparison", wanted, known)
         return known[wanted]
@@ -153,7 +153,7 @@ def compare(
 
 def gathered(task: Task, plan: Plan, folder: Path, budget_seconds: float, jobs: int) -> Comparison:
     """The comparison from the files of a folder, with the verdict and the structure of every system."""
-    from lengthwise.experiments.compare import MOST_STEPS, REACH, differ_in_every_seed, ranked
+    from lengthwise.experiments.compare import MOST_STEPS, MULTIPLES, REACH, differ_in_every_seed, ranked
     from lengthwise.experiments.provenance import provenance
     from lengthwise.report.figures import draw_accuracy
     from lengthwise.report.pages import comparison_page
@@ -169,6 +169,7 @@ def gathered(task: Task, plan: Plan, folder: Path, budget_seconds: float, jobs: 
         "name": task.name,
         "trained_to": plan.max_length,
         "tests": list(plan.tests),
+        "tests_to": int(MULTIPLES[-1] * plan.max_length),
         "reach_at": REACH,
         "steps": plan.steps,
         "most_steps": MOST_STEPS,

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from lengthwise.core import config as arguments
 from lengthwise.core.config import fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.core.registry import Registry
@@ -113,7 +114,7 @@ class Available(Tabular):
 
         Raises `LengthwiseError` for another kind.
         """
-        if kind not in self.entries:
+        if arguments.text("kind", kind) not in self.entries:
             raise UnknownNameError("kind", kind, self.entries)
         return [entry["name"] for entry in self.entries[kind]]
 

@@ -8,7 +8,7 @@ import torch
 
 from lengthwise.api.result import Result
 from lengthwise.core import config as arguments
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LengthwiseError, listed
 from lengthwise.core.vocab import EOS
 from lengthwise.evaluation.accuracy import read_prompt
 from lengthwise.experiments.run_config import RunConfig
@@ -83,7 +83,7 @@ def run_folder(source: Result | str | Path, seed: int | None = None, system: str
     seed = None if seed is None else arguments.whole("seed", seed)
     names = list(dict.fromkeys(run.system for run in source.runs))
     if system is None and len(names) > 1:
-        raise LengthwiseError(f"these runs are of {len(names)} systems; give one as `system`: {', '.join(names)}")
+        raise LengthwiseError(f"these runs are of {len(names)} systems; give one as `system`: {listed(names)}")
     mine = source.files if system is None else source.only(systems=[system]).files
     candidates = [(folder, run) for folder, run in mine if seed is None or run.seed == seed]
     if not candidates:

@@ -17,6 +17,7 @@ from lengthwise.core.statistics import Estimate
 from lengthwise.core.table import Spread, Table, Tabular
 from lengthwise.report.summary import (
     BRACKETS,
+    MOST_DRAWN,
     Brackets,
     SeedResult,
     Systems,
@@ -25,18 +26,22 @@ from lengthwise.report.summary import (
     axes_text,
     basis,
     brackets_text,
+    called,
     chance,
     chance_text,
     contents,
     fit_rule,
-    fitted_counts,
     group_of,
     kind_of,
+    last_tests,
     over_seeds,
     read,
+    recipe_titles,
+    seeds_text,
     short,
     summarize,
     task_title,
+    trained_text,
 )
 
 if TYPE_CHECKING:
@@ -44,11 +49,9 @@ if TYPE_CHECKING:
 
     from lengthwise.report.figures import Drawing
 
-OVER, OF_ALL = "medians of the fitted seeds", " (in distribution of all where none fitted)"
+OVER, OF_ALL = "medians of the fitted seeds", "in distribution: of all seeds where none fitted"
 FAILED = 0.5
 """A best median below it is a failure, and not in bold."""
-MOST_DRAWN = 12
-"""Systems on the same axes that can be told apart."""
 COMPARISON = "comparison.json"
 """The file of `lengthwise.compare` with its numbers."""
 METRICS = ("exact_match", "exact_match_ids", "oracle_ids", "answer")
@@ -75,7 +78,7 @@ class Accuracy(Tabular):
         return Table(
             columns,
             tuple(rows),
-            caption=f"{self._what} by length; seeds that fitted: {fitted_counts(self.systems)}",
+            caption=f"{self._what} by length, {trained_text(self.systems)}. {seeds_text(self.systems)}.",
             notes=(*notes(self.systems), *self.notes, f"low to high: {brackets_text(self.systems)}"),
             advice=advice(self.systems),
         )
@@ -94,7 +97,7 @@ class Accuracy(Tabular):
 
     @property
     def _what(self) -> str:
-        return f"{task_title(self.systems)}: {self.metric.replace('_', ' ')}"
+        return f"{self.metric.replace('_', ' ').capitalize()} on {task_title(self.systems)}"
 
     def differences(self, against: str | None = None, *, labels: Mapping[str, str] | None = None) -> Table:
         """How sure differences are: at each length beyond training, each pair of systems with an exact rank test.
@@ -131,7 +134,9 @@ class Accuracy(Tabular):
             "ranges disjoint: every fitted seed of one is above every one of the other; a dash where one has one seed",
             f"p: exact rank test, two-sided; Holm p: corrected for all {len(rows)} rows",
         )[all(row[8] is None for row in rows) :]
-        return Table(columns, rows, caption=f"{self._what}, differences between systems", notes=said)
+        return Table(
+            columns, rows, caption=f"{self._what}: differences between systems at lengths beyond training.", notes=said
+        )
 
     def wide(
         self,
@@ -143,19 +148,20 @@ class Accuracy(Tabular):
         """One row per system, one column per length: medians over the fitted seeds, the best of a column in bold.
 
         Bold is not where the best is not above chance: its interval holds chance. A dagger marks what is not told
-        apart from the best: their intervals overlap, whatever ``brackets`` shows. The caption has the numbers of
-        seeds, and of those that fitted. Where a system has none, a further column has the accuracy in distribution.
+        apart from the best: their intervals overlap, whatever ``brackets`` shows. The caption says what the numbers and
+        brackets are and how many seeds fitted; notes, what a reader of a paper needs, and ``advice`` the rest. Where a
+        system has no fitted seed, a further column has the accuracy in distribution.
 
         Arguments:
             lengths: the columns; by default all tested lengths.
             labels: names to show instead of those of systems; of a name with several settings, these stay behind it.
             brackets: what stands in brackets, as what `plot` draws as its band: ``"interval"`` of the median, exact by
                 order statistics (the range, up to five seeds), ``"range"`` from the lowest to the highest seed, or
-                ``"none"``. The notes say which, and how often it covers the median.
+                ``"none"``. The caption says which, and how often it covers the median.
 
         Raises: `LengthwiseError` for a length that was not tested, and for a label of an unknown system.
         """
-        from lengthwise.report.differences import how_sure_and_next
+        from lengthwise.report.differences import CAUSE, how_sure_and_next
 
         if brackets not in BRACKETS:
             raise UnknownNameError("kind of brackets", brackets, BRACKETS)
@@ -202,23 +208,28 @@ class Accuracy(Tabular):
                     elif row[length].high >= best.low:
                         alike.add((at, column))
         columns = ("system", "settings", "layout", *named, *map(str, lengths))
-        inside = f", in brackets: {brackets_text(systems, brackets, unfitted_too=True)}" if brackets != "none" else ""
+        inside, of_all = _inside(systems, brackets)
         unseen = f": {brackets_text(systems)}" * (brackets != "interval")
         sure, then = how_sure_and_next(systems, self.metric, lengths)
+        printed = [clause for clause in sure[:2] if not clause.startswith(CAUSE)]
         said = (
-            f"{OVER}{OF_ALL * bool(named)}{inside}",
-            *notes(systems),
-            *self.notes,
+            *of_all,
+            *basis(systems),
             chance_text(systems, lengths),
-            f"beyond training, {'; '.join(sure)}" * bool(sure),
+            last_tests(systems),
+            f"beyond training, {'; '.join(printed)}" * bool(printed),
         )
         return Table(
             columns,
             rows,
-            caption=f"{task_title(self.systems)}: median {self.metric.replace('_', ' ')} by length; "
-            f"seeds that fitted: {fitted_counts(systems)}",
+            caption=f"{self._what} by length, {trained_text(systems)}: {OVER}{inside}. {seeds_text(systems)}.",
             notes=tuple(note for note in said if note),
-            advice=(*advice(systems), *[f"next: {then}"] * bool(then)),
+            advice=(
+                *self.notes,
+                *(clause for clause in sure if clause not in printed),
+                *advice(systems),
+                *[f"next: {then}"] * bool(then),
+            ),
             bold=frozenset(bold),
             alike=frozenset(alike),
             legend=("the best of a length", f"not told apart from it, since their intervals overlap{unseen}"),
@@ -226,8 +237,12 @@ class Accuracy(Tabular):
 
     def _labelled(self, labels: Mapping[str, str] | None) -> Systems:
         """The systems under these names; raises `LengthwiseError` for a label of an unknown one, or one used twice."""
+        if labels is not None and not isinstance(labels, Mapping):
+            raise LengthwiseError(f"labels must be a dictionary from systems to names, got {labels!r}")
         given = labels or {}
         self.systems.check(given)
+        for name, label in given.items():
+            require(bool(arguments.text(f"the label of {name!r}", label).strip()), f"the label of {name!r} is empty")
 
         def named(system: SystemSummary) -> SystemSummary:
             asked = next((name for name in system.known_as if name in given), None)
@@ -264,8 +279,10 @@ class Accuracy(Tabular):
         Returns: the figure, whose ``alt`` is a text for its caption that says what is drawn; or ``ax``.
 
         Raises: `LengthwiseError` if no seed of any system fitted, since there is nothing to draw then, if there are
-            too many systems to tell apart, and for a label of an unknown system.
+            too many systems to tell apart, for a label of an unknown system, and for values that can't be drawn with.
         """
+        from matplotlib.axes import Axes
+
         from lengthwise.report.figures import WIDE, draw_accuracy, draw_accuracy_on, limits_of, own_fonts
         from lengthwise.report.summary import panels
 
@@ -279,13 +296,19 @@ class Accuracy(Tabular):
             f"{drawn} lines on the same axes can't be told apart (at most {MOST_DRAWN}); choose some with "
             "`.only(task=…, systems=[…])`",
         )
+        require(
+            ax is None or isinstance(ax, Axes),
+            f"ax must be axes of matplotlib, got {ax!r}; for a figure of its own leave it out, and for a file add "
+            ".savefig('figure.pdf')",
+        )
         require(ax is None or figsize is None, "figsize is for a figure of its own; give either `ax` or `figsize`")
         if not any(system.fitted for system in named):
             raise LengthwiseError("no seed fitted in distribution, so there is no accuracy to draw; train longer")
         if ax is not None:
             draw_accuracy_on(ax, named, self.metric, limits, band)
             return ax
-        width, height = (WIDE, None) if figsize is None else figsize
+        size = "a width and a height in inches from 0.5 to 100, such as (3.3, 2.4)"
+        width, height = (WIDE, None) if figsize is None else arguments.pair("figsize", figsize, size, 0.5, 100)
         figure = draw_accuracy(named, width, self.metric, limits, band, height=height, fonts=own_fonts())
         assert figure is not None
         return figure
@@ -297,6 +320,15 @@ def spread(scores: Sequence[Score], metric: str = "exact_match", brackets: Brack
     if found is None or brackets == "none":
         return None if found is None else found.median
     return Spread(found.median, found.low, found.high)
+
+
+def _inside(systems: Sequence[SystemSummary], brackets: Brackets = "interval") -> tuple[str, list[str]]:
+    """What a caption says of brackets, and a note on the accuracy in distribution of what did not fit, if there is."""
+    lost = [system for system in systems if not system.fitted]
+    fitted = [system for system in systems if system.fitted] or lost
+    text, other = (brackets_text(some, brackets, unfitted_too=True) for some in (fitted, lost))
+    note = OF_ALL + f", in brackets {other}" * (brackets == "interval" and other != text)
+    return f", in brackets {text}" * (brackets != "none"), [note] * bool(lost)
 
 
 def within_training(system: SystemSummary, brackets: Brackets = "interval") -> float | None:
@@ -316,9 +348,16 @@ class Result(Tabular):
         self.files = tuple(files)
         found = summarize(result for _, result in self.files)
         # Named with their recipe or task where there are several, and without where all are of one.
-        several, groups = len({system.recipe for system in found}) > 1, {group_of(system.name) for system in found}
+        titles, groups = recipe_titles(found), {group_of(system.name) for system in found}
         self.systems = Systems(
-            replace(s, name=f"{s.recipe}: {s.name}" if several else short(s.name) if len(groups) == 1 else s.name)
+            replace(
+                s,
+                name=f"{titles[s.recipe]}: {s.name}"
+                if len(titles) > 1
+                else short(s.name)
+                if len(groups) == 1
+                else s.name,
+            )
             for s in found
         )
 
@@ -340,11 +379,12 @@ class Result(Tabular):
         Raises: `LengthwiseError` for a name that none of the runs has.
         """
         files = self.files
-        of = {id(run): one for one in self.systems for run in one.results}
+        of, titles = {id(run): one for one in self.systems for run in one.results}, recipe_titles(self.systems)
         for what, wanted, shown, more in (
             (
-                "task", [] if task is None else [task],
-                lambda run: (run.experiment["task"]["name"], group_of(run.system)), lambda run: (run.recipe,),
+                "task", [] if task is None else [arguments.text("task", task)],
+                lambda run: (run.experiment["task"]["name"], group_of(run.system), called(run.experiment["task"])),
+                lambda run: (run.recipe, titles[run.recipe]),
             ),
             ("system", arguments.names("systems", systems), lambda run: of[id(run)].known_as, lambda _: ()),
         ):  # fmt: skip
@@ -415,16 +455,16 @@ class Result(Tabular):
         columns = (
             "system", "settings", "trained to", "seeds", "fitted", "in distribution", "longest test", "accuracy there"
         )  # fmt: skip
-        some = OF_ALL * any(not system.fitted for system in systems)
-        said = f"{OVER}{some}, in brackets: {brackets_text(systems, unfitted_too=True)}"
-        return Table(columns, tuple(rows), notes=(said, *notes(systems)), advice=advice(systems))
+        inside, of_all = _inside(systems)
+        caption = f"Exact match on {task_title(systems)} at training lengths and at the longest test: {OVER}{inside}."
+        return Table(columns, tuple(rows), caption, notes=(*of_all, *notes(systems)), advice=advice(systems))
 
     def save_report(self, path: str | Path = "report.html") -> Path:
         """Write the report page of these results; returns its path."""
         from lengthwise.report.page import write_report
 
-        write_report(self.folders, Path(path))
-        return Path(path)
+        write_report(self.folders, target := arguments.path("path", path))
+        return target
 
 
 def results(*folders: str | Path) -> Result:
@@ -457,5 +497,9 @@ def write_report(
     """
     from lengthwise.report.page import write_report as write
 
+    require(
+        not isinstance(folders, str | Path), f"folders must be a list of paths, such as ['runs'], got {str(folders)!r}"
+    )
     found = [arguments.path("folder", folder) for folder in folders]
-    return write(found, Path(output), None if figures is None else Path(figures))
+    figures = None if figures is None else arguments.path("figures", figures)
+    return write(found, arguments.path("output", output), figures)

@@ -187,7 +187,7 @@ class Decision(Tabular):
         ``end`` is one of those that were decided, by default the first. Raises `UnknownNameError` for others, and
         `LengthwiseError` for positions that no theorem links to a fragment.
         """
-        return self.decision.verdict(fragment_of(system), end or self.decision.ends[0]).verdict
+        return self.decision.verdict(*_asked(system, self.decision.ends[0] if end is None else end)).verdict
 
     def certificate(self, system: str = "ape", end: str = "visible") -> Certificate:
         """The certificate of one answer, checked now by code that shares nothing with the decision.
@@ -197,8 +197,7 @@ class Decision(Tabular):
         from lengthwise.crasp.certificates import certificate, explain
         from lengthwise.crasp.checker import check
 
-        fragment = fragment_of(system)
-        values = certificate(self.decision, fragment, end)
+        values = certificate(self.decision, *_asked(system, end))
         if values is None:
             raise LengthwiseError(f"{self.expression}: the answer for {system} is unknown, so it has no certificate")
         check(values, self.decision.dfa)
@@ -225,7 +224,7 @@ class Decision(Tabular):
         from lengthwise.crasp.extraction import program_of
         from lengthwise.crasp.syntax import to_text
 
-        return to_text(program_of(self.decision, fragment_of(system), end))
+        return to_text(program_of(self.decision, *_asked(system, end)))
 
     def programs(self) -> dict[str, dict[str, str]]:
         """By convention for the end of a word: a program of the smallest fragment that has one, and that fragment."""
@@ -251,8 +250,7 @@ class Decision(Tabular):
         from lengthwise.crasp.margin import LENGTHS, language_margin
 
         wanted = LENGTHS if lengths is None else arguments.whole_numbers("lengths", lengths)
-        fragment = fragment_of(system)
-        return language_margin(self.decision, fragment, end, wanted, seed=arguments.whole("seed", seed))
+        return language_margin(self.decision, *_asked(system, end), wanted, seed=arguments.whole("seed", seed))
 
     def smallest_margin(self) -> dict[str, Any]:
         """The margin of the program in the smallest fragment that has one, at the first end that was decided."""
@@ -305,6 +303,11 @@ def decide(
     bounds = Bounds(arguments.whole("max_window", max_window), arguments.whole("max_period", max_period))
     found = decide_language(source, given or its_alphabet, ends=FORMATS[end], bounds=bounds)
     return Decision(target.removeprefix("regex:"), found)
+
+
+def _asked(system: str, end: str) -> tuple[str, str]:
+    """The fragment of a system, and the end."""
+    return fragment_of(arguments.text("system", system)), arguments.text("end", end)
 
 
 def save_certificates(path: str | Path, decisions: Iterable[Decision]) -> int:

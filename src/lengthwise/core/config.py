@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
+import inspect
 import json
 import math
 import operator
@@ -103,6 +105,17 @@ def text(name: str, value: Any) -> str:
     return value
 
 
+def pair(name: str, values: Any, what: str, low: float = -math.inf, high: float = math.inf) -> tuple[float, float]:
+    """Two finite numbers from ``low`` to ``high``; raises `LengthwiseError` with ``what`` they must be otherwise."""
+    try:
+        first, second = (math.nan if isinstance(value, str | bool) else float(value) for value in values)
+    except (TypeError, ValueError, OverflowError):
+        first = second = math.nan
+    fits = all(math.isfinite(each) and low <= each <= high for each in (first, second))
+    require(fits, f"{name} must be {what}, got {values!r}")
+    return first, second
+
+
 def names(name: str, values: Any) -> list[str]:
     """A list of strings; raises `LengthwiseError` for anything else, a single string included."""
     if isinstance(values, str) or not isinstance(values, Iterable):
@@ -118,6 +131,36 @@ def path(name: str, value: Any) -> Path:
 
 
 T = TypeVar("T")
+
+
+def named_arguments(cls: type[T]) -> type[T]:
+    """Class decorator: a public method called with arguments that it lacks names those that it takes, in one line."""
+    for name, method in [*vars(cls).items()]:
+        if inspect.isfunction(method) and method.__module__ == cls.__module__ and not name.startswith("_"):
+            setattr(cls, name, _bound(method))
+    return cls
+
+
+def _bound(method: Any) -> Any:
+    signature = inspect.signature(method)
+    known = [*signature.parameters][1:]
+    any_name = any(each.kind == each.VAR_KEYWORD for each in signature.parameters.values())
+
+    @functools.wraps(method)
+    def call(*given: Any, **options: Any) -> Any:
+        try:
+            signature.bind(*given, **options)
+        except TypeError as error:
+            strange = next((name for name in options if name not in known and not any_name), None)
+            if strange is not None:
+                raise UnknownNameError(f"argument of {method.__name__}", strange, known) from None
+            takes = ", ".join(known) or "no arguments"
+            raise LengthwiseError(f"{method.__name__} takes {takes}: {error}") from None
+        return method(*given, **options)
+
+    return call
+
+
 RANGES = {
     "greater_than": "above {gt:g}", "greater_than_equal": "at least {ge:g}", "less_than": "below {lt:g}",
     "less_than_equal": "at most {le:g}", "finite_number": "finite",

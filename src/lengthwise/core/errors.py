@@ -95,7 +95,13 @@ def _letters(name: str) -> str:
 def suggestion(name: str, known: Iterable[str]) -> str:
     """What `did_you_mean` says, else the list of what is known."""
     names = sorted(set(known))
-    return did_you_mean(name, names) or (f"Known: {', '.join(names)}." if names else "None is known.")
+    return did_you_mean(name, names) or (f"Known: {listed(names)}." if names else "None is known.")
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names with commas between them; with semicolons where a name has a comma."""
+    found = list(names)
+    return ("; " if any("," in name for name in found) else ", ").join(found)
 
 
 def spelled(name: str, known: Iterable[str]) -> str:

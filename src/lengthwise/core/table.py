@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import write_text
 
@@ -35,6 +38,7 @@ class Spread(float):
         return Spread, (float(self), self.low, self.high)
 
 
+@arguments.named_arguments
 @dataclass(frozen=True, repr=False)
 class Table:
     """Columns and rows, with a caption above and notes below.
@@ -54,7 +58,7 @@ class Table:
     alike: frozenset[tuple[int, int]] = frozenset()
     """Rows and columns of numbers with a dagger."""
     advice: tuple[str, ...] = ()
-    """What to do, a line each below the notes; not part of a printed table."""
+    """For the author: how settings were chosen, what to do; a line each below the notes, in LaTeX as comments."""
     legend: tuple[str, str] = ("", "")
     """What bold and the dagger mean, below the table; plain text has a star in place of bold."""
     digits: int = 3
@@ -97,6 +101,8 @@ class Table:
     def to_latex(self, path: str | Path | None = None, *, caption: str | None = None, label: str | None = None) -> str:
         """The table in LaTeX, with the rules of the package booktabs, numbers to the right.
 
+        The first line says as a comment which packages it needs; letters that these lack are commands.
+
         A ``table`` with its caption above and its notes below; where there are none, a ``tabular``. The columns
         ``sentences`` and the advice follow as comments, for the author to make use of.
 
@@ -106,8 +112,11 @@ class Table:
                 as comments.
             label: what ``\\ref`` calls it.
 
-        Raises: `LengthwiseError` if the file can't be written.
+        Raises: `LengthwiseError` if the file can't be written, and for values that are no text or path.
         """
+        for name, value in (("caption", caption), ("label", label)):
+            if value is not None:
+                arguments.text(name, value)
         columns = [index for index in self._filled() if self.columns[index] not in self.sentences]
         # A table without rows needs its columns, too.
         letters = "{tabular}{" + "l" * len(columns) + "}"
@@ -125,11 +134,13 @@ class Table:
             title = _latex(self.caption) if caption is None else caption
             above = [rf"\caption{{{title}}}"] * bool(title or label) + [rf"\label{{{label}}}"] * bool(label)
             below = [r"\par\smallskip", r"\begin{minipage}{\linewidth}\footnotesize"] * bool(notes)
-            below += [f"{_latex(note[:1].upper() + note[1:])}." for note in notes] + [r"\end{minipage}"] * bool(notes)
+            below += [f"{_latex(note[:1].upper() + note[1:]).rstrip('.')}." for note in notes]
+            below += [r"\end{minipage}"] * bool(notes)
             text = "\n".join([r"\begin{table}", r"\centering", *above, text, *below, r"\end{table}"])
-        whole = "\n".join([text.translate(SYMBOLS), *(f"% {' '.join(line.split())}" for line in comments)])
+        text = "".join(letter if letter.isascii() else _command(letter) for letter in text)
+        whole = "\n".join([NEEDS, text, *(f"% {' '.join(line.split())}" for line in comments)])
         if path is not None:
-            write_text(Path(path), whole + "\n")
+            write_text(arguments.path("path", path), whole + "\n")
         return whole
 
     def to_csv(self, path: str | Path | None = None) -> str:
@@ -140,7 +151,7 @@ class Table:
         # The digits beyond are those of rounding.
         writer.writerows([columns, *([float(f"{v:.12g}") if isinstance(v, float) else v for v in row] for row in rows)])
         if path is not None:
-            write_text(Path(path), buffer.getvalue())
+            write_text(arguments.path("path", path), buffer.getvalue())
         return buffer.getvalue()
 
     def to_frame(self) -> pandas.DataFrame:
@@ -186,6 +197,8 @@ class Table:
             disable_numparse=True,
             colalign=sides if self.rows else None,
         )
+        if style == "latex_booktabs":  # behind a line's end these would be of it
+            text = re.sub(r"^( *)([\[*])", r"\1{\2}", text, flags=re.M)
         return text.replace("\ue000", before).replace("\ue001", after).replace("\ue002", dagger)
 
     def _marked(self, row: int, column: int, text: str, style: str) -> str:
@@ -205,15 +218,38 @@ MARKS = {
     "latex_booktabs": ("\\textbf{", "}", "$^\\dagger$"),
 }
 """What stands before and after a bold number, and the dagger, by style; plain text has marks of one letter."""
-SYMBOLS = str.maketrans(
-    {"≤": r"$\leq$", "≥": r"$\geq$", "≠": r"$\neq$", "≈": r"$\approx$", "∞": r"$\infty$", "→": r"$\to$",
-     "−": "$-$", "×": r"$\times$", "√": r"$\surd$", "†": r"$^\dagger$", "…": r"\ldots{}", "–": "--"}
-)  # fmt: skip
-"""Letters that LaTeX does not know without packages."""
+NEEDS = r"% needs \usepackage{booktabs}"
+"""The first line of a table in LaTeX."""
+SYMBOLS = {
+    "≤": r"\leq", "≥": r"\geq", "≠": r"\neq", "≈": r"\approx", "≡": r"\equiv", "∞": r"\infty", "→": r"\to",
+    "←": r"\gets", "−": "-", "×": r"\times", "±": r"\pm", "·": r"\cdot", "√": r"\surd", "†": r"^\dagger",
+    "∅": r"\emptyset", "∈": r"\in", "∪": r"\cup", "∧": r"\wedge", "∨": r"\vee", "¬": r"\neg", "ℓ": r"\ell",
+}  # fmt: skip
+"""Letters that LaTeX does not know without packages, as its mathematics."""
+TEXT = {"…": r"\ldots{}", "–": "--", "—": "---", "“": "``", "”": "''", "’": "'"}
 
 
+def _command(letter: str) -> str:
+    """What LaTeX writes for a letter beyond ASCII, in text as in mathematics; the letter where it knows no other."""
+    kind, _, plain = unicodedata.decomposition(letter).partition("> ")
+    greek = re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER ([A-Z]+)", unicodedata.name(letter, ""))
+    if letter in SYMBOLS:
+        return rf"\ensuremath{{{SYMBOLS[letter]}}}"
+    if kind in ("<super", "<sub"):
+        return rf"\text{kind[1:]}script{{{_command(chr(int(plain, 16)))}}}"
+    if greek is not None:
+        name = greek[2].replace("LAMDA", "LAMBDA").lower()
+        return rf"\ensuremath{{\{name if greek[1] == 'SMALL' else name.title()}}}"
+    return TEXT.get(letter, letter)
+
+
+@arguments.named_arguments
 class Tabular(ABC):
     """A result that shows itself as a table; subclasses say which."""
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__(**named)
+        arguments.named_arguments(cls)
 
     @abstractmethod
     def table(self) -> Table:

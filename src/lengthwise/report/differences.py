@@ -11,7 +11,7 @@ from math import comb
 from statistics import fmean
 
 from lengthwise.core.config import canonical_json
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LengthwiseError, listed
 from lengthwise.core.result_file import Axes
 from lengthwise.core.statistics import LEVEL, holm, rank_test
 from lengthwise.positions.schemes import SCHEMES
@@ -24,6 +24,8 @@ REMEMBERED = 4096
 """Tasks and schemes whose structure is remembered."""
 IDS_ALONE = "these two differ in the ids alone"
 """The end of a clause about such a pair."""
+CAUSE = "distances in ids"
+"""The beginning of the clause of what theory says of a difference."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ def how_sure_and_next(
     alike = rivals if second is None else rivals[: rivals.index(second)]
     parts = []
     if alike:
-        names = ", ".join(other.label for other in alike[:3]) + f" and {len(alike) - 3} more" * (len(alike) > 3)
+        names = listed(other.label for other in alike[:3]) + f" and {len(alike) - 3} more" * (len(alike) > 3)
         overlap = not any(test.apart or test.turned.apart for other in alike for test in facing[id(other)])
         parts.append(
             f"{first.label} is not told apart from {names}: their seeds overlap at every length beyond training"
@@ -236,8 +238,8 @@ def _cause(first: SystemSummary, second: SystemSummary, rivals: Sequence[SystemS
         f"under {theirs.scheme} ids"
     )
     if ours.span[-1] >= theirs.span[-1]:
-        return f"distances in ids do not explain it: {spans}"
-    said = f"distances in ids let expect it: {spans}"
+        return f"{CAUSE} do not explain it: {spans}"
+    said = f"{CAUSE} let expect it: {spans}"
     if _ids_alone(first, second):
         return f"{said}. The two differ in the ids alone"
     if any(_ids_alone(first, other) for other in rivals):

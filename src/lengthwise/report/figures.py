@@ -22,7 +22,8 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
-from lengthwise.core.errors import UnknownNameError, require
+from lengthwise.core import config as arguments
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, listed, require
 from lengthwise.core.files import replacing
 from lengthwise.prediction.example import TokenSequence
 from lengthwise.report.looks import COLOURS, MARKERS
@@ -35,11 +36,13 @@ from lengthwise.report.summary import (
     brackets_text,
     chance_text,
     common_chance,
-    fitted_counts,
     headline,
     panels,
+    seeds_text,
     setting_note,
     steps_note,
+    task_title,
+    trained_text,
 )
 
 if TYPE_CHECKING:
@@ -161,6 +164,7 @@ METADATA = {"svg": {"Date": None, "Creator": None}, "pdf": {"CreationDate": None
 """Without dates, the same data give the same bytes."""
 
 
+@arguments.named_arguments
 class Drawing(Figure):
     """A matplotlib figure with a description ``alt``, and a text for each point of its marked lines in ``tips``."""
 
@@ -175,16 +179,23 @@ class Drawing(Figure):
     def savefig(self, *args: Any, **kwargs: Any) -> None:
         """As matplotlib's, with fonts that journals accept in a PDF, and text that stays text in an SVG.
 
-        Raises `LengthwiseError` for a format that matplotlib does not write.
+        Raises `LengthwiseError` for a format that matplotlib does not write, and for files and settings it refuses.
         """
         import matplotlib
 
         name = args[0] if args else kwargs.get("fname")
+        if not hasattr(name, "write"):
+            arguments.path("fname", name)
         kind = kwargs.get("format") or (Path(name).suffix[1:] if isinstance(name, str | Path) else "")
         if kind and kind.lower() not in FigureCanvasBase.filetypes:
             raise UnknownNameError("format of a figure", kind, FigureCanvasBase.filetypes)
-        with matplotlib.rc_context({"pdf.fonttype": 42, "svg.fonttype": "none"}):
-            super().savefig(*args, **kwargs)
+        try:
+            with matplotlib.rc_context({"pdf.fonttype": 42, "svg.fonttype": "none"}):
+                super().savefig(*args, **kwargs)
+        except (OSError, TypeError, ValueError, AttributeError) as error:
+            says = getattr(error, "strerror", None) or " ".join(str(error).split())
+            way = "choose another folder" if isinstance(error, OSError) else "see matplotlib's savefig"
+            raise LengthwiseError(f"cannot write the figure {name}: {says}; {way}") from None
 
     def tip_id(self, texts: Sequence[str]) -> str:
         """The ``gid`` for a line whose markers get these ``texts``, one per point."""
@@ -211,9 +222,9 @@ class Drawing(Figure):
 
     def write(self, folder: Path, name: str) -> list[Path]:
         """Write ``name.svg``, ``name.pdf`` and ``name.png`` (200 dpi); raises `LengthwiseError` if it can't."""
-        paths = []
+        paths, folder = [], arguments.path("folder", folder)
         for kind in METADATA:
-            path = folder / f"{name}.{kind}"
+            path = folder / f"{arguments.text('name', name)}.{kind}"
             with replacing(path) as temporary:
                 temporary.write_bytes(self._saved(kind))
             paths.append(path)
@@ -301,11 +312,9 @@ def limits_of(ylim: tuple[float, float] | None) -> tuple[float, float]:
     """The limits of the vertical axis for accuracies in ``ylim``, with room above for the text on training lengths."""
     if ylim is None:
         return LOW, HIGH
-    require(
-        isinstance(ylim, Sequence) and len(ylim) == 2 and ylim[0] < ylim[1],
-        f"ylim must be a lower and a higher accuracy, such as (0.9, 1), got {ylim!r}",
-    )
-    low, high = ylim
+    what = "a lower and a higher accuracy, such as (0.9, 1)"
+    low, high = arguments.pair("ylim", ylim, what)
+    require(low < high, f"ylim must be {what}, got {ylim!r}")
     return low + (high - low) * LOW, low + (high - low) * HIGH
 
 
@@ -387,18 +396,18 @@ def _described(parts: Sequence[_Panel], systems: Sequence[SystemSummary], metric
         *(says for kind, says in KINDS.items() if kind in drew),
         "shaded: training lengths",
     )
-    lengths = " or ".join(map(str, sorted({system.max_length for system in systems})))
     said = (
-        f"{what} against length ({' or '.join(sorted(scales))} axis) by system",
-        headline(systems).removesuffix(".") if metric == "exact_match" else f"trained on lengths up to {lengths}",
+        f"{what} on {task_title(systems)} against length ({' or '.join(sorted(scales))} axis) by system",
+        headline(systems, every=True).removesuffix(".") if metric == "exact_match" else trained_text(systems),
         setting_note(systems),
-        f"seeds that fitted: {fitted_counts(systems)}",
+        seeds_text(systems),
         "; ".join(mark for mark in marks if mark),
         chance_text(systems) * ("chance" in drew),
         steps_note(systems),
     )
     sentences = [f"{part[0].upper()}{part[1:]}." for part in said if part]
-    return " ".join([*sentences, *_not_drawn(systems, 1 << 30)])
+    text = " ".join([*sentences, *_not_drawn(systems, 1 << 30)])
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 KINDS = {
@@ -418,7 +427,7 @@ def _set_size(fonts: Mapping[str, Any] | None) -> float | None:
     return None if size == rcParamsDefault["font.size"] else size
 
 
-TIGHT = {"handlelength": 1.3, "columnspacing": 1.0, "handletextpad": 0.5}
+TIGHT = {"handlelength": 2.2, "columnspacing": 1.0, "handletextpad": 0.5}
 """Of a legend that has little room."""
 
 
@@ -491,7 +500,7 @@ def _unfitted(systems: Sequence[SystemSummary], letters: int) -> list[Any]:
     from matplotlib.lines import Line2D
 
     names = [short_name(system.label, 999) for system in systems if not system.fitted]
-    lines = textwrap.wrap(f"not fitted: {', '.join(names)}", letters)
+    lines = textwrap.wrap(f"not fitted: {listed(names)}", letters)
     text = "\n".join(lines) if len(lines) < 3 else f"not fitted: {len(names)} systems"
     return [Line2D([], [], color=QUIET, marker="x", ms=4.5, ls="none", label=text)] if names else []
 

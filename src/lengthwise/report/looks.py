@@ -12,8 +12,11 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 SIGNS = ("●", "■", "▲", "◆", "▼", "✚", "✖")
 """Of the markers, as text."""
-DASHES: tuple[tuple[float, ...], ...] = ((), (6, 1.5), (6, 1.5, 1, 1.5), (3, 1), (8, 1.5, 1, 1.5, 1, 1.5))
-"""Lengths of dashes and of the gaps between them, in widths of the line."""
+DASHES: tuple[tuple[float, ...], ...] = (
+    (), (6, 1.5), (6, 1.5, 1, 1.5), (3, 1), (8, 1.5, 1, 1.5, 1, 1.5), (12, 3), (3, 1, 1, 1, 1, 1)
+)  # fmt: skip
+"""Lengths of dashes and of the gaps between them, in widths of the line; as many as markers, so that marker and dashes
+tell systems apart without their colour."""
 
 FAMILIES = (
     ("coupled+learned", "coupled+local-bias-sink", "coupled+local-bias"),

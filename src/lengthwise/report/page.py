@@ -37,6 +37,7 @@ from lengthwise.report.summary import (
     kind_of,
     known_task,
     panels,
+    recipe_titles,
     runs,
     summarize,
 )
@@ -206,11 +207,12 @@ class ResultsPage:
         recipes: dict[str, list[SystemSummary]] = {}
         for system in summarize(results):
             recipes.setdefault(system.recipe, []).append(system)
+        titles = recipe_titles(one for some in recipes.values() for one in some)
         sections, drawn = [], 0
         for index, (recipe, systems) in enumerate(recipes.items()):
             drawn += len(systems)
             draws = all_figures or index == 0 or drawn <= MOST_DRAWN
-            sections.append(_run_section(recipe, systems, f"section-{index}", draws=draws))
+            sections.append(_run_section(titles[recipe], systems, f"section-{index}", draws=draws))
         return cls(
             results,
             sections,

@@ -10,11 +10,10 @@ from typing import Any
 
 from lengthwise.core.table import Spread, Table
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.prediction.example import title_of
 from lengthwise.report.differences import how_sure
 from lengthwise.report.figures import NARROW, WIDE, Picture, draw_accuracy, draw_audit, draw_blind
 from lengthwise.report.html import render_page
-from lengthwise.report.summary import SystemSummary, contradiction
+from lengthwise.report.summary import SystemSummary, called, contradiction
 
 VARIED = {
     "length": "filler before the shortest problem",
@@ -121,17 +120,24 @@ def comparison_table(values: Mapping[str, Any]) -> Table:
             row["setting"],
             *_cost(row),
         ))  # fmt: skip
-    trained = f"{title_of(values['name'])}, trained up to {values['trained_to']}"
+    kind = "Models" if values.get("equal") else "Position systems"
+    trained = f"{kind} on {called(values['task'])}, trained up to {values['trained_to']}"
     caption = (
         f"{trained}: how far each seed goes with at least {values['reach_at']:.0%} exact match, the mean beyond "
-        "training, exact match by length"
+        f"training, and exact match by length.{_last_test(values)}"
         if any(row["fitted"] for row in values["systems"])
-        else f"{trained}: no seed fitted, so nothing is measured at longer lengths"
+        else f"{trained}: no seed fitted, so nothing is measured at longer lengths."
     )
     columns = ("system", "reach", "each seed", "beyond", *map(str, tests), "in distr.", "theory", "k", "span")
     cost = ("setting", *(("parameters", "steps/s", "state") if values.get("equal") else ()))
     notes, advice = tuple(notes_of(values)), tuple(filter(None, [budget_needed(values)]))
     return Table((*columns, *cost), tuple(rows), caption=caption, notes=notes, advice=advice, digits=2)
+
+
+def _last_test(values: Mapping[str, Any]) -> str:
+    """A sentence where the task has no strings of the longest lengths that a comparison tests; else empty."""
+    last, wanted = values["tests"][-1], int(values.get("tests_to", 0))
+    return f" Tests end at {last}, not {wanted}, since the task has no longer strings." * (last < wanted)
 
 
 def _cost(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -268,9 +274,10 @@ def _differences(values: Mapping[str, Any]) -> str | None:
     for part, of in parts.items():
         if len(set(of.values())) > 1:
             groups = {value: [name for name in of if of[name] == value] for value in dict.fromkeys(of.values())}
-            unlike.append(f"{part}: " + "; ".join(f"{value} for {', '.join(names)}" for value, names in groups.items()))
+            whose = "; ".join(f"{value} for {', '.join(names)}" for value, names in groups.items())
+            unlike.append(f"{part} ({whose})")
     line = ", ".join([same, *equal])
-    return f"{line}. They differ in {'. '.join(unlike)}" if unlike else line
+    return f"{line}. They differ in {' and '.join(unlike)}" if unlike else line
 
 
 def comparison_finding(values: Mapping[str, Any]) -> str:
@@ -302,8 +309,9 @@ def comparison_finding(values: Mapping[str, Any]) -> str:
         f" A system is right up to a length where at least {100 * values['reach_at']:g} % of the strings are right, "
         "there and at every shorter length tested."
     )
-    return f"Trained up to {trained}, {reached}.{means}{theory}" + f" Nothing is known of the rest: {unknown}." * bool(
-        unknown
+    return (
+        f"Trained up to {trained}, {reached}.{means}{_last_test(values)}{theory}"
+        + f" Nothing is known of the rest: {unknown}." * bool(unknown)
     )
 
 
@@ -321,7 +329,7 @@ def comparison_page(values: Mapping[str, Any], systems: Sequence[SystemSummary] 
     wide, narrow = (draw_accuracy(systems, width, band="range") for width in (WIDE, NARROW))
     return render_page(
         "comparison.html",
-        title=f"{'Models' if values.get('equal') else 'Position systems'} on {title_of(values['name'])}",
+        title=f"{'Models' if values.get('equal') else 'Position systems'} on {called(values['task'])}",
         finding=comparison_finding(values),
         sure=how_sure(systems, brackets="range"),
         shown=comparison_table(values),

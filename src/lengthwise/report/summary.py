@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -13,8 +14,9 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field
 
+from lengthwise.core import config as arguments
 from lengthwise.core.config import canonical_json
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, did_you_mean, require
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, did_you_mean, listed, require
 from lengthwise.core.files import read_json
 from lengthwise.core.result_file import Axes, RunResult, Score, check_seal, each_once, result_files
 from lengthwise.core.rng import stream
@@ -137,6 +139,8 @@ def chance_text(systems: Sequence[SystemSummary], lengths: Collection[int] | Non
     return f"chance for the answer: {said}" * bool(said)
 
 
+MOST_DRAWN = 12
+"""Systems on the same axes that can be told apart."""
 LEAST_CHANCE = 0.005
 """A lower chance is not spoken of."""
 Brackets = Literal["interval", "range", "none"]
@@ -167,15 +171,20 @@ def brackets_text(
     counts = sorted({len(results) for results in seeds} - {0})
     if brackets == "range":
         return "the lowest and the highest of the fitted seeds"
-    return "; ".join(map(_interval_text, counts)) if brackets == "interval" and counts else "nothing"
-
-
-def _interval_text(seeds: int) -> str:
-    if seeds == 1:
-        return "of one seed Wilson's 95 % interval over its strings, which says nothing of other seeds"
-    k, covers = median_rank(seeds)
-    ends = f"the range of {seeds} seeds" if k == 1 else f"seeds {k} to {seeds + 1 - k} of {seeds}, from the lowest"
-    return f"{ends}, which covers the median with probability {100 * covers:.0f} %"
+    ranks = {count: median_rank(count) for count in counts if count > 1}
+    ranges = {count: f"{100 * covers:.0f}" for count, (k, covers) in ranks.items() if k == 1}
+    whole = f"the range of {' or '.join(map(str, ranges))} seeds, which covers the median with probability "
+    said = (
+        *["Wilson's 95 % interval over the strings of one seed, which says nothing of other seeds"] * (1 in counts),
+        *[f"{whole}{' or '.join(ranges.values())} %"] * bool(ranges),
+        *(
+            f"seeds {k} to {n + 1 - k} of {n}, from the lowest, which covers the median with probability "
+            f"{100 * covers:.0f} %"
+            for n, (k, covers) in ranks.items()
+            if k > 1
+        ),
+    )
+    return "; ".join(said) if brackets == "interval" and said else "nothing"
 
 
 @dataclass(frozen=True)
@@ -298,6 +307,7 @@ class Systems(tuple[SystemSummary, ...]):
     def check(self, names: Iterable[str]) -> None:
         """Raise `UnknownNameError` for the first name of none of them, with near misses of all names that are taken."""
         for name in names:
+            arguments.text("the name of a system", name)
             if name not in self:
                 every = [known for system in self for known in system.known_as]
                 near = did_you_mean(name, every) or any(name and known.startswith(name) for known in every)
@@ -306,8 +316,41 @@ class Systems(tuple[SystemSummary, ...]):
 
 def task_title(systems: Iterable[SystemSummary]) -> str:
     """The tasks of these systems, in words, for a caption."""
-    names = dict.fromkeys(title_of(system.experiment["task"]["name"]) for system in systems)
-    return ", ".join(names) if len(names) <= 3 else f"{len(names)} tasks"
+    names = dict.fromkeys(called(system.experiment["task"]) for system in systems)
+    return " and ".join(names) if len(names) <= 3 else f"{len(names)} tasks"
+
+
+def called(task: Mapping[str, Any]) -> str:
+    """How a configured task is called: an expression as it is, a class of a file by its name."""
+    return str(task["language"]) if task["name"] == "language" and "language" in task else title_of(task["name"])
+
+
+def recipe_titles(systems: Iterable[SystemSummary]) -> dict[str, str]:
+    """How each recipe is called: by its name; where that has a digest, by its task and the settings that differ.
+
+    The digest stays where nothing else tells two apart.
+    """
+    tasks = {system.recipe: system.experiment["task"] for system in systems}
+    found = dict[str, str]()
+    for recipe, task in tasks.items():
+        same = [{"task": other} for other in tasks.values() if called(other) == called(task)]
+        settings = _differences({"task": task}, same)
+        human = f"{called(task)}{f' ({settings})' * bool(settings)}"
+        found[recipe] = human if re.search(r"-[0-9a-f]{6}$", recipe) else recipe
+    times = Counter(found.values())
+    return {recipe: title if times[title] == 1 else recipe for recipe, title in found.items()}
+
+
+def last_tests(systems: Sequence[SystemSummary]) -> str:
+    """Where the tests end before four times the training length, since the task has no longer strings; else empty."""
+    ends = dict[str, None]()
+    for system in systems:
+        longest = max((cell.length for cell in system.cells), default=0)
+        wanted, task = 4 * system.max_length, known_task(system.experiment)
+        if task is not None and 0 < longest < wanted and not task.lengths(longest + 1, wanted):
+            name = called(system.experiment["task"])
+            ends[f"tests end at {longest}, since {name} has no strings of {longest + 1} to {wanted}"] = None
+    return "; ".join(ends)
 
 
 def summarize(results: Iterable[SeedResult]) -> list[SystemSummary]:
@@ -519,10 +562,14 @@ def advice(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
     )
 
 
+def trained_text(systems: Iterable[SystemSummary]) -> str:
+    """The longest training length, or all of them."""
+    return f"trained on lengths up to {' or '.join(map(str, sorted({system.max_length for system in systems})))}"
+
+
 def basis(systems: Sequence[SystemSummary]) -> list[str]:
     """What a table of several systems must say: what was trained, on what, and what differs."""
-    lengths = " or ".join(map(str, sorted({system.max_length for system in systems})))
-    lines = [f"trained on lengths up to {lengths}", setting_note(systems)]
+    lines = [setting_note(systems)]
     for what, section in (("models differ", "model"), ("training differs", "training")):
         differing = [
             f"{key.rpartition('.')[2]} {_by_value(systems, lambda system, key=key: _flat(system.experiment).get(key))}"
@@ -531,6 +578,13 @@ def basis(systems: Sequence[SystemSummary]) -> list[str]:
         ]
         lines += [f"{what}: {'; '.join(differing)}"] * bool(differing)
     return [line for line in (*lines, steps_note(systems)) if line]
+
+
+def seeds_text(systems: Sequence[SystemSummary]) -> str:
+    """How many seeds of how many fitted, and what that means, as a sentence without its end."""
+    share = fit_share(systems)
+    means = f" (right on at least {share} at training lengths)" * bool(share)
+    return f"Seeds that fitted{means}: {fitted_counts(systems)}"
 
 
 def fitted_counts(systems: Sequence[SystemSummary]) -> str:
@@ -550,19 +604,21 @@ def setting_note(systems: Sequence[SystemSummary]) -> str:
         values = [values.get(key) for values in flat]
         return values[0] if values and all(value == values[0] for value in values) else None
 
-    keys = dict.fromkeys(key for values in flat for key in values if key.startswith("task.") and key != "task.name")
+    said = ("task.name", *["task.language"] * (shared("task.name") == "language"))
+    title = "language " * (len(said) > 1) + task_title(systems)  # before an expression, which has no capital
+    keys = dict.fromkeys(key for values in flat for key in values if key.startswith("task.") and key not in said)
     task = [f"{key.partition('.')[2]} {_said(shared(key))}" for key in keys if shared(key) is not None]
     name, layers, width = shared("task.name"), shared("model.layers"), shared("model.width")
     steps, rate = {one.steps for system in systems for one in system.results}, shared("training.lr")
     strings = {score.n for system in systems for cell in system.cells for score in cell.scores}
     parts = (
-        f"{title_of(name)}{' with ' * bool(task)}{', '.join(task)}" if name else "",
+        f"{title}{' with ' * bool(task)}{', '.join(task)}" if name else "",
         f"{layers} layer{'s' * (layers != 1)} × width {width}" if layers and width else "",
         f"{steps.pop():,} steps" if len(steps) == 1 and None not in steps else "",
         f"learning rate {rate:g}" if rate else "",
         f"{strings.pop():,} strings for each length and seed" if len(strings) == 1 else "",
     )
-    return ", ".join(part for part in parts if part)
+    return "; ".join(part for part in parts if part)
 
 
 def steps_note(systems: Sequence[SystemSummary]) -> str:
@@ -587,15 +643,14 @@ def _by_value(systems: Sequence[SystemSummary], value: Callable[[SystemSummary],
         names.setdefault(_said(value(system)), []).append(system.label)
     if len(names) == 1:
         return next(iter(names))
-    comma = "; " if any("," in name for some in names.values() for name in some) else ", "
-    who = {key: comma.join(some) if len(some) <= 3 else f"{len(some)} systems" for key, some in names.items()}
+    who = {key: listed(some) if len(some) <= 3 else f"{len(some)} systems" for key, some in names.items()}
     return ", ".join(f"{key} ({some})" for key, some in who.items())
 
 
 def _said(value: Any) -> str:
-    """A setting in words: ``none``, ``true``, ``0.9, 0.98``."""
+    """A setting in words: ``none``, ``true``, ``[0.9, 0.98]``."""
     if isinstance(value, list | tuple):
-        return ", ".join(map(_said, value))
+        return f"[{', '.join(map(_said, value))}]"
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
@@ -639,13 +694,15 @@ def findings(systems: Sequence[SystemSummary]) -> list[dict[str, Any]]:
     return result
 
 
-def headline(systems: Sequence[SystemSummary]) -> str:
-    """The finding in one sentence: the system that goes best at its longest test, and the one that goes worst."""
+def headline(systems: Sequence[SystemSummary], *, every: bool = False) -> str:
+    """The finding in one sentence: the system that goes best at its longest test, and the one that goes worst.
+
+    With ``every`` those between follow the best, in order, as many as a figure can show. `last_tests` is a second one.
+    """
     found = [(*last, system) for system in systems if (last := hardest(system)) is not None]
     if not found:
         return "No system fitted its training lengths and was tested at longer ones, so nothing is known about length."
-    best, worst = max(found, key=lambda each: each[:2]), min(found, key=lambda each: each[:2])
-    (right, length, layout, system), (fewest, shorter, other, last) = best, worst
+    (right, length, layout, system), *rest = sorted(found, key=lambda each: each[:2], reverse=True)
     fitted, seeds = len(system.fitted), len(system.results)
     of = f"{fitted} seeds" if fitted == seeds else f"the {fitted} of {seeds} seeds that fitted"
     text = (
@@ -653,10 +710,17 @@ def headline(systems: Sequence[SystemSummary]) -> str:
         f"length {length}{layout}"
     )
     over = f" (median of {of})" * (seeds > 1)
-    if len(found) == 1 or right == fewest:
-        return f"{text}{over}."
-    there = "there" if (shorter, other) == (length, layout) else f"at length {shorter}{other}"
-    return f"{text}{over}; {last.label} on {fewest:.0%} {there}."
+    left_out = len(rest) - MOST_DRAWN if every else 0
+    others = rest if every else [one for one in rest[-1:] if one[0] != right]
+    said = [
+        f"{other.label} on {share:.0%} "
+        f"{'there' if (shorter, where) == (length, layout) else f'at length {shorter}{where}'}"
+        for share, shorter, where, other in others
+    ]
+    if left_out > 0:
+        said = [*said[: MOST_DRAWN - 1], f"{left_out} more between", said[-1]]
+    ends = last_tests(systems)
+    return f"{'; '.join([f'{text}{over}', *said])}." + f" {ends[:1].upper()}{ends[1:]}." * bool(ends)
 
 
 def hardest(system: SystemSummary) -> tuple[float, int, str] | None:
