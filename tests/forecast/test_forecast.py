@@ -37,6 +37,7 @@ from lengthwise.forecast.answer import (
     WRONG,
     Forecasts,
 )
+from lengthwise.forecast.features import SCHEMES_OF_PLACES
 from lengthwise.forecast.model import Forecast, Forecaster, Logistic, forecaster, kinds
 from lengthwise.forecast.others import others_measured, others_right
 from lengthwise.forecast.predict import predict
@@ -88,7 +89,7 @@ def agree(found: Forecasts) -> None:
     first, *_ = " ".join(found.text().split()).partition(" why ")
     assert best.base_rate or best.chance in first
     assert bool(best.base_rate) <= (best.base_rate in first or "whether" in first)
-    if best.others and best.others[1] and best.alike == "task":
+    if best.others and best.others[1] and best.alike == "task" and best.verdict != "unknown":
         assert re.search("{} of {} tasks? on which theory says".format(*best.others), text)
     for f in found:
         for (
@@ -107,11 +108,12 @@ def agree(found: Forecasts) -> None:
                 theory,
                 "does not apply" if found.span else "",
                 "if ids are predictable" * f.unmet,
+                "needs places" if f.scheme in SCHEMES_OF_PLACES and f.verdict == "unknown" else "",
             )
             number = "–" if f.others else f.chance.strip("()") or "–"
             assert row.get("chance", "–").removesuffix(" measured") == number
             counts = tuple(map(int, re.findall(r"\d+", row.get("tasks alike") or row.get("languages alike", ""))))
-            assert counts == (f.others if f.others and f.others[1] else ())
+            assert counts == (f.others if f.others and f.others[1] and f.verdict != "unknown" else ())
     # The reader's rule, on the numbers as they are shown.
     for f in found:
         if f.probability is not None:
@@ -733,14 +735,15 @@ def test_of_an_own_task_only_the_base_rate_is_known_and_what_to_do_is_said(tmp_p
     assert all(f.answer in (NOT_KNOWN, NOT_MEASURED) for f in found)
     right, tasks = map(int, re.findall(r"(\d+) of (\d+) tasks alike were right", found["coupled"].base_rate)[0])
     assert 0 < right <= tasks
-    assert found.text().startswith(f"{NOT_KNOWN}, {right} of {tasks} tasks alike were right:")
+    first = " ".join(found.text().split()).partition(" why ")[0]
+    assert first.startswith(f"{NOT_KNOWN} whether ")
+    assert first.endswith(f"; {right} of {tasks} tasks alike were right")
     assert "lengthwise compare" in found.text()
     assert (f"lengthwise couple {target}" in found.text()) is not places
     alone = lw.predict(target, encoding="rope")
     assert f"--probe {module.LONGEST_PROBE}" in alone.text()
-    assert "{} of {} task on which theory says nothing of RoPE".format(*alone["rope"].others) in " ".join(
-        alone.text().split()
-    )
+    assert alone["rope"].verdict == "unknown"
+    assert "measured: not this task" in " ".join(alone.text().split())
     assert ("in theory possible" in " ".join(alone.text().split())) == (alone["rope"].verdict == "yes")
     assert others_right(KNOWN["coupled"], 5.0, 0.95, "yes") == found["coupled"].others == (right, tasks)
 
@@ -826,7 +829,10 @@ def test_the_scratchpads_that_are_counted_are_named() -> None:
     found = predict("(0|1(01*0)*1)*", 20, 80, "rope")
     (pad,) = found["rope"].instead
     text = " ".join(found.text(why=True).split())
-    assert f"right in {sum(pad.counted.values())} of {len(pad.counted)} measured tasks" in pad.measured
+    assert (
+        f"times the training length in {sum(pad.counted.values())} of {len(pad.counted)} tasks with such"
+        in pad.measured
+    )
     assert all(name in text for name in pad.counted)
 
 
@@ -938,10 +944,23 @@ def test_ids_of_places_that_a_task_does_not_state_are_not_trained(tmp_path: Path
     assert "was found, and no proof" not in found.text(why=True)
 
 
-@pytest.mark.parametrize("target", ["(a|b)*abb", "((a|b)(a|b)(a|b))*", "(a(a(ab)*b)*b)*", "copy", "parity"])
-def test_where_nothing_was_measured_what_theory_allows_comes_first(target: str) -> None:
+@pytest.mark.parametrize("target", ["(a|b)*abb", "((a|b)(a|b)(a|b))*", "(a(a(ab)*b)*b)*", "addition", "parity"])
+def test_beyond_what_was_measured_stands_what_is_known_of_the_farthest_length_that_is_not(target: str) -> None:
     found = lw.predict(target, train=40, test=800)
-    answers = [f.verdict for f in found if f.answer == NOT_MEASURED]
-    assert answers == sorted(answers, key=["yes", "unknown", "no"].index)
-    if "yes" in answers and found.systems[0].answer == NOT_MEASURED:
-        assert "possible" in found.text().partition(" next ")[0]
+    assert found.nearer is not None
+    assert {f.answer for f in found} == {NOT_MEASURED}
+    assert [f.system for f in found] == [f.system for f in found.nearer]
+    first, rest = " ".join(found.text().split()), " ".join(found.nearer.text().split())
+    assert first.startswith(f"{NOT_MEASURED} whether {target}, trained to 40, is right at {found.test}: ")
+    assert first.endswith(f"; it is no likelier than at {found.nearer.test}: {rest}")
+    assert found.nearer.test < 800 <= found.test
+    commands = re.findall(r"--test-lengths \S+", rest)
+    assert all(line.endswith(str(found.test)) for line in commands)
+    again = lw.predict(target, train=40, test=found.nearer.test)
+    assert [(f.system, f.answer, f.chance) for f in again] == [(f.system, f.answer, f.chance) for f in found.nearer]
+
+
+def test_a_task_with_a_longest_problem_is_asked_of_that_one() -> None:
+    found = lw.predict("copy", train=40, test=5000)
+    assert found.test == TASKS.build("copy").lengths(1, 5000)[-1]
+    assert f"no problem has length 5000; {found.test} is the nearest" in found.text()

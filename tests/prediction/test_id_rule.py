@@ -108,7 +108,7 @@ def test_the_verdict_on_predicted_ids_is_conditional() -> None:
     by_system = {v.system: v for v in predict_target("variable-assignment").verdicts}
     assert "the next id is learned" in by_system["predictive-coupling"].condition
     assert "slot 1" in by_system["predictive-coupling"].condition
-    assert by_system["coupled"].condition == "each token comes with its id"
+    assert by_system["coupled"].condition == "your code gives each token its id, answers included"
     (argument,) = by_system["predictive-coupling"].arguments
     programs = argument.certificate["id_rule"]["programs"]
     assert len(programs) == 2

@@ -171,14 +171,24 @@ class Decision(Tabular):
         self.expression, self.decision = expression, decision
 
     def table(self) -> Table:
-        """One row per fragment and convention for the end of a word."""
+        """One row per fragment, with the position systems that run it, and convention for the end of a word."""
+        from lengthwise.positions.system import CITED_LINK, SYSTEMS
+
+        linked = {
+            fragment: [s.known_as for s in SYSTEMS if s.fragment == fragment and s.theorem == CITED_LINK]
+            for fragment in self.decision.fragments
+        }
         rows = []
         for fragment in self.decision.fragments:
+            systems = ", ".join(system.known_as for system in SYSTEMS if system.fragment == fragment)
             for end in self.decision.ends:
                 found = self.decision.verdict(fragment, end)
                 name = FRAGMENT_NAMES[fragment]
-                rows.append((name, end, found.verdict, found.window, found.period, found.basis, found.reason))
-        columns = ("fragment", "end", "in it?", "window", "period", "basis", "argument")
+                basis = found.basis
+                if found.verdict == "yes" and linked[fragment]:
+                    basis += f"; that {', '.join(linked[fragment])} can run it: cited"
+                rows.append((systems, name, end, found.verdict, found.window, found.period, basis, found.reason))
+        columns = ("positions", "fragment", "end", "in it?", "window", "period", "basis", "argument")
         return Table(columns, tuple(rows), caption=self.expression, sentences=("argument",))
 
     def answer(self, system: str, end: str | None = None) -> str:
@@ -525,7 +535,7 @@ class Coupling(Tabular):
         notes = [] if found.rule is None else found.rule.describe().splitlines()
         notes += [f"no coupling found: {found.reason}"] if found.reason else []
         notes += [f"it does not count: {problem}" for problem in (found.check.problems if found.check else ())]
-        return Table(columns, rows, caption=f"coupling of {found.name}", notes=tuple(notes))
+        return Table(columns if rows else (), rows, caption=f"coupling of {found.name}", notes=tuple(notes))
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""

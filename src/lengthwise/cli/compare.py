@@ -64,7 +64,7 @@ def draw(console: Console, comparison: Comparison, task: str, jobs: str = "1") -
 
     values, systems = comparison.values, comparison.accuracy.systems
     states = {
-        row["system"]: "diverged" if row["diverged"] else "not run" for row in comparison.rows if not row["seeds"]
+        row["system"]: "diverged" if row["diverged"] else "not finished" for row in comparison.rows if not row["seeds"]
     }
     draw_answer(console, comparison_finding(values), systems, states)
     console.print(Text(f"settings: {values['selection']}.", style="dim"))

@@ -9,6 +9,7 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -119,7 +120,7 @@ def _run(words: Sequence[str]) -> int:
     except TyperException as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # The help is printed.
             return 0
-        return _fail(_unknown_option(error, _flags(words)) + _hint(error))
+        return _fail(_said(error, words, _flags(words)) + _hint(error))
     except (KeyboardInterrupt, typer.Abort):
         resumes = next((word for word in words if word in (*COMMANDS, *GROUPS)), "") in RESUMABLE
         print("interrupted" + ("; give the same command again to go on" if resumes else ""), file=sys.stderr)
@@ -161,9 +162,13 @@ def _changed(words: Sequence[str], changes: Mapping[str, Any]) -> str:
     return shlex.join(["lengthwise", *kept, *(part for pair in new.items() for part in pair)])
 
 
-def _unknown_option(error: TyperException, flags: set[str]) -> str:
+def _said(error: TyperException, words: Sequence[str], flags: set[str]) -> str:
     """What typer says; of an option that has another name in this command, that name in place of typer's guess."""
     text = error.format_message().replace("Value error, ", "")
+    if number := re.match(r"Invalid value for '(--[\w-]+)': Input should be a valid (integer|number)", text):
+        given = next((after for word, after in pairwise(words) if word == number[1]), "")
+        kind = "one whole number" if number[2] == "integer" else "one number"
+        return f"{number[1]} is {kind}, got {given or 'another value'!r}."
     found = re.match(r"No such option: (--[a-z-]+)", text)
     here = found and same_flag(found[1], flags)
     return f"{found[0]}; here it is {here}." if found and here else text

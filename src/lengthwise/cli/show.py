@@ -291,7 +291,12 @@ def draw_structure(console: Console, table: StructureTable, scheme: str) -> None
         )
     )
     if missing:
-        console.print(Text("–: more ids needed than the scheme's max_position.", style="dim"))
+        console.print(
+            Text(
+                "–: more ids needed than the scheme's max_position, or places that the task does not state.",
+                style="dim",
+            )
+        )
 
 
 @from_api("theory.couple")

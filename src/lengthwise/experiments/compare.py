@@ -588,7 +588,7 @@ def _planned(wanted: Plan, folder: Path, clock: Clock, on: Executor | None) -> P
         if dataclasses.replace(wanted, steps=found.steps, speeds=found.speeds, budget=found.budget) != found:
             raise LengthwiseError(
                 f"{folder} holds a comparison of another task, or of other systems, lengths or seeds; "
-                "choose another folder, or delete it"
+                "choose another one as `out`, or delete it"
             )
         return found
     wanted.write(folder)

@@ -46,6 +46,10 @@ ORDER = (NOT_MEASURED, NOT_KNOWN, WRONG, UNLIKELY, "possible in theory", OPEN, L
 """The answers, the worst first; *not known well* counts for more where theory has a yes."""
 BY_THEORY = (NOT_KNOWN, NOT_MEASURED)
 """The answers where nothing but theory is known of the target itself."""
+BEYOND = " tested beyond "
+"""Part of the reason for having no forecast at lengths that are too far."""
+NEEDS_PLACES = "it needs places"
+"""Part of theory's line on a scheme of places where a task states none."""
 MOST_NAMED = 4
 """Tasks that are named in the answer; all are behind ``why``."""
 NOT_FITTED = "not fitted"
@@ -266,7 +270,9 @@ class Forecasts(Tabular):
 
     def __repr__(self) -> str:
         best = self.systems[0]
-        return f"<{self.target}, trained to {self.train}, right at {self.test}? {best!r}, {len(self.systems)} systems>"
+        return (
+            f"<{self.target}, trained to {self.train}, right at {self.test}? {best!r}, {counted(len(self), 'system')}>"
+        )
 
     def __str__(self) -> str:
         return self.text()
@@ -369,7 +375,7 @@ def counted(number: int, of: str = "task") -> str:
 def text(found: Forecasts, why: bool = False) -> str:
     """The engine of `Forecasts.text`."""
     if found.nearer is not None:
-        reason = found.systems[0].refusal.removeprefix("no forecast: ")
+        reason = next(f.refusal for f in found if BEYOND in f.refusal).removeprefix("no forecast: ")
         far = f"{NOT_MEASURED} whether {found.target}, trained to {found.train}, is right at {found.test}: {reason}"
         return "\n".join(
             [*fill(f"{far}; it is no likelier than at {found.nearer.test}:", "", 2), text(found.nearer, why)]
@@ -396,7 +402,8 @@ def text(found: Forecasts, why: bool = False) -> str:
     else:
         lines += typed("confirm" if best.against else "next", found.settle)
         if " --probe " in found.settle:
-            lines += beside("", "its first steps say how long it takes; it ends once it fits, and resumes if stopped")
+            half = f"{found.train // 2}, half of your {found.train}"
+            lines += beside("", f"it trains small models to {half}, says how long it takes, and resumes")
         if found.settle.startswith("lengthwise compare"):
             lines += beside("", "it tests at 1, 1.5, 2, 3, 4, 6 and 8 times the training length")
     lines += beside("next", found.by_hand)
@@ -444,13 +451,19 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[str
         yield brief(found.span)
     seen = [in_short(best.measured)] * bool(best.measured)
     if best.base_rate and best.alike == "task":
-        yield f"measured: {'; '.join([*seen, 'else not' if seen else 'not this task', alike_in_words(found, best)])}"
+        alike = [alike_in_words(found, best)] * (best.verdict != "unknown")
+        yield f"measured: {'; '.join([*seen, 'else not' if seen else 'not this task', *alike])}"
     elif seen:
         yield f"measured: {'; '.join(seen)}"
     wrong = [f for f in found if f is not best and f.answer == WRONG and NOT_FITTED not in f.measured]
     if wrong and best.answer != UNLIKELY:
         of = "language" if found.format != "answer" else "task"
         yield f"this {of} was measured wrong with {', '.join(f'{f.words} ({f.chance})' for f in wrong[:3])}"
+    if best.counted is not None:
+        tied = [f for f in found if f is not best and f.counted and percent(f.probability) == percent(best.probability)]
+        # Those that are named in the first line are left out.
+        if tied := [f for f in tied if f.chance != best.chance]:
+            yield f"as likely with {', '.join(f'{f.words} ({f.chance})' for f in tied)}"
     if best.refusal:
         yield best.refusal
     if best.probe:
@@ -490,11 +503,13 @@ def table(found: Forecasts) -> list[str]:
     groups: dict[tuple[str, str, str], list[SystemForecast]] = {}
     for f in found:
         theory = "if ids are predictable" if f.unmet else IN_THEORY[f.verdict]
+        theory = "needs places" if NEEDS_PLACES in f.theory else theory
         if found.span and f.scheme in SCHEMES_OF_PLACES and f.others:
             theory = "does not apply"
         measured = " measured" * (f.accuracy is not None and NOT_FITTED not in f.chance)
         number = "–" if f.others or not f.chance else f.chance.strip("()") + measured
-        others = "{} of {}".format(*f.others) if f.others and f.others[1] else "–"
+        # Tasks of which theory says nothing, as of this one, are alike in nothing else.
+        others = "{} of {}".format(*f.others) if f.others and f.others[1] and f.verdict != "unknown" else "–"
         groups.setdefault((number, theory, others), []).append(f)
     rows = [("positions", "chance", "in theory", heading_alike(found))]
     rows += [(", ".join(f.system for f in same), *said) for said, same in groups.items()]
@@ -531,6 +546,8 @@ def legend(found: Forecasts, rows: Sequence[str]) -> str:
         program, possible = "a program for such models does it at every length", IN_THEORY["yes"] in said
         means += [f"possible: {program}; training may miss it"] * possible
         means += [f"no guarantee: no {'such program' if possible else program[2:]}"] * (IN_THEORY["no"] in said)
+    if any(re.search(r"  –(  |$)", row) for row in rows):
+        means += ["–: not known"]
     if any((heading := heading_alike(found)) in row for row in rows):
         same = "on which theory says the same" if found.format == "answer" else "that count as much beside the period"
         means += [f"{heading}: how many of those were right {same}"]

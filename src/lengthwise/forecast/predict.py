@@ -20,9 +20,11 @@ from lengthwise.crasp.decide import no_counting
 from lengthwise.forecast import features
 from lengthwise.forecast.answer import (
     ASKED,
+    BEYOND,
     BY_THEORY,
     KNOWN,
     LIKELY,
+    NEEDS_PLACES,
     NOT_FITTED,
     NOT_KNOWN,
     OPEN,
@@ -209,15 +211,25 @@ def predict(
         pad = None  # What was seen to work has no rival that nobody measured.
     if any(found.by_probe for found in forecasts):
         count = forecaster(f"{'task' if regular is None else 'language'} with probe").cells
-    far = features.SCHEMES_OF_PLACES if span else ()
-
-    def order(f: SystemForecast) -> tuple[Any, ...]:
-        return *f.rank[:2], f.answer != NOT_KNOWN or f.scheme not in far, f.rank[2]
-
-    ranked = sorted(forecasts, key=order, reverse=True)
-    wanted = set(map(name_of, requested))
-
+    if span:  # Tasks whose tokens coupled ids do bring near tell nothing.
+        of_places = features.SCHEMES_OF_PLACES
+        forecasts = [replace(f, others=(0, 0)) if f.others and f.scheme in of_places else f for f in forecasts]
     no_places = trainable is not None and coupled_name(trainable) is None
+    if no_places:
+        forecasts = [
+            replace(
+                f,
+                theory=f"unknown: {NEEDS_PLACES}, and it states none",
+                others=None,
+                forecast=None,
+                refusal=f.refusal or "no forecast: it has no places",
+            )
+            if f.scheme in features.SCHEMES_OF_PLACES and f.verdict != "yes"
+            else f
+            for f in forecasts
+        ]
+    ranked = sorted(forecasts, key=lambda f: f.rank, reverse=True)
+    wanted = set(map(name_of, requested))
 
     def train_it(found: SystemForecast) -> str:
         if no_places and found.scheme in features.SCHEMES_OF_PLACES:
@@ -239,6 +251,8 @@ def predict(
     elif not settle and not isinstance(target, str):
         one = f", systems=[{short_name(chosen[0])!r}]" * bool(requested)
         by_hand = f"in Python, with this task: lw.compare(task{one}, max_length={train}, budget='10m')"
+    if no_places and couple and not helps and not requested:
+        settle, by_hand = "", f"with the places written in: lengthwise compare {shlex.quote(word)} --max-length {train}"
     nearer = None
     if tested is None and probe is None and any(BEYOND in f.refusal for f in chosen):
         limit = math.floor(train * forecaster("task" if regular is None else "language").domain["ratio"][1])
@@ -253,24 +267,18 @@ def predict(
     )  # fmt: skip
 
 
-BEYOND = " tested beyond "
-"""Part of the reason for having no forecast at lengths that are too far."""
-
-
 FAR_FROM_COUNT = 0.25
 """How far a forecast may be from what was counted of languages alike without a word."""
-WEIGHED = {
-    "states": ("it has fewer states than they", "it has more states than they"),
-    "monoid": (
-        "words act on its states in fewer ways than on theirs",
-        "words act on its states in more ways than on theirs",
-    ),
-    "margin": ("the counts that it compares are closer than in them", "the counts that it compares are farther apart"),
-    "r-trivial": ("it returns to states, as most of them do not", "it never returns to a state, as most of them do"),
-    "star-free": ("it is not star-free, as most of them are", "it is star-free, as most of them are not"),
+YES_NO = {0.0: "no", 1.0: "yes"}
+WEIGHED: dict[str, tuple[str, Callable[[float], str]]] = {
+    "margin": ("the counts that it compares differ by {} of the length, theirs by {}", lambda m: f"{100 * 2**m:.2g} %"),
+    "states": ("it has {} states, they {}", lambda states: f"{2**states:.3g}"),
+    "monoid": ("words act on its states in {} ways, on theirs in {}", lambda ways: f"{2**ways:.3g}"),
+    "star-free": ("star-free: {}; of them {}", lambda share: YES_NO.get(share, f"{100 * share:.0f} %")),
+    "r-trivial": ("never returns to a state: {}; of them {}", lambda share: YES_NO.get(share, f"{100 * share:.0f} %")),
 }
-"""What less, and more, of a feature says of a language beside others of its kind; features that are the same for all
-of a kind are left out."""
+"""What a feature says of a language beside the average of others of its kind, and how it is shown; features that are
+the same for all of a kind are left out."""
 NOT_FEW_AND_NEAR = "what its tokens need is not few and near at every length, which would be enough"
 """Why no theorem on sparsity and locality speaks for a task."""
 SPAN = "coupled ids do not shorten what it looks back on"
@@ -288,8 +296,10 @@ def not_near(theory: Prediction, task: Task | None) -> tuple[str, str]:
         return "", ""
     at = f"at lengths {', '.join(map(str, row.lengths))}"
     if not row.sparse:
-        more = f"a token depends on ever more others ({', '.join(map(str, row.sparsity))} {at}), also under coupled ids"
-        return more, ""
+        counts = f"({', '.join(map(str, row.sparsity))} {at})"
+        if row.sparsity[-1] < max(row.sparsity):
+            return f"how many others a token depends on changes {counts}: a parent may be missing at some lengths", ""
+        return f"a token depends on ever more others {counts}, also under coupled ids", ""
     if row.levels > 1:
         return f"{SPAN} ({', '.join(map(str, row.span))} places {at})", ""
     found = [farthest_step(task, length) for length in row.lengths]
@@ -350,7 +360,8 @@ def meant_length(parsed: Any, name: str, train: int, test: int) -> tuple[int, st
         shortest = min(lengths(0, dfa.size), default=0)
         require(shortest <= train, f"{name} has no word of at most {train} symbols to train on; its shortest has "
                 f"{shortest}: choose train from there")  # fmt: skip
-    near = min((*below, *above), key=lambda length: abs(length - test), default=test)
+    found = (*below, *above) or lengths(train + 1, test)[-1:]  # Some tasks have a longest problem.
+    near = min(found, key=lambda length: abs(length - test), default=test)
     if near == test:
         return test, ""
     of_words = dfa is not None or isinstance(task, Language)
@@ -669,7 +680,7 @@ def scratchpad_instead(task: Task | None, train: int, test: int, cut: float, at:
             place := bin_of(test / train, cell)
         ):  # fmt: skip
             of = cell.task["task"]
-            name = f"{shortened(str(of.get('language', of['name'])), 20)} (states, {cell.study})"
+            name = f"{shortened(str(of.get('language', of['name'])), 20)} with its states"
             name += f" {len(written) + 1}" * (name in written)
             written[name] = (cell.accuracy(*place) or 0.0) >= cut
             if TASKS.build(cell.task["task"]) == task:
@@ -813,7 +824,9 @@ def of_language(
         known = answered(system, forecast, theory, measured, cut)
         if measured.accuracy is None and measured.alike[1] and probe is None:
             share = measured.alike[0] / measured.alike[1]
-            if abs(share - forecast.probability) > FAR_FROM_COUNT:
+            low, high = wilson(*measured.alike, z=Z90)
+            apart = not low <= forecast.probability <= high
+            if apart or abs(share - forecast.probability) > FAR_FROM_COUNT:
                 known = replace(known, measured=known.measured + why_apart(asked, system, cut, forecast))
         known = replace(known, weak=weak_spot(kind, format, system.encoding) * (known.accuracy is None))
     if system.scheme == "modulo" and known.accuracy is None:
@@ -987,9 +1000,11 @@ def why_apart(asked: features.LanguageQuestion, system: PositionSystem, cut: flo
     means = {name: statistics.fmean(row[name] for row in rows) for name in WEIGHED}
     moved = {name: chance - found.forecast({**own, name: means[name]}, cut).probability for name in WEIGHED}
     most = max(moved, key=lambda name: moved[name] * (chance - theirs))
-    since = f", since {WEIGHED[most][own[most] > means[most]]}" * (percent(theirs) != percent(chance))
+    sentence, number = WEIGHED[most]
+    since = f" ({sentence.format(number(own[most]), number(means[most]))})" * (percent(theirs) != percent(chance))
     these = "this" if len(rows) == 1 else f"these {len(rows)}"
-    return f"; a fit to all languages says {percent(theirs)} % for {these} and {percent(chance)} % for this one{since}"
+    says = f"{percent(theirs)} % for {these} and {percent(chance)} % for this one{since}"
+    return f"; fitted to all languages, the chance is {says}"
 
 
 def never_fitted(task: Task, system: PositionSystem, train: int) -> str:

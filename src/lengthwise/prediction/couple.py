@@ -16,6 +16,8 @@ from lengthwise.core.deadline import time_budget
 from lengthwise.core.errors import LengthwiseError, OutOfTimeError, require
 from lengthwise.core.rng import Rng, stream
 from lengthwise.crasp.synthesis import read_examples
+from lengthwise.positions.schemes import SCHEMES
+from lengthwise.positions.structure import structure_at
 from lengthwise.sparsity.coupling import (
     CouplingCheck,
     CouplingRule,
@@ -124,8 +126,8 @@ def _couple(
     found = CouplingFinding(task.name, task, examples > 0, examples, lengths[:FOUND_FROM], {}, 0)
     first = task.batch(lengths[0], 1, stream(seed))
     if first.allowed is not None:
-        why = "what comes next is not determined by the prefix, so no token has parents to be near"
-        return replace(found, examples=0, reason=why)
+        why = "several symbols may come next, so no token has parents to be near; a scratchpad of states has them"
+        return replace(found, name=getattr(task, "language", task.name), examples=0, reason=why)
     _check_answer(task, first.text(0)[: first.prompt_length])
 
     def estimate(n: int) -> Dependencies:
@@ -140,7 +142,8 @@ def _couple(
     queries = 0 if examples else sum(d.queries for d in known.values())
     found = replace(found, lengths=tuple(known), sparsity=sparsity, queries=queries, reason=reason)
     if rule is None:
-        return found
+        bounded = len(set(sparsity.values())) == 1
+        return replace(found, reason=(_stated(task, checked, seed) if bounded else "") + reason)
     queried: dict[int, Dependencies] = {} if examples else dict(known)
     unfinished = ""
     for n in sorted(checked):
@@ -235,6 +238,18 @@ def _sampler(task: Task, layout: Layout) -> Sampler:
         return prompts.pop()
 
     return sample
+
+
+def _stated(task: Task, checked: Sequence[int], seed: int) -> str:
+    """That the places which a task states bring near what its tokens need; empty where they don't."""
+    if not task.states_places:
+        return ""
+    scheme = SCHEMES.build("coupled", max_position=1 << 20)
+    found = [structure_at(task, scheme, n, seed).parents for n in checked]
+    if len({parents.count for parents in found}) > 1 or len({parents.span for parents in found}) > 1:
+        return ""
+    near = f"the places that the task states keep all that a token needs within {found[0].span}"
+    return f"none is needed, since {near}; beside these, "
 
 
 def _agreements(

@@ -223,7 +223,7 @@ def reliability_line(measured: Mapping[str, Any], encoding: str, answer: str, ne
     encoding.
     """
     if other := measured["other_positions"].get(encoding, {}).get(answer):
-        return f"a {answer} on membership was true of {_counted(other, 'twelve more')}"
+        return f"a {answer} on membership was true of {_counted(other, 'study of twelve more')}"
     first = measured["reliability"].get(encoding, {}).get(answer)
     second = measured["next_symbols"].get(encoding, {}).get(next_symbols)
     line = f"a {answer} on membership was true of {_counted(first, 'blind study')}" if first else ""
@@ -241,5 +241,4 @@ def reliability_lines(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
 
 def _counted(counts: Mapping[str, int], study: str) -> str:
     """How often a verdict held, and on what: other languages, and another cut, than those of a forecast."""
-    tried = f"{counts['cells']} were trained, {counts['decided']} fit"
-    return f"{counts['right']} of {counts['decided']} other languages ({study}: {tried})"
+    return f"{counts['right']} of {counts['decided']} other languages that fit (of {counts['cells']}; {study})"

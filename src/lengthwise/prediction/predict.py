@@ -335,7 +335,7 @@ def predict_task(
         searched = places if system.known_as == "coupled" else ()
         verdict = verdict_for(system, [*arguments_from_programs(system, known), *local, *searched])
         if verdict.answer == "yes" and searched:
-            verdict = replace(verdict, condition="each token comes with its id, by the places found")
+            verdict = replace(verdict, condition=f"{GIVEN}, by the places found")
         elif verdict.answer == "yes" and local and system.coupled and system in systems:
             verdict = _on_condition(verdict, task)
         verdicts.append(verdict)
@@ -408,11 +408,15 @@ ASKED = {
 """The line of a `Language` that is not asked for next symbols."""
 
 
+GIVEN = "your code gives each token its id, answers included"
+"""The condition of coupled ids that are not predicted."""
+
+
 def _on_condition(verdict: Verdict, task: Task) -> Verdict:
     """With what Corollary C presupposes: that the ids are given, or the rule by which they are predicted."""
     if verdict.system != "predictive-coupling":
         content = ", those of the prompt, which depend on what it says, by code of yours"
-        return replace(verdict, condition=f"each token comes with its id{content * places_tell_content(task)}")
+        return replace(verdict, condition=GIVEN + content * places_tell_content(task))
     lengths = tuple(dict.fromkeys(nearest(task, length) for length in LENGTHS))
     found = id_rules(task, lengths, size=RULE_ROWS)
     arguments = tuple(

@@ -281,7 +281,7 @@ def propose_coupling(dependencies: Sequence[Dependencies] | Mapping[int, Depende
         )
     raise MoreLengthsError(
         f"no rule that is affine in the index keeps every parent within one place ({_list(sparsity)} parents {at}); "
-        "a scratchpad that writes down what is far away, or another order of the answer, may have one"
+        "places of another form, by hand, or a scratchpad of what is far away, or another order of the answer, may"
     )
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from lengthwise.core.batch import NOT_SCORED, Batch, Layout
-from lengthwise.core.errors import LawError, LengthwiseError
+from lengthwise.core.errors import LawError, LengthwiseError, shortened
 from lengthwise.core.registry import Registry
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import BOS
@@ -288,7 +288,10 @@ def _missing_parent(task: Task, batch: Batch, t: int) -> str:
                 if solved is None or len(solved) != len(text) or solved[t] == text[t]:
                     continue
                 if all(solved[parent] == text[parent] for parent in parents):
-                    return f"changing token {at} changes the answer, but it is not a parent; add it to parents=[…]"
+                    return (
+                        f"changing token {at} changes the answer, but it is not a parent; add it to parents=[…] "
+                        f"(counted from 0 in {shortened(' '.join(text), 100)})"
+                    )
     return f"a parent of the token at position {t} is missing; strings that agree on all parents differ there"
 
 
