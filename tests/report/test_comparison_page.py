@@ -124,21 +124,21 @@ def test_tests_that_end_early_are_said_with_the_finding_and_the_table() -> None:
 
 
 def test_the_cut_is_named_where_it_decides() -> None:
-    assert "the first system is the same at cuts of 90%, 95%, 99%" in notes()
+    assert "the first system is the same at cuts of 90 %, 95 %, 99 %" in notes()
     values = comparison_values(2, (6, 12))
     for row, rate in zip(values["systems"], (0.96, 1.0), strict=True):
         row |= {"fitted": 3, "mean_beyond": rate}
         row["seeds"] = [{"seed": 0, "fitted": True, "in_distribution": 1.0, "exact_match": {"6": 1.0, "12": rate}}]
     values["systems"][1]["mean_beyond"] = 0.5
     said = " | ".join(notes_of(values))
-    assert "which system is first depends on the cut: coupled+learned at 90%, coupled+learned at 95%" in said
+    assert "which system is first depends on the cut: coupled+learned at 90 %, coupled+learned at 95 %" in said
 
 
 @pytest.mark.parametrize(
     ("verdict", "rate", "says"),
     [
-        ("yes", 0.0, "coupled+learned: theory has yes, yet the models are right on 0.0% of the strings of length 12"),
-        ("no guarantee", 1.0, "theory has no guarantee, yet the models are right on 100.0% of the strings of length"),
+        ("yes", 0.0, "coupled+learned: theory has yes, yet the models are right on 0.0 % of the strings of length 12"),
+        ("no guarantee", 1.0, "theory has no guarantee, yet the models are right on 100.0 % of the strings of length"),
         ("yes", 1.0, ""),
         ("no guarantee", 0.0, ""),
         (None, 0.0, ""),

@@ -321,9 +321,9 @@ def test_axes_of_ones_own_show_all_that_a_figure_of_its_own_shows(metric: str) -
         assert len(axes.patches) == 1
         assert axes.get_xscale() == "log"
         assert any("trained up to" in text.get_text() for text in axes.texts)
-    assert given.get_legend_handles_labels()[1] == ["far"]
     legend: Any = given.get_legend()
-    assert [text.get_text() for text in legend.get_texts()] == ["far", "not fitted: lost"]
+    named = ["far", "lost (not fitted)"]
+    assert [text.get_text() for text in legend.get_texts()] == given.get_legend_handles_labels()[1] == named
 
 
 @pytest.mark.parametrize("width", [2.2, 3.3, 5, 10])
@@ -409,7 +409,7 @@ def test_names_with_commas_are_told_apart_by_semicolons() -> None:
     with pytest.raises(UnknownNameError, match="Known: coupled; lstm, layers 2; rope, pose"):
         raise UnknownNameError("system", "?", names)
     made = _of([one for at, name in enumerate(names) for one in _seeds(f"x, {name}", [200 - at, 100 - at])])
-    assert "from coupled; rope, pose: their seeds" in "; ".join(made.wide().notes)
+    assert "from x, coupled; x, rope, pose: their seeds" in "; ".join(made.wide().notes)
 
 
 def _seeds(name: str, rights: list[int], task: str = "addition", scheme: str = "coupled") -> list[dict]:
@@ -543,7 +543,8 @@ def test_what_differs_besides_is_said_where_one_system_is_above_another() -> Non
         made = [result("b", seed, scores=scores[seed], config=config) for seed in range(5)]
         (first, *_), _ = differences.how_sure_and_next(_of([*_seeds("a", high), *made]).systems)
         assert (
-            f"; but the two differ in layers ({layers - 1}, {layers}) besides, which may be the cause" in first
+            "; but the two differ in positions (coupled+learned, sequential+learned); "
+            f"layers ({layers - 1}, {layers}) besides, which may be the cause" in first
         ) is said
     assert "by the mean beyond training" not in first
 
@@ -584,10 +585,10 @@ def test_the_text_of_a_figure_has_seeds_training_lengths_and_the_finding() -> No
     lost = [result("lost", seed, fitted=False) for seed in (0, 1)]
     found = _of([*_seeds("a", [200, 190]), *_seeds("b", [20, 10]), *lost])
     alt, length = found.plot().alt, found.systems[0].max_length  # type: ignore[union-attr]
-    assert f"Trained on lengths up to {length}, a is right on 98% of the strings of length 40" in alt
+    assert f"Trained on lengths up to {length}, a is right on 98 % of the strings of length 40" in alt
     names = [f"s{at}" for at in range(6)]
     more = _of([one for at, name in enumerate(names) for one in _seeds(name, [200 - 20 * at])]).plot().alt  # type: ignore[union-attr]
-    assert "; ".join(f"{name} on {100 - 10 * at}% there" for at, name in enumerate(names) if at) in more
+    assert "; ".join(f"{name} on {100 - 10 * at} % there" for at, name in enumerate(names) if at) in more
     assert "Seeds that fitted (right on at least 98 % at training lengths): 2 of 2 (a, b), 0 of 2 (lost)" in alt
 
 
@@ -706,8 +707,8 @@ def test_names_with_settings_choose_and_label() -> None:
         assert axes.get_legend_handles_labels()[1].count("ours") == 1
     assert len(found.only(systems=["a"])) == 2
     assert [row[:2] for row in found.wide(labels={"a": "ours"}).rows][:2] == [
-        ("ours", "width=128"),
-        ("ours", "width=32"),
+        ("addition: ours", "width=128"),
+        ("addition: ours", "width=32"),
     ]
     assert "b" in found.systems
     with pytest.raises(UnknownNameError, match="system of these results"):
@@ -716,9 +717,11 @@ def test_names_with_settings_choose_and_label() -> None:
 
 def test_systems_of_several_tasks_go_by_every_name_that_tables_print() -> None:
     groups = [("copy of distinct", "copy"), ("copy of repeats", "copy"), ("reverse", "reverse")]
+    configs = [experiment(task=task) for _, task in groups]
+    configs[1]["task"]["letters"] = 5
     made = [
-        result(f"{group}, {name}", config=experiment(task=task), recipe="matrix")
-        for group, task in groups
+        result(f"{group}, {name}", config=config, recipe="matrix")
+        for (group, _), config in zip(groups, configs, strict=True)
         for name in ("coupled+learned", "rope")
     ]
     found = _of(made)
@@ -828,5 +831,5 @@ def test_a_small_figure_is_ready_for_print(size: tuple[float, float], on_axes: b
     assert axes.get_position().height > 0.33
     legends = [*figure.legends, *([axes.get_legend()] if axes.get_legend() else [])]
     assert [text.get_text() for legend in legends for text in legend.get_texts()] == [
-        *names, "not fitted: lost 0, lost 1"
+        *names, "lost 0 (not fitted)", "lost 1 (not fitted)", "chance 0.50"
     ]  # fmt: skip

@@ -115,12 +115,16 @@ def test_accuracy_lines_are_the_medians(width: float) -> None:
     assert accuracy(crowd(1), width).axes[0].get_xlabel() == "length, logarithmic axis"
 
 
-def test_a_crowded_panel_is_split_by_the_first_part_of_the_names() -> None:
+def test_a_crowded_panel_is_split_by_the_tasks_that_names_begin_with() -> None:
     names = [f"task {i % 3}, system {i}" for i in range(9)]
-    found = panels(summarize([SeedResult.of(result(name)) for name in names]))
+    tasks = [experiment(task=("addition", "copy", "sort")[i % 3]) for i in range(9)]
+    made = [SeedResult.of(result(name, config=config)) for name, config in zip(names, tasks, strict=True)]
+    found = panels(summarize(made))
     assert [panel.title for panel in found] == ["task 0", "task 1", "task 2"]
     assert [len(panel.cells) for panel in found] == [3, 3, 3]
-    assert len(panels(summarize([SeedResult.of(result(name)) for name in names[:8]]))) == 1
+    assert len(panels(summarize(made[:8]))) == 1
+    one_task = [SeedResult.of(result(name)) for name in names]
+    assert len(panels(summarize(one_task))) == 1, "what stands before a comma is no task by itself"
 
 
 def test_hostile_names_are_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

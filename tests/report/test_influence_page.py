@@ -135,7 +135,7 @@ def test_findings_state_the_numbers(read: InfluenceResult) -> None:
         np.mean([t["long"] for t in read.values["targets"]]),
     )
     assert f"from {short:.3f} to {long:.3f} nats" in text
-    assert "Chosen by the model itself (greedy), no number of tokens up to 4 of 10 recovers 90% of the gain." in text
+    assert "Chosen by the model itself (greedy), no number of tokens up to 4 of 10 recovers 90 % of the gain." in text
 
 
 def test_a_small_gain_is_not_divided_by(read: InfluenceResult) -> None:
@@ -151,11 +151,11 @@ def test_what_choosing_alone_gains_is_taken_off() -> None:
     values = influence_result()
     values["summary"]["rules"]["greedy"]["2"]["recovered"] = 0.95
     found = {sentence.name: sentence.text for sentence in findings(InfluenceResult.of(values))}
-    assert found["Chosen by the model itself (greedy),"] == "2 tokens recover at least 90% of the gain of all 10."
+    assert found["Chosen by the model itself (greedy),"] == "2 tokens recover at least 90 % of the gain of all 10."
     assert found["Chosen by the other model (another),"].startswith("no number of tokens up to 4 of 10 recovers")
     # 0.3 + 0.2 k
     beyond = found["Beyond what greedy search gains in a block of another document,"]
-    assert beyond == "4 tokens recover at least 90% of the gain of all 10."
+    assert beyond == "4 tokens recover at least 90 % of the gain of all 10."
 
 
 def test_a_report_shows_both_kinds_of_results(tmp_path: Path) -> None:

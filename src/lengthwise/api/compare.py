@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lengthwise.api.cluster import HERE, Cluster
 from lengthwise.api.components import task as build_task
-from lengthwise.api.result import COMPARISON, Accuracy, Result
+from lengthwise.api.result import COMPARISON, Accuracy, Measured, Result
 from lengthwise.core import config as arguments
 from lengthwise.core.config import apply_edits, digest, fields_of
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, spelled
@@ -29,16 +29,13 @@ from lengthwise.tasks.language import Language
 from lengthwise.testing.own_tasks import refuse_broken
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from lengthwise.experiments.compare import Plan
-    from lengthwise.report.figures import Drawing
     from lengthwise.report.summary import SystemSummary
 
 RESULT, PICTURE, PAGE = COMPARISON, "comparison.svg", "comparison.html"
 
 
-class Comparison(Tabular):
+class Comparison(Measured):
     """The position systems of one task, ranked by how far they go; ``values`` are the contents of comparison.json."""
 
     def __init__(self, values: dict[str, Any], folder: Path) -> None:
@@ -66,13 +63,9 @@ class Comparison(Tabular):
         """Accuracy against length of all systems, best first."""
         return Accuracy(summaries(self.folder, self.rows), "exact_match", [self.values["selection"]])
 
-    def wide(self, **options: Any) -> Table:
-        """The table for a paper, as `Accuracy.wide`."""
-        return self.accuracy.wide(**options)
-
-    def plot(self, ax: Axes | None = None, **options: Any) -> Drawing | Axes:
-        """Accuracy against length, as `Accuracy.plot`; raises `LengthwiseError` if no seed fitted."""
-        return self.accuracy.plot(ax, **options)
+    @property
+    def _curves(self) -> Accuracy:
+        return self.accuracy
 
     def setting(self, system: str | None = None) -> dict[str, Any]:
         """The arguments for `Experiment` that train a system again, by default the best one.

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count, product, takewhile
+from math import log
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from lengthwise.core import config as arguments
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, listed, require
 from lengthwise.core.files import read_json
 from lengthwise.core.result_file import Score, each_once
 from lengthwise.core.statistics import Estimate
@@ -18,6 +21,7 @@ from lengthwise.core.table import Spread, Table, Tabular
 from lengthwise.report.summary import (
     BRACKETS,
     MOST_DRAWN,
+    NOT_FITTED,
     Brackets,
     SeedResult,
     Systems,
@@ -31,14 +35,13 @@ from lengthwise.report.summary import (
     chance_text,
     contents,
     fit_rule,
-    group_of,
     kind_of,
     last_tests,
     over_seeds,
     read,
     recipe_titles,
+    same_training,
     seeds_text,
-    short,
     summarize,
     task_title,
     trained_text,
@@ -57,55 +60,22 @@ COMPARISON = "comparison.json"
 METRICS = ("exact_match", "exact_match_ids", "oracle_ids", "answer")
 
 
-class Accuracy(Tabular):
-    """Accuracy against length: the median over the fitted seeds with its interval, and every seed."""
-
-    def __init__(self, systems: Sequence[SystemSummary], metric: str, chosen: Sequence[str] = ()) -> None:
-        self.systems, self.metric = Systems(systems), metric
-        self.notes = tuple(f"settings: {says}" for says in chosen)
-        """How settings were chosen, where a comparison chose them."""
-
-    def table(self) -> Table:
-        """One row per system and length; one row without numbers for a system of which no seed fitted.
-
-        ``seeds`` counts all seeds and ``fitted`` those that the numbers are of.
-        """
-        rows = [row for system in self.systems for row in self._rows(system)]
-        columns = (
-            "system", "settings", "length", "layout", "seeds", "fitted", "median", "low", "high", "lowest seed",
-            "highest seed", "each seed",
-        )  # fmt: skip
-        return Table(
-            columns,
-            tuple(rows),
-            caption=f"{self._what} by length, {trained_text(self.systems)}. {seeds_text(self.systems)}.",
-            notes=(*notes(self.systems), *self.notes, f"low to high: {brackets_text(self.systems)}"),
-            advice=advice(self.systems),
-        )
-
-    def _rows(self, system: SystemSummary) -> list[tuple[Any, ...]]:
-        name, seeds = (system.name, system.settings), (len(system.results), len(system.fitted))
-        rows = []
-        for cell in sorted(system.cells, key=lambda cell: (cell.axes, cell.length)):
-            found = cell.estimate(self.metric)
-            if found is not None:
-                rates = [score.rate(self.metric) for score in cell.scores]
-                each = ", ".join(f"{rate:.3f}" for rate in rates)
-                numbers = (found.median, found.low, found.high, min(rates), max(rates), each)
-                rows.append((*name, cell.length, axes_text(cell.axes), *seeds, *numbers))
-        return rows if system.fitted else [(*name, None, "", *seeds, None, None, None, None, None, "")]
+class Measured(Tabular):
+    """Accuracy against length of several systems: as a table for a paper, a figure, and how sure differences are."""
 
     @property
-    def _what(self) -> str:
-        return f"{self.metric.replace('_', ' ').capitalize()} on {task_title(self.systems)}"
+    @abstractmethod
+    def _curves(self) -> Accuracy:
+        """What tables and figures are of."""
 
     def differences(self, against: str | None = None, *, labels: Mapping[str, str] | None = None) -> Table:
         """How sure differences are: at each length beyond training, each pair of systems with an exact rank test.
 
         The test is Wilcoxon's of rank sums, two-sided and exact, ties by midranks, over the fitted seeds; `Holm p` is
-        corrected for all rows (Holm 1979). ``ranges disjoint`` says whether every seed of one is above every one of the
-        other; one seed has no range.
-        With n seeds of each, no p is below 2 of all ways to choose n of 2n: 0.10 for 3 seeds, 0.008 for 5.
+        corrected for all tests of a task (Holm 1979), also those of systems that `Result.only` left out. Systems of
+        different tasks are not compared. ``ranges disjoint`` says whether every seed of one is above every one of the
+        other; one seed has no range. With n seeds of each, no p is below 2 of all ways to choose n of 2n: 0.10 for 3
+        seeds, 0.008 for 5.
 
         Arguments:
             against: the system that each other is held against, chosen before looking; by default all pairs.
@@ -115,9 +85,11 @@ class Accuracy(Tabular):
         """
         from lengthwise.report.differences import differences
 
-        self.systems.check([] if against is None else [against])
-        named = self._labelled(labels)
-        chosen = next((new for one, new in zip(self.systems, named, strict=True) if against in one.known_as), None)
+        of = self._curves
+        of.systems.check([] if against is None else [against])
+        named = of._labelled(labels)
+        chosen = next((new for one, new in zip(of.systems, named, strict=True) if against in one.known_as), None)
+        tests = differences(named, of.metric, chosen, of.whole)
         rows = tuple(
             (
                 test.one.label, test.other.label, test.length, axes_text(test.axes), len(test.rates),
@@ -126,34 +98,41 @@ class Accuracy(Tabular):
                 else "yes" if test.apart or test.turned.apart else "no",
                 test.p, test.holm,
             )
-            for test in differences(named, self.metric, chosen)
+            for test in tests
         )  # fmt: skip
         columns = ("system", "against", "length", "layout", "seeds", "seeds of it", "median", "median of it",
                    "ranges disjoint", "p", "Holm p")  # fmt: skip
+        if not tests:
+            none = "nothing to compare: fewer than two systems of a task fitted and were tested at one length beyond it"
+            return Table(columns, (), caption=none)
+        made = listed(map(str, dict.fromkeys(test.made for test in tests)))
+        tried = f"all {made} tests of a task" + " in all of these results" * (len(of.systems) < len(of.whole))
         said = (
             "ranges disjoint: every fitted seed of one is above every one of the other; a dash where one has one seed",
-            f"p: exact rank test, two-sided; Holm p: corrected for all {len(rows)} rows",
+            f"p: exact rank test, two-sided; Holm p: corrected for {tried}",
         )[all(row[8] is None for row in rows) :]
         return Table(
-            columns, rows, caption=f"{self._what}: differences between systems at lengths beyond training.", notes=said
+            columns, rows, caption=f"{of._what}: differences between systems at lengths beyond training.", notes=said
         )
 
     def wide(
         self,
         *,
-        lengths: Sequence[int] | None = None,
+        lengths: Sequence[int] | Literal["all"] | None = None,
         labels: Mapping[str, str] | None = None,
         brackets: Brackets = "interval",
     ) -> Table:
         """One row per system, one column per length: medians over the fitted seeds, the best of a column in bold.
 
-        Bold is not where the best is not above chance: its interval holds chance. A dagger marks what is not told
-        apart from the best: their intervals overlap, whatever ``brackets`` shows. The caption says what the numbers and
-        brackets are and how many seeds fitted; notes, what a reader of a paper needs, and ``advice`` the rest. Where a
-        system has no fitted seed, a further column has the accuracy in distribution.
+        Bold is the best of those of its task, where there is another; and not where its interval holds chance. A dagger
+        marks what is not told apart from the best: their intervals overlap, whatever ``brackets`` shows. The caption
+        says what the numbers and brackets are and how many seeds fitted; notes, what a reader of a paper needs, and
+        ``advice`` the rest. Where a system has no fitted seed, a further column has the accuracy in distribution; where
+        systems were trained to different lengths, another has these.
 
         Arguments:
-            lengths: the columns; by default all tested lengths.
+            lengths: the columns, or ``"all"``; by default at most six with brackets: the last, and those nearest to the
+                training length, twice, four times it, and so on.
             labels: names to show instead of those of systems; of a name with several settings, these stay behind it.
             brackets: what stands in brackets, as what `plot` draws as its band: ``"interval"`` of the median, exact by
                 order statistics (the range, up to five seeds), ``"range"`` from the lowest to the highest seed, or
@@ -165,12 +144,13 @@ class Accuracy(Tabular):
 
         if brackets not in BRACKETS:
             raise UnknownNameError("kind of brackets", brackets, BRACKETS)
-        systems = self._labelled(labels)
-        cells, guessed = dict[tuple[str, ...], dict[int, Estimate]](), set[tuple[tuple[str, ...], int]]()
+        of = self._curves
+        systems = of._labelled(labels)
+        cells, guessed = dict[tuple[str, str, str], dict[int, Estimate]](), set[tuple[tuple[str, str, str], int]]()
         for system in systems:
             for cell in system.cells:
                 row = cells.setdefault(key := (system.name, system.settings, axes_text(cell.axes)), {})
-                if (found := cell.estimate(self.metric)) is not None:
+                if (found := cell.estimate(of.metric)) is not None:
                     row[cell.length] = found
                     if found.median >= FAILED and found.low <= (
                         chance(system.experiment, cell.length, cell.axes) or -1
@@ -179,84 +159,90 @@ class Accuracy(Tabular):
             if not system.fitted:
                 cells[system.name, system.settings, ""] = {}
         tested = sorted({length for row in cells.values() for length in row})
-        lengths = tested if lengths is None else arguments.whole_numbers("lengths", lengths)
+        if lengths is None:
+            shortest = min(system.max_length for system in systems)
+            often = Counter(length for row in cells.values() for length in row)
+            lengths = tested if brackets == "none" else main_lengths(often, shortest)
+        else:
+            lengths = tested if lengths == "all" else arguments.whole_numbers("lengths", lengths)
         untested = [length for length in lengths if length not in tested]
         require(not untested, f"lengths {untested} were not tested; choose from {tested}")
-        named = () if all(s.fitted for s in systems) else ("in distribution",)
-        within = {
-            (system.name, system.settings): [within_training(system, brackets)][: len(named)] for system in systems
+        by_row = {(system.name, system.settings): system for system in systems}
+        named = (
+            *["trained to"] * (not same_training(systems)),
+            *["in distribution"] * (not all(s.fitted for s in systems)),
+        )
+        about = {
+            key: [s.max_length if name == "trained to" else within_training(s, brackets) for name in named]
+            for key, s in by_row.items()
         }
         shown: dict[tuple[Any, ...], float | None] = {
-            (system.name, system.settings, axes_text(cell.axes), cell.length): spread(
-                cell.scores, self.metric, brackets
-            )
+            (system.name, system.settings, axes_text(cell.axes), cell.length): spread(cell.scores, of.metric, brackets)
             for system in systems
             for cell in system.cells
         }
-        rows = tuple(
-            (*name, *within[name[0], name[1]], *(shown.get((*name, length)) for length in lengths)) for name in cells
-        )
+        rows = tuple((*name, *about[name[:2]], *(shown.get((*name, length)) for length in lengths)) for name in cells)
+        owners = [by_row[name[:2]] for name in cells]
         bold, alike = set[tuple[int, int]](), set[tuple[int, int]]()
-        for column, length in enumerate(lengths, 3 + len(named)):
-            best = max((row[length] for row in cells.values() if length in row), key=lambda each: each.median)
-            first = {key for key, row in cells.items() if length in row and row[length].median == best.median}
-            first = {key for key in first if best.median >= FAILED and (key, length) not in guessed}
-            for at, (key, row) in enumerate(cells.items()):
-                if first and length in row:
-                    if key in first:
-                        bold.add((at, column))
-                    elif row[length].high >= best.low:
-                        alike.add((at, column))
+        contests = {(by_row[key[:2]].contest, key[2]) for key in cells}
+        for contest, (column, length) in product(contests, enumerate(lengths, 3 + len(named))):
+            rivals = {
+                at: (key, row[length])
+                for at, (key, row) in enumerate(cells.items())
+                if length in row and (by_row[key[:2]].contest, key[2]) == contest
+            }
+            if len(rivals) < 2:
+                continue
+            best = max((found for _, found in rivals.values()), key=lambda each: each.median)
+            first = {
+                at for at, (key, found) in rivals.items()
+                if best.median >= FAILED and found.median == best.median and (key, length) not in guessed
+            }  # fmt: skip
+            bold |= {(at, column) for at in first}
+            alike |= {
+                (at, column)
+                for at, (_, found) in rivals.items()
+                if first and at not in first and found.high >= best.low
+            }
         columns = ("system", "settings", "layout", *named, *map(str, lengths))
         inside, of_all = _inside(systems, brackets)
+        trained = f", {trained_text(systems)}" * same_training(systems)
         unseen = f": {brackets_text(systems)}" * (brackets != "interval")
-        sure, then = how_sure_and_next(systems, self.metric, lengths)
+        sure, then = how_sure_and_next(systems, of.metric, lengths, of.whole)
         printed = [clause for clause in sure[:2] if not clause.startswith(CAUSE)]
+        tasks = {system.contest for system in systems}
+        hidden = sum(system.contest in tasks for system in of.whole) > len(systems)
         said = (
             *of_all,
+            fit_rule(systems) * any(not system.fitted for system in systems),
+            "a dash: not tested" * any(None in row for row, owner in zip(rows, owners, strict=True) if owner.fitted),
             *basis(systems),
             chance_text(systems, lengths),
             last_tests(systems),
             f"beyond training, {'; '.join(printed)}" * bool(printed),
+            "p is corrected for all systems of these results, of which some are shown"
+            * (hidden and any("Holm" in clause for clause in printed)),
         )
         return Table(
             columns,
             rows,
-            caption=f"{self._what} by length, {trained_text(systems)}: {OVER}{inside}. {seeds_text(systems)}.",
+            caption=f"{of._what} by length{trained}: {OVER}{inside}. {seeds_text(systems)}.",
             notes=tuple(note for note in said if note),
             advice=(
-                *self.notes,
+                *[f"{len(lengths)} of {len(tested)} tested lengths; all: lengths='all'"] * (len(lengths) < len(tested)),
+                *of.notes,
                 *(clause for clause in sure if clause not in printed),
                 *advice(systems),
                 *[f"next: {then}"] * bool(then),
             ),
             bold=frozenset(bold),
             alike=frozenset(alike),
-            legend=("the best of a length", f"not told apart from it, since their intervals overlap{unseen}"),
+            empty=empty(owners),
+            legend=(
+                f"the best of a length{' and task' * (len({one for one, _ in contests}) > 1)}",
+                f"not told apart from it, since their intervals overlap{unseen}",
+            ),
         )
-
-    def _labelled(self, labels: Mapping[str, str] | None) -> Systems:
-        """The systems under these names; raises `LengthwiseError` for a label of an unknown one, or one used twice."""
-        if labels is not None and not isinstance(labels, Mapping):
-            raise LengthwiseError(f"labels must be a dictionary from systems to names, got {labels!r}")
-        given = labels or {}
-        self.systems.check(given)
-        for name, label in given.items():
-            require(bool(arguments.text(f"the label of {name!r}", label).strip()), f"the label of {name!r} is empty")
-
-        def named(system: SystemSummary) -> SystemSummary:
-            asked = next((name for name in system.known_as if name in given), None)
-            if asked is None:
-                return system
-            whole = (system.label, system.name, system.results[0].system)
-            group = "" if asked in whole else group_of(system.name)
-            name = f"{group}{', ' * bool(group)}{given[asked]}"
-            return replace(system, name=name, settings="" if asked == system.label else system.settings)
-
-        shown = Systems(map(named, self.systems))
-        name, times = max(Counter(shown.names).items(), key=lambda each: each[1], default=("", 1))
-        require(times == 1, f"labels must tell systems apart, and {name!r} would be the name of {times}")
-        return shown
 
     def plot(
         self,
@@ -276,7 +262,7 @@ class Accuracy(Tabular):
             ylim: lowest and highest accuracy of the axis; by default all from 0 to 1.
             band: what is shaded around a line, as `wide` shows in ``brackets``.
 
-        Returns: the figure, whose ``alt`` is a text for its caption that says what is drawn; or ``ax``.
+        Returns: the figure, or ``ax``; its ``alt`` is a text for the caption that says what is drawn.
 
         Raises: `LengthwiseError` if no seed of any system fitted, since there is nothing to draw then, if there are
             too many systems to tell apart, for a label of an unknown system, and for values that can't be drawn with.
@@ -286,7 +272,8 @@ class Accuracy(Tabular):
         from lengthwise.report.figures import WIDE, draw_accuracy, draw_accuracy_on, limits_of, own_fonts
         from lengthwise.report.summary import panels
 
-        named, limits = self._labelled(labels), limits_of(ylim)
+        of = self._curves
+        named, limits = of._labelled(labels), limits_of(ylim)
         if band not in BRACKETS:
             raise UnknownNameError("kind of band", band, BRACKETS)
         lines = [len(panel.cells) for panel in panels(named)]
@@ -305,13 +292,122 @@ class Accuracy(Tabular):
         if not any(system.fitted for system in named):
             raise LengthwiseError("no seed fitted in distribution, so there is no accuracy to draw; train longer")
         if ax is not None:
-            draw_accuracy_on(ax, named, self.metric, limits, band)
+            ax.alt = draw_accuracy_on(ax, named, of.metric, limits, band)  # pyright: ignore[reportAttributeAccessIssue]
             return ax
         size = "a width and a height in inches from 0.5 to 100, such as (3.3, 2.4)"
         width, height = (WIDE, None) if figsize is None else arguments.pair("figsize", figsize, size, 0.5, 100)
-        figure = draw_accuracy(named, width, self.metric, limits, band, height=height, fonts=own_fonts())
+        figure = draw_accuracy(named, width, of.metric, limits, band, height=height, fonts=own_fonts())
         assert figure is not None
         return figure
+
+
+class Accuracy(Measured):
+    """Accuracy against length: the median over the fitted seeds with its interval, and every seed."""
+
+    def __init__(
+        self,
+        systems: Sequence[SystemSummary],
+        metric: str,
+        chosen: Sequence[str] = (),
+        whole: Sequence[SystemSummary] = (),
+    ) -> None:
+        self.systems, self.metric = Systems(systems), metric
+        self.whole = tuple(whole) or self.systems
+        """All systems of the results that these were chosen from."""
+        self.notes = tuple(f"settings: {says}" for says in chosen)
+        """How settings were chosen, where a comparison chose them."""
+
+    def table(self) -> Table:
+        """One row per system and length; one row without numbers for a system of which no seed fitted.
+
+        ``seeds`` counts all seeds and ``fitted`` those that the numbers are of.
+        """
+        rows = [row for system in self.systems for row in self._rows(system)]
+        columns = (
+            "system", "settings", "length", "layout", "seeds", "fitted", "median", "low", "high", "lowest seed",
+            "highest seed", "each seed",
+        )  # fmt: skip
+        return Table(
+            columns,
+            tuple(rows),
+            caption=f"{self._what} by length, {trained_text(self.systems)}. {seeds_text(self.systems)}.",
+            notes=(*notes(self.systems), *self.notes, f"low to high: {brackets_text(self.systems)}"),
+            advice=advice(self.systems),
+            empty=empty([system for system in self.systems for _ in self._rows(system)]),
+        )
+
+    def _rows(self, system: SystemSummary) -> list[tuple[Any, ...]]:
+        name, seeds = (system.name, system.settings), (len(system.results), len(system.fitted))
+        rows = []
+        for cell in sorted(system.cells, key=lambda cell: (cell.axes, cell.length)):
+            found = cell.estimate(self.metric)
+            if found is not None:
+                rates = [score.rate(self.metric) for score in cell.scores]
+                each = ", ".join(f"{rate:.3f}" for rate in rates)
+                numbers = (found.median, found.low, found.high, min(rates), max(rates), each)
+                rows.append((*name, cell.length, axes_text(cell.axes), *seeds, *numbers))
+        return rows if system.fitted else [(*name, None, "", *seeds, None, None, None, None, None, "")]
+
+    @property
+    def _what(self) -> str:
+        return f"{self.metric.replace('_', ' ').capitalize()} on {task_title(self.systems)}"
+
+    @property
+    def _curves(self) -> Accuracy:
+        return self
+
+    def _labelled(self, labels: Mapping[str, str] | None) -> Systems:
+        """The systems under these names; those of systems that are not chosen have no effect.
+
+        Raises `LengthwiseError` for a label of an unknown system, or one used twice.
+        """
+        if labels is not None and not isinstance(labels, Mapping):
+            raise LengthwiseError(f"labels must be a dictionary from systems to names, got {labels!r}")
+        given = labels or {}
+        Systems((*self.systems, *self.whole)).check(given)
+        for name, label in given.items():
+            require(bool(arguments.text(f"the label of {name!r}", label).strip()), f"the label of {name!r} is empty")
+
+        def named(system: SystemSummary) -> SystemSummary:
+            asked = next((name for name in system.known_as if name in given), None)
+            if asked is None:
+                return system
+            raw = system.results[0].system
+            whole = (system.label, system.name, *system.whole_labels, *[raw] * (raw != system.short))
+            name = given[asked] if asked in whole else system.prefix + given[asked]
+            with_settings = (system.label, *system.whole_labels[:-1])
+            return replace(system, name=name, settings="" if asked in with_settings else system.settings)
+
+        shown = Systems(map(named, self.systems))
+        name, times = max(Counter(shown.names).items(), key=lambda each: each[1], default=("", 1))
+        require(times == 1, f"labels must tell systems apart, and {name!r} would be the name of {times}")
+        return shown
+
+
+MOST_LENGTHS = 6
+"""Columns of a table with brackets that fit on a page."""
+
+
+def main_lengths(tested: Mapping[int, int], trained: int) -> list[int]:
+    """At most `MOST_LENGTHS` of the lengths, given with how many systems were tested at each.
+
+    They are the last, and those near 1, 2, 4, … times ``trained``, where most systems were tested.
+    """
+    last = max(tested, default=0)
+    kept = dict.fromkeys(tested if len(tested) <= MOST_LENGTHS else [last])
+    for goal in takewhile(lambda goal: len(kept) < MOST_LENGTHS and goal < last, (trained * 2**i for i in count())):
+
+        def rank(length: int, goal: int = goal) -> tuple[int, float]:
+            apart = abs(log(max(length, 0.5) / goal))
+            return (-tested[length] if apart < log(2) / 2 else 0), apart
+
+        kept[min(tested, key=rank)] = None
+    return sorted(kept)
+
+
+def empty(systems: Iterable[SystemSummary]) -> tuple[str, ...]:
+    """What stands in a row for a number that there is not, by the system of the row."""
+    return tuple("–" if system.fitted else NOT_FITTED for system in systems)
 
 
 def spread(scores: Sequence[Score], metric: str = "exact_match", brackets: Brackets = "interval") -> float | None:
@@ -341,25 +437,31 @@ def notes(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
     return tuple(note for note in (*basis(systems), fit_rule(systems)) if note)
 
 
-class Result(Tabular):
+class Result(Measured):
     """The finished runs of one or several systems, a run per seed."""
 
-    def __init__(self, files: Sequence[tuple[Path, SeedResult]]) -> None:
+    def __init__(self, files: Sequence[tuple[Path, SeedResult]], whole: Result | None = None) -> None:
         self.files = tuple(files)
-        found = summarize(result for _, result in self.files)
-        # Named with their recipe or task where there are several, and without where all are of one.
-        titles, groups = recipe_titles(found), {group_of(system.name) for system in found}
-        self.systems = Systems(
-            replace(
-                s,
-                name=f"{titles[s.recipe]}: {s.name}"
-                if len(titles) > 1
-                else short(s.name)
-                if len(groups) == 1
-                else s.name,
-            )
-            for s in found
-        )
+        self.whole = self if whole is None else whole.whole
+        """The results that these were chosen from."""
+        every = summarize(result for _, result in self.files) if whole is None else self.whole._every
+        self._every, kept = every, {id(result) for _, result in self.files}
+        self.systems = Systems(self._named(every, [one for one in every if id(one.results[0]) in kept]))
+
+    @staticmethod
+    def _named(every: Sequence[SystemSummary], chosen: Sequence[SystemSummary]) -> Iterator[SystemSummary]:
+        """Systems with their recipe and task before their name where these are several, else without."""
+        titles = recipe_titles(every)
+
+        def prefix(system: SystemSummary, among: Sequence[SystemSummary]) -> str:
+            if len({one.recipe for one in among}) > 1:
+                return f"{titles[system.recipe]}: {system.prefix}"
+            return system.prefix if len({one.prefix for one in among}) > 1 else ""
+
+        for system in chosen:
+            first = prefix(system, chosen)
+            whole_name = prefix(system, every) + system.short
+            yield replace(system, name=first + system.short, prefix=first, whole_name=whole_name)
 
     @classmethod
     def of(cls, folders: Iterable[str | Path]) -> Result:
@@ -379,11 +481,13 @@ class Result(Tabular):
         Raises: `LengthwiseError` for a name that none of the runs has.
         """
         files = self.files
-        of, titles = {id(run): one for one in self.systems for run in one.results}, recipe_titles(self.systems)
+        of = {id(run): one for one in self.systems for run in one.results}
+        raw, titles = {id(one.results[0]): one for one in self.whole._every}, recipe_titles(self.whole.systems)
         for what, wanted, shown, more in (
             (
                 "task", [] if task is None else [arguments.text("task", task)],
-                lambda run: (run.experiment["task"]["name"], group_of(run.system), called(run.experiment["task"])),
+                lambda run: (run.experiment["task"]["name"], raw[id(of[id(run)].results[0])].prefix.removesuffix(", "),
+                             called(run.experiment["task"])),
                 lambda run: (run.recipe, titles[run.recipe]),
             ),
             ("system", arguments.names("systems", systems), lambda run: of[id(run)].known_as, lambda _: ()),
@@ -393,21 +497,11 @@ class Result(Tabular):
                 if name not in known and all(name not in more(run) for _, run in files):
                     raise UnknownNameError(f"{what} of these results", name, known)
             files = tuple(f for f in files if not wanted or not {*shown(f[1]), *more(f[1])}.isdisjoint(wanted))
-        chosen = Result(files)
-        chosen.systems = Systems(replace(one, look=of[id(one.results[0])].look) for one in chosen.systems)
-        return chosen
+        return Result(files, self)
 
-    def wide(self, **options: Any) -> Table:
-        """As `Accuracy.wide`, of exact match."""
-        return self.accuracy().wide(**options)
-
-    def differences(self, against: str | None = None, **options: Any) -> Table:
-        """As `Accuracy.differences`, of exact match."""
-        return self.accuracy().differences(against, **options)
-
-    def plot(self, ax: Axes | None = None, **options: Any) -> Drawing | Axes:
-        """As `Accuracy.plot`, of exact match."""
-        return self.accuracy().plot(ax, **options)
+    @property
+    def _curves(self) -> Accuracy:
+        return self.accuracy()
 
     @property
     def runs(self) -> tuple[SeedResult, ...]:
@@ -423,7 +517,7 @@ class Result(Tabular):
         """Accuracy against length by ``exact_match``, ``exact_match_ids``, ``oracle_ids`` or ``answer``."""
         if metric not in METRICS:
             raise UnknownNameError("metric", metric, METRICS)
-        return Accuracy(self.systems, metric, self.chosen)
+        return Accuracy(self.systems, metric, self.chosen, self.whole.systems)
 
     @property
     def chosen(self) -> tuple[str, ...]:
@@ -457,7 +551,8 @@ class Result(Tabular):
         )  # fmt: skip
         inside, of_all = _inside(systems)
         caption = f"Exact match on {task_title(systems)} at training lengths and at the longest test: {OVER}{inside}."
-        return Table(columns, tuple(rows), caption, notes=(*of_all, *notes(systems)), advice=advice(systems))
+        said = (*of_all, *notes(systems))
+        return Table(columns, tuple(rows), caption, notes=said, advice=advice(systems), empty=empty(systems))
 
     def save_report(self, path: str | Path = "report.html") -> Path:
         """Write the report page of these results; returns its path."""

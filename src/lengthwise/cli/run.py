@@ -102,7 +102,7 @@ def next_step(done: RecipeResult) -> str:
     Of several systems, the one that is right most often.
     """
     from lengthwise.core.result_file import RunResult
-    from lengthwise.report.summary import RIGHT
+    from lengthwise.report.summary import RIGHT, percent
 
     ranked = []
     for job, results in zip(done.sweep.recipe.jobs, done.sweep.results, strict=True):
@@ -125,8 +125,8 @@ def next_step(done: RecipeResult) -> str:
         return line
     more = f"; more seeds: the same command with --seeds {len(job.seeds) + 2}" if len(job.seeds) < 3 else ""
     return (
-        f"{job.name} is right at {longest} (on at least {RIGHT:.0%} of the strings) in {right} of {len(job.seeds)} "
-        f"seeds; what it computes: `lengthwise explain {done.run_folder(job, fitted[0])}`{more}"
+        f"{job.name} is right at {longest} (on at least {percent(RIGHT)} of the strings) in {right} of "
+        f"{len(job.seeds)} seeds; what it computes: `lengthwise explain {done.run_folder(job, fitted[0])}`{more}"
     )
 
 

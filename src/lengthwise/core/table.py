@@ -43,9 +43,9 @@ class Spread(float):
 class Table:
     """Columns and rows, with a caption above and notes below.
 
-    Cells are strings, numbers or None (shown as a dash). A column without a value in any row is not shown, and not in
-    CSV; a ``DataFrame`` keeps it. Both have columns ``… low`` and ``… high`` of their own for the ends of a `Spread`.
-    Columns in ``sentences`` are too long for a printed table.
+    Cells are strings, numbers or None (shown as a dash, or as ``empty`` says). A column without a value in any row is
+    not shown, and not in CSV; a ``DataFrame`` keeps it. Both have columns ``… low`` and ``… high`` of their own for the
+    ends of a `Spread`. Columns in ``sentences`` are too long for a printed table.
     """
 
     columns: tuple[str, ...]
@@ -63,9 +63,12 @@ class Table:
     """What bold and the dagger mean, below the table; plain text has a star in place of bold."""
     digits: int = 3
     """Digits after the point that are shown of a number."""
+    empty: tuple[str, ...] = ()
+    """What stands for None, by row."""
 
     def __repr__(self) -> str:
-        return "\n".join(line for line in (self.caption, self.text(), *self._below("*"), *self.advice) if line)
+        text = self.text() if self.rows else ""
+        return "\n".join(line for line in (self.caption, text, *self._below("*"), *self.advice) if line)
 
     def _repr_html_(self) -> str:
         """HTML for a notebook; all text is escaped."""
@@ -73,7 +76,7 @@ class Table:
 
         caption = f"<p><b>{escape(self.caption)}</b></p>" if self.caption else ""
         notes = "".join(f"<p>{escape(note)}</p>" for note in (*self._below("bold"), *self.advice))
-        return f"{caption}{self._formatted('html')}{notes}"
+        return f"{caption}{self._formatted('html') if self.rows else ''}{notes}"
 
     def _below(self, bold: str) -> list[str]:
         """The notes, and what the marks mean that the table has."""
@@ -88,7 +91,12 @@ class Table:
     @property
     def cells(self) -> list[list[str]]:
         """The rows as they are shown, of these columns."""
-        return [[shown(row[index], self.digits) for index in self._filled()] for row in self.rows]
+        kept = self._filled()
+        return [[self._shown(at, index) for index in kept] for at in range(len(self.rows))]
+
+    def _shown(self, row: int, column: int) -> str:
+        value = self.rows[row][column]
+        return self.empty[row] if value is None and self.empty else shown(value, self.digits)
 
     def text(self) -> str:
         """The table as plain text, without caption and notes."""
@@ -189,8 +197,8 @@ class Table:
         # Marks that no style escapes stand for what makes a cell bold, where the style would escape that.
         text = tabulate(
             [
-                [self._marked(at, index, shown(row[index], self.digits), style) for index in kept]
-                for at, row in enumerate(self.rows)
+                [self._marked(at, index, self._shown(at, index), style) for index in kept]
+                for at in range(len(self.rows))
             ],
             headers=[self.columns[index] for index in kept],
             tablefmt=style,

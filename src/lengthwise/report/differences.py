@@ -17,7 +17,7 @@ from lengthwise.core.statistics import LEVEL, holm, rank_test
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.prediction.predict import structure_row
 from lengthwise.prediction.verdict import StructureRow
-from lengthwise.report.summary import Brackets, SystemSummary, brackets_text, differing_settings, known_task
+from lengthwise.report.summary import Brackets, SystemSummary, brackets_text, called, differing_settings, known_task
 from lengthwise.tasks import TASKS
 
 REMEMBERED = 4096
@@ -41,6 +41,8 @@ class Difference:
     p: float
     holm: float
     """p, corrected for all tests that were made with it."""
+    made: int = 1
+    """How many these are."""
 
     @property
     def apart(self) -> bool:
@@ -54,12 +56,22 @@ class Difference:
 
 
 def differences(
-    systems: Sequence[SystemSummary], metric: str = "exact_match", against: SystemSummary | None = None
+    systems: Sequence[SystemSummary],
+    metric: str = "exact_match",
+    against: SystemSummary | None = None,
+    whole: Sequence[SystemSummary] = (),
 ) -> list[Difference]:
-    """All pairs of systems, or each with ``against``, at the lengths beyond training that both were tested at."""
-    pairs = combinations(systems, 2) if against is None else ((against, one) for one in systems if one is not against)
-    found = list[Difference]()
-    for one, other in pairs:
+    """All pairs of systems, or each with ``against``, at the lengths beyond training that both were tested at.
+
+    Systems of different tasks are no pairs. p is corrected for all tests of a task; where the systems were chosen from
+    ``whole``, for all tests of these, since the choice may have followed the results.
+    """
+    # A system under another label has the same runs.
+    chosen, found = {id(system.results[0]): system for system in systems}, list[Difference]()
+    every = [chosen.get(id(system.results[0]), system) for system in whole or systems]
+    for one, other in combinations(every, 2) if against is None else ((against, one) for one in every):
+        if one is other or one.contest != other.contest:
+            continue
         cells = {(cell.length, cell.axes): cell for cell in other.cells}
         for cell in sorted(one.cells, key=lambda cell: (cell.axes, cell.length)):
             rival = cells.get((cell.length, cell.axes))
@@ -69,9 +81,13 @@ def differences(
             if all(metric in score.correct for score in scores):
                 x, y = (tuple(score.rate(metric) for score in of.scores) for of in (cell, rival))
                 p = rank_test(x, y)
-                found.append(Difference(one, other, cell.length, cell.axes, x, y, p, p))
-    corrected = holm([test.p for test in found])
-    return [replace(test, holm=p) for test, p in zip(found, corrected, strict=True)]
+                found.append(Difference(one, other, cell.length, cell.axes, x, y, p, p, 0))
+    corrected = list[Difference]()
+    for contest in dict.fromkeys(test.one.contest for test in found):
+        mine = [test for test in found if test.one.contest == contest]
+        ps = holm([test.p for test in mine])
+        corrected += [replace(test, holm=p, made=len(mine)) for test, p in zip(mine, ps, strict=True)]
+    return [test for test in corrected if {id(of.results[0]) for of in (test.one, test.other)} <= chosen.keys()]
 
 
 def how_sure(
@@ -84,18 +100,30 @@ def how_sure(
 
 
 def how_sure_and_next(
-    systems: Sequence[SystemSummary], metric: str = "exact_match", lengths: Collection[int] | None = None
+    systems: Sequence[SystemSummary],
+    metric: str = "exact_match",
+    lengths: Collection[int] | None = None,
+    whole: Sequence[SystemSummary] = (),
 ) -> tuple[list[str], str]:
     """Whether the best system beyond training is above the second, by what test, why in theory; and what to do next.
 
-    The first is a list of clauses, the answer first. Both are empty where fewer than two systems were tested beyond
-    training. With ``lengths`` only these are spoken of; p is corrected for the tests at all lengths, since the choice
-    may have followed the results.
+    The first is a list of clauses, the answer first, of each task by itself. Both are empty where fewer than two
+    systems were tested beyond training. With ``lengths`` only these are spoken of; p is corrected for the tests at all
+    lengths and of all systems of ``whole``, since the choice may have followed the results.
     """
+    tests = [test for test in differences(systems, metric, whole=whole) if lengths is None or test.length in lengths]
+    clauses, wanted = list[str](), 0
+    for contest in dict.fromkeys(system.contest for system in systems):
+        mine = [system for system in systems if system.contest == contest]
+        some, seeds = _of_contest(mine, tests, metric, lengths)
+        clauses, wanted = [*clauses, *some], max(wanted, seeds)
+    return clauses, f"more seeds, such as seeds={wanted}" if wanted else ""
 
-    def shown(length: int) -> bool:
-        return lengths is None or length in lengths
 
+def _of_contest(
+    systems: Sequence[SystemSummary], tests: Sequence[Difference], metric: str, lengths: Collection[int] | None
+) -> tuple[list[str], int]:
+    """The clauses of systems that are compared with each other, and how many seeds are needed; 0 if these suffice."""
     beyond = {
         index: fmean(found)
         for index, system in enumerate(systems)
@@ -103,17 +131,18 @@ def how_sure_and_next(
             found := [
                 e.median
                 for c in system.cells
-                if c.length > system.max_length and shown(c.length) and (e := c.estimate(metric))
+                if c.length > system.max_length
+                and (lengths is None or c.length in lengths)
+                and (e := c.estimate(metric))
             ]
         )
     }
     ranked = [systems[index] for index in sorted(beyond, key=lambda index: -beyond[index])]
-    made = differences(systems, metric) if len(ranked) > 1 else []
-    tests = [test for test in made if shown(test.length)]
     facing = {id(other): found for other in ranked[1:] if (found := _between(ranked[0], other, tests))}
     rivals = [other for other in ranked[1:] if id(other) in facing]
     if not rivals:
-        return [], ""
+        return [], 0
+    made = facing[id(rivals[0])][0].made
     first = ranked[0]
     second = next((other for other in rivals if lengths_apart(facing[id(other)])), None)
     alike = rivals if second is None else rivals[: rivals.index(second)]
@@ -128,22 +157,22 @@ def how_sure_and_next(
         )
     if second is not None:
         order = f"{'first and second' if second is rivals[0] else 'first'} by the mean beyond training"
-        parts.append(_measured(first, second, facing[id(second)], len(made), order) + _confounded(first, second))
+        parts.append(_measured(first, second, facing[id(second)], made, order) + _confounded(first, second))
         parts += [cause] if (cause := _cause(first, second, rivals)) else []
     for one, other in combinations(ranked, 2):
         if other is not second and _ids_alone(one, other):
             found = _between(one, other, tests)
             clear = lengths_apart(found)
             said = (
-                _measured(one, other, found, len(made), "first by the mean beyond training")
+                _measured(one, other, found, made, "first by the mean beyond training")
                 if clear
                 else (f"{one.label} is not told apart from {other.label}")
             )
             parts.append(f"{said}; {IDS_ALONE}")
     seeds = min(len(first.fitted), len((second or rivals[0]).fitted))
-    enough = next(n for n in count(2) if 2 * len(made) / comb(2 * n, n) <= 1 - LEVEL)
+    enough = next(n for n in count(2) if 2 * made / comb(2 * n, n) <= 1 - LEVEL)
     more = max(enough, 2 * seeds) if second is None else enough * (seeds < enough)
-    return parts, f"more seeds, such as seeds={more}" if more else ""
+    return parts, more
 
 
 def lengths_apart(tests: Iterable[Difference]) -> list[int]:
@@ -212,16 +241,29 @@ def _p(values: Sequence[float]) -> str:
 
 
 def _confounded(first: SystemSummary, second: SystemSummary) -> str:
-    """In which settings of model and training the two differ besides, which may be the cause; empty where in none."""
+    """In what the two differ besides, training length and task first, which may be the cause; empty where in nothing.
+
+    Where something does, positions that the names do not tell are said, too.
+    """
     pair = (first, second)
     mixed = len({system.positions.mixer for system in pair}) > 1  # then widths differ, so that parameters are equal
-    besides = [
-        f"{key.rpartition('.')[2]} ({row['values'][0]}, {row['values'][1]})"
-        for row in differing_settings(pair)
-        if (key := row["key"]).startswith(("model.", "training.")) and not (mixed and key.startswith("model."))
+    rows = {row["key"]: row["values"] for row in differing_settings(pair)}
+    besides = {"training length": rows.pop("training.max_length", None)}
+    besides["task"] = [called(system.experiment["task"]) for system in pair]
+    if besides["task"][0] == besides["task"][1]:
+        besides |= {key: values for key, values in rows.items() if key.startswith("task.")}
+    besides |= {key: values for key, values in rows.items() if key.startswith("model.") and not mixed}
+    besides |= {key: values for key, values in rows.items() if key.startswith("training.")}
+    said = [
+        f"{key.rpartition('.')[2]} ({values[0]}, {values[1]})"
+        for key, values in besides.items()
+        if values is not None and values[0] != values[1]
     ]
-    said = ", ".join(besides[:3]) + f" and {len(besides) - 3} more settings" * (len(besides) > 3)
-    return f"; but the two differ in {said} besides, which may be the cause" * bool(besides)
+    positions = [system.positions.name for system in pair]
+    named = all(system.positions.name in system.known_as for system in pair)
+    if said and positions[0] != positions[1] and not named:
+        said.insert(0, f"positions ({', '.join(positions)})")
+    return f"; but the two differ in {listed(said)} besides, which may be the cause" * bool(said)
 
 
 def _cause(first: SystemSummary, second: SystemSummary, rivals: Sequence[SystemSummary]) -> str:

@@ -15,6 +15,7 @@ from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 from markupsafe import escape
 from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -23,8 +24,8 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
 from lengthwise.core import config as arguments
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, listed, require
-from lengthwise.core.files import replacing
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
+from lengthwise.core.files import make_folder, replacing
 from lengthwise.prediction.example import TokenSequence
 from lengthwise.report.looks import COLOURS, MARKERS
 from lengthwise.report.summary import (
@@ -38,6 +39,7 @@ from lengthwise.report.summary import (
     common_chance,
     headline,
     panels,
+    same_training,
     seeds_text,
     setting_note,
     steps_note,
@@ -183,12 +185,14 @@ class Drawing(Figure):
         """
         import matplotlib
 
-        name = args[0] if args else kwargs.get("fname")
+        name: Any = args[0] if args else kwargs.get("fname")
         if not hasattr(name, "write"):
             arguments.path("fname", name)
         kind = kwargs.get("format") or (Path(name).suffix[1:] if isinstance(name, str | Path) else "")
         if kind and kind.lower() not in FigureCanvasBase.filetypes:
             raise UnknownNameError("format of a figure", kind, FigureCanvasBase.filetypes)
+        if not hasattr(name, "write"):
+            make_folder(Path(name).parent)  # as every file of a result
         try:
             with matplotlib.rc_context({"pdf.fonttype": 42, "svg.fonttype": "none"}):
                 super().savefig(*args, **kwargs)
@@ -366,21 +370,23 @@ def draw_accuracy(
             plot.set_visible(False)
         for plot, panel in zip(grid.flat, drawn, strict=False):
             parts.append(_Panel(figure, plot, panel, systems, metric, limits, band))
-            parts[-1].draw(size, small=small or below)
+            parts[-1].draw(size, small=small or below, legend=below)
             if not small and not below:
                 _names(plot, panel, names, size, (each - MARGINS) * 72, metric, limits)
         if small:
-            handles = [
-                _handle(drawn[0], index, systems[index], names[index], metric) for index in sorted(drawn[0].systems)
-            ]
+            handles = [_handle(drawn[0], index, systems[index], names[index]) for index in sorted(drawn[0].systems)]
             figure.legend(handles=handles, loc="outside lower left", ncols=columns // 2, fontsize=size)
         if below:
             named = {index: panel for panel in reversed(drawn) for index in panel.cells}
             whole = [_with_fitted(system, 999).replace("\n", ", ") for system in systems]
-            handles = [_handle(named[i], i, systems[i], whole[i], metric) for i in sorted(named)]
-            handles += _unfitted(systems, max(32, int(0.4 * width * 72 / (0.6 * size))))
+            handles = [_handle(named[i], i, systems[i], whole[i]) for i in sorted(named)]
+            handles += [
+                *_unfitted(systems),
+                *{line.get_label(): line for part in parts for line in part.chance}.values(),
+            ]
             room, most = 0.95 * width * 72, (height or float("inf")) * 72 / 3
-            _fitting_legend(figure, handles, room, most, loc="outside lower center", fontsize=size)
+            figure.set_layout_engine(ConstrainedLayoutEngine(h_pad=0.03, w_pad=0.05))
+            _fitting_legend(figure, handles, room, most, loc="outside lower center", fontsize=size, borderaxespad=0.3)
         figure.alt = _described(parts, systems, metric, band)
         return figure
 
@@ -389,12 +395,15 @@ def _described(parts: Sequence[_Panel], systems: Sequence[SystemSummary], metric
     """What is drawn, for captions and screen readers: of each kind of mark that is there, what it stands for."""
     what, drew = metric.replace("_", " "), set[str]().union(*(part.drew for part in parts))
     scales = {"logarithmic" if part.logarithmic else "linear" for part in parts}
+    shaded = (
+        "shaded: training lengths" if same_training(systems) else "shaded: lengths that all systems were trained on"
+    )
     marks = (
         "markers: medians of the fitted seeds",
         "thin lines: each of these seeds" * any(len(system.fitted) > 1 for system in systems),
         f"band: {brackets_text(systems, band)}" * (band != "none"),
         *(says for kind, says in KINDS.items() if kind in drew),
-        "shaded: training lengths",
+        shaded,
     )
     said = (
         f"{what} on {task_title(systems)} against length ({' or '.join(sorted(scales))} axis) by system",
@@ -402,12 +411,33 @@ def _described(parts: Sequence[_Panel], systems: Sequence[SystemSummary], metric
         setting_note(systems),
         seeds_text(systems),
         "; ".join(mark for mark in marks if mark),
+        _cut(parts, systems, metric),
         chance_text(systems) * ("chance" in drew),
         steps_note(systems),
     )
     sentences = [f"{part[0].upper()}{part[1:]}." for part in said if part]
-    text = " ".join([*sentences, *_not_drawn(systems, 1 << 30)])
+    lost = [
+        f"Not fitted in any seed, so not drawn: {'; '.join(system.label for system in systems if not system.fitted)}."
+    ]
+    text = " ".join([*sentences, *lost * any(not system.fitted for system in systems)])
     return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def _cut(parts: Sequence[_Panel], systems: Sequence[SystemSummary], metric: str) -> str:
+    """Where the axis leaves accuracies out: between which it shows them, and of whom some lie outside."""
+    low, high = parts[0].heights
+    if (low, high) == (LOW, HIGH):
+        return ""
+    least = low - (high - low) / (HIGH - LOW) * LOW
+    most = least + (high - low) / (HIGH - LOW)
+    outside = dict[int, set[int]]()
+    for index, cells in (each for part in parts for each in part.panel.cells.items()):
+        for cell in cells:
+            rates = [score.rate(metric) for score in cell.scores if metric in score.correct]
+            if rates and (min(rates) < least - 1e-9 or max(rates) > most + 1e-9):
+                outside.setdefault(index, set()).add(cell.length)
+    said = [f"{systems[at].label} at {', '.join(map(str, sorted(some)))}" for at, some in outside.items()]
+    return f"the axis is cut to {least:g} to {most:g}" + f"; outside lie seeds of {'; '.join(said)}" * bool(said)
 
 
 KINDS = {
@@ -415,6 +445,7 @@ KINDS = {
     "chance": "horizontal line of dashes: chance",
     "gaps": "a line with gaps: it lies over another",
     "dashes": "dashed: a colour that other systems have, too",
+    "trained": "hollow markers on the length axis: the longest length that each system was trained on",
 }
 """What a figure may have and need not."""
 
@@ -427,7 +458,7 @@ def _set_size(fonts: Mapping[str, Any] | None) -> float | None:
     return None if size == rcParamsDefault["font.size"] else size
 
 
-TIGHT = {"handlelength": 2.2, "columnspacing": 1.0, "handletextpad": 0.5}
+TIGHT = {"handlelength": 3.2, "columnspacing": 1.0, "handletextpad": 0.5, "borderpad": 0, "labelspacing": 0.3}
 """Of a legend that has little room."""
 
 
@@ -461,56 +492,66 @@ def draw_accuracy_on(
     metric: str = "exact_match",
     limits: tuple[float, float] = (LOW, HIGH),
     band: Brackets = "interval",
-) -> None:
+) -> str:
     """Draw on axes of somebody else's what `draw_accuracy` draws, in their fonts and sizes, with a legend.
 
-    Panels lie over each other, and the legend says which is which, and what did not fit. It stands above axes that it
-    would fill.
+    Panels lie over each other. What did not fit has an entry of the legend, as of any that the author makes of these
+    axes. It stands below the axes where a layout engine makes room, or it would fill them. Returns what is drawn, in
+    words.
     """
+    from matplotlib.transforms import ScaledTranslation
+
     drawn = [_Panel(None, ax, panel, systems, metric, limits, band) for panel in panels(systems) if panel.cells]
     for one in drawn:
         for index, cells in one.panel.cells.items():
             parts = (_with_fitted(systems[index], 999).replace("\n", ", "), axes_text(one.panel.axes))
             one.system(index, cells, ", ".join(part for part in parts if part))
+    for line in _unfitted(systems):
+        ax.add_line(line)
     ax.set_ylabel(metric.replace("_", " "))
     figure: Any = ax.get_figure(root=True)
-    if figure.get_layout_engine() is not None:
+    makes_room = figure.get_layout_engine() is not None
+    if makes_room:
         figure.get_layout_engine().execute(figure)  # the room that texts have
     box = ax.get_window_extent()
-    points = box.width * 72 / figure.dpi
-    small = points < 72 * NARROW
-    drawn[0].ground(small=small)
+    small = box.width * 72 / figure.dpi < 72 * NARROW
+    drawn[0].ground(small=small, legend=True)
     xlabel = "length, logarithmic axis" if drawn[0].logarithmic and not small else "length"
-    letters = max(24, int(points / (0.55 * float(ax.xaxis.label.get_fontsize()))))
     ax.set_xlabel(xlabel)
-    handles = [*ax.get_legend_handles_labels()[0], *_unfitted(systems, letters)]
-    legend = ax.legend(handles=handles)
+    legend = ax.legend()
     extent = legend.get_window_extent()
-    if small or extent.width * extent.height > box.width * box.height / 4:
+    if makes_room or small or extent.width * extent.height > box.width * box.height / 4:
         legend.remove()
         room = 0.94 * (box.x1 if len(figure.axes) == 1 else box.width)
+        labels = (ax.xaxis.label, ax.xaxis.get_major_ticks(1)[0].label1)
+        texts = 1.4 * sum(float(label.get_fontsize()) for label in labels)
+        under = ax.transAxes + ScaledTranslation(0, -(texts + ax.xaxis.labelpad + 5) / 72, figure.dpi_scale_trans)
         _fitting_legend(
-            ax, handles, room, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2, borderpad=0, frameon=False,
-            fontsize="small", labelspacing=0.3,
+            ax, ax.get_legend_handles_labels()[0], room, loc="upper center", bbox_to_anchor=(0.5, 0),
+            bbox_transform=under, borderaxespad=0, frameon=False, fontsize="small",
         )  # fmt: skip
+    return _described(drawn, systems, metric, band)
 
 
-def _unfitted(systems: Sequence[SystemSummary], letters: int) -> list[Any]:
-    """The entry of a legend for the systems without a fitted seed, if there are any; by name if two lines suffice."""
+MOST_UNFITTED = 3
+"""Systems without a fitted seed that a legend names; of more it says how many they are."""
+
+
+def _unfitted(systems: Sequence[SystemSummary]) -> list[Any]:
+    """The entries of a legend for the systems without a fitted seed."""
     from matplotlib.lines import Line2D
 
     names = [short_name(system.label, 999) for system in systems if not system.fitted]
-    lines = textwrap.wrap(f"not fitted: {listed(names)}", letters)
-    text = "\n".join(lines) if len(lines) < 3 else f"not fitted: {len(names)} systems"
-    return [Line2D([], [], color=QUIET, marker="x", ms=4.5, ls="none", label=text)] if names else []
+    names = names if len(names) <= MOST_UNFITTED else [f"{len(names)} systems"]
+    return [Line2D([], [], color=QUIET, marker="x", ms=4.5, ls="none", label=f"{name} (not fitted)") for name in names]
 
 
-def _handle(panel: Panel, index: int, system: SystemSummary, name: str, metric: str) -> Any:
+def _handle(panel: Panel, index: int, system: SystemSummary, name: str) -> Any:
     """The entry of a system in a legend, without a line where no seed fitted."""
     from matplotlib.lines import Line2D
 
     look = panel.looks[index]
-    style = line_style(panel, index, metric) if system.fitted else "none"
+    style = look.dashes if system.fitted else "none"
     return Line2D(
         [], [], color=look.colour, marker=look.marker if system.fitted else "x", ms=4.5, lw=2, ls=style, label=name
     )
@@ -547,12 +588,16 @@ class _Panel:
         self.band: Brackets = band
         self.lengths, self.drew = panel.lengths, set[str]()
         """Which of `KINDS` the panel has."""
-        self.trained = max(systems[index].max_length for index in panel.cells)
+        self.chance = list[Any]()
+        """The line of chance, where a legend names it."""
+        self.trained_to = {index: systems[index].max_length for index in panel.cells}
+        self.trained = min(self.trained_to.values())
+        """On lengths up to it all systems were trained."""
         shortest = min(self.lengths[0], self.trained)
         self.logarithmic = shortest > 0 and self.lengths[-1] > 6 * shortest
-        self.limits = _limits(shortest, max(self.lengths[-1], self.trained), self.logarithmic)
+        self.limits = _limits(shortest, max(self.lengths[-1], *self.trained_to.values()), self.logarithmic)
 
-    def draw(self, size: float, *, small: bool = False) -> None:
+    def draw(self, size: float, *, small: bool = False, legend: bool = False) -> None:
         """All lines, the training lengths and the chance line, with text of ``size`` points, less in a small panel."""
         plot = self.plot
         plot.tick_params(labelsize=size)
@@ -560,22 +605,23 @@ class _Panel:
         plot.set_ylabel(self.metric.replace("_", " "), fontsize=size)
         if self.panel.title:
             plot.set_title(short_name(self.panel.title, 24 if small else 44), fontsize=size + 1.5, fontweight="bold")
-        self.ground(size, small=small)
         for index, cells in self.panel.cells.items():
             self.system(index, cells)
+        self.ground(size, small=small, legend=legend)
 
-    def ground(self, size: float | None = None, *, small: bool = False) -> None:
-        """Axes with the tested lengths, the training lengths, and the chance line."""
+    def ground(self, size: float | None = None, *, small: bool = False, legend: bool = False) -> None:
+        """Axes with the tested lengths, the training lengths, and the chance line, which a ``legend`` names."""
         plot, (left, right) = self.plot, self.limits
         if self.logarithmic:
             log_axis(plot, "x", [])
         plot.set_xlim(left, right)
         plot.set_ylim(*self.heights)
         plot.xaxis.set_major_locator(TestedLengths(sorted({self.trained, *self.lengths}), self.trained))
+        several = len({*self.trained_to.values()}) > 1
         if self.heights == (LOW, HIGH):
             plot.set_yticks([0, 0.25, 0.5, 0.75, 1])
         plot.axvspan(left, self.trained, color=BAND, zorder=0, linewidth=0)
-        text, side = f" ◂ trained{'' if small else ' up'} to {self.trained}", "left"
+        text, side = f" ◂ {'all ' * several}trained{'' if small else ' up'} to {self.trained}", "left"
         if self._share(self.trained) > 0.5:
             text, side = f"{text[3:]} ", "right"
         top = self.heights[1] - 0.0466 * (self.heights[1] - self.heights[0])
@@ -585,9 +631,34 @@ class _Panel:
         )
         if chance and chance > self.heights[0]:
             self.drew.add("chance")
-            plot.axhline(chance, color=QUIET, lw=1, ls=(0, (2, 3)))
-            shown = f" chance {chance:.2f}{'' if small else ' (answer)'}"
-            plot.text(left, chance + 0.02, shown, color=QUIET, fontsize=size, va="bottom", bbox=SHADE, zorder=4)
+            label = f"chance {chance:.2f}{'' if small or legend else ' (answer)'}"
+            line = plot.axhline(chance, color=QUIET, lw=1, ls=(0, (2, 3)), zorder=1, label=label if legend else "")
+            self.chance = [line] * legend
+            if not legend:
+                x, y, side, end = self._free_place(chance)
+                plot.text(x, y, label, color=QUIET, fontsize=size, ha=side, va=end, zorder=1, transform=plot.transAxes)
+        if several:
+            self.drew.add("trained")
+            for index, length in self.trained_to.items():
+                mine = [at for at, other in self.trained_to.items() if other == length]
+                look, up = self.panel.looks[index], 0.05 * mine.index(index)
+                plot.plot(
+                    [length], [up], marker=look.marker, ms=4.5, mfc=PAPER, color=look.colour, clip_on=False, ls="none",
+                    zorder=4, transform=plot.get_xaxis_transform(),
+                )  # fmt: skip
+
+    def _free_place(self, height: float) -> tuple[float, float, Any, Any]:
+        """Where a text at a line of this height meets the fewest data: where along it, and above or below."""
+        to_axes = self.plot.transData + self.plot.transAxes.inverted()
+        (_, at), met = to_axes.transform((self.limits[1], height)), dict[tuple[float, float, str, str], int]()
+        lines = (np.asarray(line.get_xydata()) for line in self.plot.get_lines())
+        drawn = [to_axes.transform(points) for points in lines if len(points) > 1]
+        for up, end in ((0.01, "bottom"), (-0.01, "top")):
+            for x, side in ((0.01, "left"), (0.99, "right"), (0.25, "left"), (0.45, "left")):
+                columns = np.linspace(0, 0.3, 60) + (0.7 if side == "right" else x)
+                heights = [np.interp(columns, points[:, 0], points[:, 1], np.nan, np.nan) for points in drawn]
+                met[x, at + up, side, end] = sum(int((abs(y - at - 4.5 * up) < 0.03).sum()) for y in heights)
+        return min(met, key=lambda place: met[place])
 
     def _share(self, length: float) -> float:
         """Where a length lies between the limits, from 0 to 1."""

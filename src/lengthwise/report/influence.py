@@ -27,6 +27,7 @@ from lengthwise.report.figures import (
     new_figure,
 )
 from lengthwise.report.html import render_page
+from lengthwise.report.summary import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Plot
@@ -542,7 +543,7 @@ def findings(result: InfluenceResult) -> list[Sentence]:
         Sentence(
             "The block",
             f"changes the mean loss from {short:.3f} to {long:.3f} nats; it lowers the loss by more than 0.1 nat for "
-            f"{helped:.0%} of the targets.",
+            f"{percent(helped)} of the targets.",
         )
     ]
     if too_small(result):
@@ -566,8 +567,9 @@ def _enough(result: InfluenceResult, name: str) -> str:
     cells = sorted(result.cells[name].items())
     k = next((k for k, cell in cells if (cell.recovered or 0.0) >= ENOUGH), None)
     if k is None:
-        return f"no number of tokens up to {max(result.ks)} of {result.block} recovers {ENOUGH:.0%} of the gain."
-    return f"{k} token{'s recover' if k > 1 else ' recovers'} at least {ENOUGH:.0%} of the gain of all {result.block}."
+        return f"no number of tokens up to {max(result.ks)} of {result.block} recovers {percent(ENOUGH)} of the gain."
+    tokens = f"{k} token{'s recover' if k > 1 else ' recovers'}"
+    return f"{tokens} at least {percent(ENOUGH)} of the gain of all {result.block}."
 
 
 def _link_text(link: Link) -> str:
@@ -583,7 +585,7 @@ def _tables(result: InfluenceResult) -> list[dict[str, Any]]:
     tables = [{"title": "All targets", "rows": _rows(result.cells, result.ks)}]
     split = result.needing
     if split is not None:
-        share = "" if split.share_of_gain is None else f", which hold {split.share_of_gain:.0%} of the gain"
+        share = "" if split.share_of_gain is None else f", which hold {percent(split.share_of_gain)} of the gain"
         title = f"The {split.targets} targets that need the context (more than {split.threshold:g} nat{share})"
         tables.append({"title": title, "rows": _rows(split.cells, result.ks)})
     return tables

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d")
 """The palette of Okabe and Ito (2008), which stays distinguishable under all common forms of colour blindness."""
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-SIGNS = ("●", "■", "▲", "◆", "▼", "✚", "✖")
-"""Of the markers, as text."""
+MARKERS = ("o", "s", "^", "D", "v", "P", "*")
+SIGNS = ("●", "■", "▲", "◆", "▼", "✚", "★")
+"""Of the markers, as text. None is a cross, which is the sign of what did not fit."""
 DASHES: tuple[tuple[float, ...], ...] = (
     (), (6, 1.5), (6, 1.5, 1, 1.5), (3, 1), (8, 1.5, 1, 1.5, 1, 1.5), (12, 3), (3, 1, 1, 1, 1, 1)
 )  # fmt: skip
@@ -63,25 +63,27 @@ LOOKS = {name: Look(family, member) for family, names in enumerate(FAMILIES) for
 """By the name of a position system."""
 
 
-def distinct(wanted: Mapping[str, Look | None]) -> dict[str, Look]:
+def distinct(wanted: Mapping[str, Look | None], *, keep_colour: bool = False) -> dict[str, Look]:
     """Looks that differ, by the names of systems: each gets the one that it wants, unless one before it has it.
 
     What wants none, or comes too late, as a second setting does, gets a colour that none has, from one on that its name
-    decides; then other markers and dashes.
+    decides; then other markers and dashes. With ``keep_colour``, what comes too late has only these, as the same system
+    on another task.
     """
     found = dict[str, Look]()
     for name, look in wanted.items():
         if look is not None and look not in found.values():
             found[name] = look
-    for name in wanted:
+    for name, look in wanted.items():
         if name not in found:
-            found[name] = _free(name, set(found.values()))
+            found[name] = _free(name, set(found.values()), look if keep_colour else None)
     return found
 
 
-def _free(name: str, taken: set[Look]) -> Look:
+def _free(name: str, taken: set[Look], like: Look | None) -> Look:
     first, colours = zlib.crc32(name.encode()), {look.family for look in taken}
-    families = [(first + step) % len(COLOURS) for step in range(len(COLOURS))]
-    unused = (Look(family) for family in families if family not in colours)
+    families = [(first + step) % len(COLOURS) for step in range(len(COLOURS))] if like is None else [like.family]
+    unused = [Look(family) for family in families if family not in colours]
+    unused.sort(key=lambda look: look.marker in {other.marker for other in taken})
     others = (Look(family, member) for member in count() for family in families if Look(family, member) not in taken)
     return next(chain(unused, others))

@@ -40,6 +40,7 @@ from lengthwise.report.summary import (
     recipe_titles,
     runs,
     summarize,
+    trained_text,
 )
 
 MOST_FIGURES = 2
@@ -297,7 +298,6 @@ def render(results: Sequence[SeedResult], influences: Sequence[InfluenceResult] 
 
 
 def _run_section(recipe: str, systems: Sequence[SystemSummary], anchor: str, *, draws: bool) -> dict[str, Any]:
-    lengths = ", ".join(str(length) for length in sorted({system.max_length for system in systems}))
     wide, narrow = (draw_accuracy(systems), draw_accuracy(systems, NARROW)) if draws else (None, None)
     return {
         "title": recipe or "results",
@@ -305,7 +305,7 @@ def _run_section(recipe: str, systems: Sequence[SystemSummary], anchor: str, *, 
         "sure": how_sure(systems),
         "against": against_theory(systems),
         "anchor": anchor,
-        "setting": f"{len(systems)} system{'s' if len(systems) != 1 else ''}, trained on lengths up to {lengths}.",
+        "setting": f"{len(systems)} system{'s' if len(systems) != 1 else ''}, {trained_text(systems)}.",
         "systems": systems,
         "tasks": task_sections(systems),
         "fitted": fitted_text(systems),

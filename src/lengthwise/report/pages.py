@@ -13,7 +13,7 @@ from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.report.differences import how_sure
 from lengthwise.report.figures import NARROW, WIDE, Picture, draw_accuracy, draw_audit, draw_blind
 from lengthwise.report.html import render_page
-from lengthwise.report.summary import SystemSummary, called, contradiction
+from lengthwise.report.summary import SystemSummary, called, contradiction, percent
 
 VARIED = {
     "length": "filler before the shortest problem",
@@ -123,7 +123,7 @@ def comparison_table(values: Mapping[str, Any]) -> Table:
     kind = "Models" if values.get("equal") else "Position systems"
     trained = f"{kind} on {called(values['task'])}, trained up to {values['trained_to']}"
     caption = (
-        f"{trained}: how far each seed goes with at least {values['reach_at']:.0%} exact match, the mean beyond "
+        f"{trained}: how far each seed goes with at least {percent(values['reach_at'])} exact match, the mean beyond "
         f"training, and exact match by length.{_last_test(values)}"
         if any(row["fitted"] for row in values["systems"])
         else f"{trained}: no seed fitted, so nothing is measured at longer lengths."
@@ -217,10 +217,10 @@ def notes_of(values: Mapping[str, Any]) -> list[str]:
         )
     firsts = {cut: first_at(values, cut) for cut in CUTS}
     if len(set(firsts.values())) > 1:
-        shown = ", ".join(f"{system} at {cut:.0%}" for cut, system in firsts.items())
+        shown = ", ".join(f"{system} at {percent(cut)}" for cut, system in firsts.items())
         notes.append(f"which system is first depends on the cut: {shown}")
     elif firsts[CUTS[0]] is not None:
-        notes.append(f"the first system is the same at cuts of {', '.join(f'{cut:.0%}' for cut in CUTS)}")
+        notes.append(f"the first system is the same at cuts of {', '.join(f'{percent(cut)}' for cut in CUTS)}")
     unfitted = [
         f"{row['system']} ({len(row['seeds']) - row['fitted']} of {len(row['seeds'])})"
         for row in rows

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
+from math import floor
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field
 
 from lengthwise.core import config as arguments
-from lengthwise.core.config import canonical_json
+from lengthwise.core.config import canonical_json, fields_of
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, did_you_mean, listed, require
 from lengthwise.core.files import read_json
 from lengthwise.core.result_file import Axes, RunResult, Score, check_seal, each_once, result_files
 from lengthwise.core.rng import stream
 from lengthwise.core.statistics import Estimate, estimate, median_rank
 from lengthwise.core.user_code import no_new_code
+from lengthwise.models.config import ModelConfig
+from lengthwise.positions.encodings import ENCODINGS
+from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.system import RANDOM_START, PositionSystem
 from lengthwise.prediction.example import StoredTask, stored_task, title_of
 from lengthwise.report.looks import FIRST, LOOKS, Look, distinct
 from lengthwise.tasks import TASKS, Task
+from lengthwise.training.config import TrainingConfig
 
 
 class SeedResult(RunResult):
@@ -38,6 +44,11 @@ class SeedResult(RunResult):
         """As `RunResult.of`, and for the stored task."""
         task, result = values.get("task") if isinstance(values, dict) else None, super().of(values, where)
         return result if task is None else result.model_copy(update={"stored": stored_task(task, where)})
+
+    def __repr__(self) -> str:
+        return f"<{self.recipe}: {self.system}, seed {self.seed}, {'' if self.fitted else 'not '}fitted>"
+
+    __str__ = __repr__
 
 
 def load(folders: Iterable[Path]) -> list[SeedResult]:
@@ -208,7 +219,7 @@ class Cell:
         return total
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SystemSummary:
     """The results of one system, with one configuration, for all seeds.
 
@@ -221,6 +232,22 @@ class SystemSummary:
     settings: str = ""
     look: Look = FIRST
     """In figures, from `summarize`."""
+    prefix: str = ""
+    """What of the name is that of its task, such as ``copy, ``; empty unless results of several tasks are told apart.
+    """
+    whole_name: str = ""
+    """Its name among all systems of the results that it was chosen from."""
+    contest: str = ""
+    """Of the systems that are compared with each other: those of one task, and of a recipe that compares tasks."""
+
+    def __repr__(self) -> str:
+        fitted = f"{len(self.fitted)} of {len(self.results)} seeds fitted"
+        return f"<{self.label}: {fitted}, trained to {self.max_length}>"
+
+    @property
+    def short(self) -> str:
+        """The name without that of its task."""
+        return self.name.removeprefix(self.prefix)
 
     @property
     def positions(self) -> PositionSystem:
@@ -238,18 +265,24 @@ class SystemSummary:
 
     @property
     def known_as(self) -> tuple[str, ...]:
-        """All by which it can be chosen: its label, its name, that without recipe and task, and short names of it.
+        """All by which it can be chosen: label and name, here and among all; that without task, and short names of it.
 
         Short ones, such as ``rope`` for ``sequential+rope``, are those by which `compare` takes it.
         """
-        own, positions = short(self.results[0].system), self.positions
+        own, positions = self.short, self.positions
         usual = (own.removeprefix("sequential+"), positions.known_as) if own == positions.name else ()
-        return self.label, self.name, self.results[0].system, own, *usual
+        return *self.whole_labels, self.label, self.name, self.results[0].system, own, *usual
 
     @property
+    def whole_labels(self) -> tuple[str, ...]:
+        """Its name among all systems of the results that it was chosen from, with and without the settings."""
+        name = [self.whole_name] * bool(self.whole_name)
+        return (*(f"{one} ({self.settings})" for one in name if self.settings), *name)
+
+    @cached_property
     def experiment(self) -> dict[str, Any]:
-        """The configuration of the experiment."""
-        return dict(self.results[0].experiment)
+        """The configuration of the experiment, with what files that are older than a field say by being silent."""
+        return _complete(canonical_json(self.results[0].experiment))
 
     @property
     def task(self) -> StoredTask | None:
@@ -293,6 +326,20 @@ class SystemSummary:
         return tuple(Cell(length, axes, tuple(scores)) for (length, axes), scores in cells.items())
 
 
+@lru_cache(maxsize=4096)
+def _complete(experiment: str) -> dict[str, Any]:
+    """A configuration with the default of each field of the package's own parts that it lacks."""
+    found = json.loads(experiment)
+    for section, of in (("model", ModelConfig), ("training", TrainingConfig)):
+        if isinstance(found.get(section), dict):
+            found[section] = fields_of(of()) | found[section]
+    for part, known in (("task", TASKS), ("scheme", SCHEMES), ("encoding", ENCODINGS)):
+        with suppress(LengthwiseError, LookupError, TypeError), no_new_code():
+            if known.is_built_in(found[part]["name"]):
+                found[part] = known.describe(known.build(found[part])) | found[part]  # type: ignore[arg-type]
+    return found
+
+
 class Systems(tuple[SystemSummary, ...]):
     """Systems in order; a name is in them if one of them is known by it."""
 
@@ -311,7 +358,7 @@ class Systems(tuple[SystemSummary, ...]):
             if name not in self:
                 every = [known for system in self for known in system.known_as]
                 near = did_you_mean(name, every) or any(name and known.startswith(name) for known in every)
-                raise UnknownNameError("system of these results", name, every if near else self.names)
+                raise UnknownNameError("system of these results", name, {*(every if near else self.names)})
 
 
 def task_title(systems: Iterable[SystemSummary]) -> str:
@@ -361,39 +408,65 @@ def summarize(results: Iterable[SeedResult]) -> list[SystemSummary]:
     """
     groups: dict[tuple[str, str, str], list[SeedResult]] = {}
     for result in results:
-        groups.setdefault((result.recipe, result.system, canonical_json(result.experiment)), []).append(result)
+        complete = canonical_json(_complete(canonical_json(result.experiment)))
+        groups.setdefault((result.recipe, result.system, complete), []).append(result)
     rivals: dict[tuple[str, str], list[Any]] = {}
-    for (recipe, system, _), members in groups.items():
-        rivals.setdefault((recipe, system), []).append(members[0].experiment)
+    for recipe, system, complete in groups:
+        rivals.setdefault((recipe, system), []).append(json.loads(complete))
+    prefixes = {recipe: _prefixes([key for key in groups if key[0] == recipe]) for recipe, _, _ in groups}
+    tasks: dict[tuple[str, str], set[str]] = {}
+    for recipe, system, complete in groups:
+        task = canonical_json(json.loads(complete)["task"])
+        tasks.setdefault((recipe, prefixes[recipe].get(system, "")), set()).add(task)
     summaries = []
-    for (recipe, system, _), members in groups.items():
-        settings = _differences(members[0].experiment, rivals[recipe, system])
+    for (recipe, system, complete), members in groups.items():
+        of = recipe, prefixes[recipe].get(system, "")
+        settings = _differences(json.loads(complete), rivals[recipe, system])
         in_order = tuple(sorted(members, key=lambda result: result.seed))
-        summaries.append(SystemSummary(recipe, system, in_order, settings))
-    of = [(one.recipe, group_of(one.name)) for one in summaries]
-    for group in dict.fromkeys(of):
-        mine = {at: summaries[at] for at, its in enumerate(of) if its == group}
+        contest = next(iter(tasks[of])) if len(tasks[of]) == 1 else repr(of)
+        summaries.append(SystemSummary(recipe, system, in_order, settings, prefix=of[1], contest=contest))
+    of_each = [(one.recipe, one.prefix) for one in summaries]
+    for group in dict.fromkeys(of_each):
+        mine = {at: summaries[at] for at, its in enumerate(of_each) if its == group}
         found = _distinct(mine, _look_of)
         for at, one in mine.items():
             summaries[at] = replace(one, look=found[at])
     return summaries
 
 
+def _prefixes(keys: Sequence[tuple[str, str, str]]) -> dict[str, str]:
+    """By the names of a recipe's systems, what of them is that of a task; empty if it is none.
+
+    It is what stands before the first comma where every name has one, and no task is under two of them.
+    """
+    prefixes = {system: "".join(system.partition(", ")[:2]) for _, system, _ in keys if ", " in system}
+    whose: dict[str, set[str]] = {}
+    for _, system, complete in keys:
+        whose.setdefault(canonical_json(json.loads(complete)["task"]), set()).add(prefixes.get(system, ""))
+    found = set().union(*whose.values())
+    return prefixes if "" not in found and len(found) > 1 and all(len(of) == 1 for of in whose.values()) else {}
+
+
 def _look_of(system: SystemSummary) -> Look | None:
     """That of its name, or of its positions where its files state them."""
     with suppress(LookupError, TypeError, AttributeError):
-        return LOOKS.get(short(system.name)) or LOOKS.get(system.positions.name)
+        return LOOKS.get(system.short) or LOOKS.get(system.positions.name)
     return None
 
 
-def _distinct(systems: Mapping[int, SystemSummary], wanted: Callable[[SystemSummary], Look | None]) -> dict[int, Look]:
-    """Looks of these systems that differ: first of those that are drawn, and of those that their positions name."""
+def _distinct(
+    systems: Mapping[int, SystemSummary], wanted: Callable[[SystemSummary], Look | None], *, keep_colour: bool = False
+) -> dict[int, Look]:
+    """Looks of these systems that differ, as `distinct`: first of those that are drawn, and that their names name."""
 
     def rank(at: int) -> tuple[bool, bool, str]:
-        return not systems[at].fitted, short(systems[at].name) not in LOOKS, systems[at].label
+        return not systems[at].fitted, systems[at].short not in LOOKS, systems[at].label
 
-    names = {at: f"{systems[at].label} {at}" for at in sorted(systems, key=rank)}
-    found = distinct({name: wanted(systems[at]) for at, name in names.items()})
+    names = dict[int, str]()
+    for at in sorted(systems, key=rank):
+        name = f"{systems[at].short} {systems[at].settings}"  # the same on every task
+        names[at] = f"{name} {at}" if name in names.values() else name
+    found = distinct({name: wanted(systems[at]) for at, name in names.items()}, keep_colour=keep_colour)
     return {at: found[name] for at, name in names.items()}
 
 
@@ -495,7 +568,7 @@ def panels(systems: Sequence[SystemSummary]) -> list[Panel]:
     """The panels of all systems, in the order of the results; at least one, unless there is no system."""
     keys = panel_axes([cell for system in systems for cell in system.cells])
     axes = list(dict.fromkeys(panel_of(cell.axes, keys) for system in systems for cell in system.cells)) or [()]
-    groups = list(dict.fromkeys(group_of(system.name) for system in systems))
+    groups = list(dict.fromkeys(_group(system) for system in systems))
     together = [_panel(systems, "", values, keys) for values in axes]
     if "" in groups or max(len(panel.cells) for panel in together) <= MOST_LINES:
         return together
@@ -503,26 +576,20 @@ def panels(systems: Sequence[SystemSummary]) -> list[Panel]:
     return [panel for panel in split if panel.cells or panel.axes == axes[0]]
 
 
+def _group(system: SystemSummary) -> str:
+    return system.prefix.rstrip(", :")
+
+
 def _panel(systems: Sequence[SystemSummary], group: str, values: Axes, keys: Sequence[str]) -> Panel:
-    mine = tuple(index for index, system in enumerate(systems) if group in ("", group_of(system.name)))
+    mine = tuple(index for index, system in enumerate(systems) if group in ("", _group(system)))
     mine = tuple(sorted(mine, key=lambda index: not systems[index].cells))
     found = {}
     for index in mine:
         cells = [cell for cell in systems[index].cells if panel_of(cell.axes, keys) == values]
         if cells:
             found[index] = tuple(sorted(cells, key=lambda cell: cell.length))
-    return Panel(group, values, found, mine, _distinct({at: systems[at] for at in mine}, lambda one: one.look))
-
-
-def group_of(name: str) -> str:
-    """The part of a system's name before the first comma, which is that of a task; empty if there is none."""
-    first, comma, _ = name.partition(", ")
-    return first if comma else ""
-
-
-def short(name: str) -> str:
-    """A system's name without `group_of`."""
-    return name.removeprefix(f"{group_of(name)}, ")
+    looks = _distinct({at: systems[at] for at in mine}, lambda one: one.look, keep_colour=True)
+    return Panel(group, values, found, mine, looks)
 
 
 LEVELS = (
@@ -536,12 +603,22 @@ UNFITTED = "not fitted in any seed, so not tested at longer lengths"
 CONTROL = "not fitted in any seed, and tested all the same as a control (unfitted_too)"
 
 
+NOT_FITTED = "n.f."
+"""In a table, in place of a number that there is not since no seed fitted; a dash is for what was not tested."""
+
+
 def fit_rule(systems: Sequence[SystemSummary]) -> str:
     """What *not fitted* means; empty where every seed fitted."""
     if all(len(system.fitted) == len(system.results) for system in systems):
         return ""
     few = f"less than {share}" if (share := fit_share(systems)) else "too few"
-    return f"not fitted: right on {few} of the strings of training lengths, so it says nothing of longer ones"
+    mark = f" ({NOT_FITTED})" * any(not system.fitted for system in systems)
+    return f"not fitted{mark}: right on {few} of the strings of training lengths, so it says nothing of longer ones"
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """A share in percent, half up: ``71 %`` for 0.705."""
+    return f"{floor(share * 10 ** (2 + digits) + 0.5 + 1e-9) / 10**digits:.{digits}f} %"
 
 
 def fit_share(systems: Iterable[SystemSummary]) -> str:
@@ -562,9 +639,14 @@ def advice(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
     )
 
 
-def trained_text(systems: Iterable[SystemSummary]) -> str:
-    """The longest training length, or all of them."""
-    return f"trained on lengths up to {' or '.join(map(str, sorted({system.max_length for system in systems})))}"
+def trained_text(systems: Sequence[SystemSummary]) -> str:
+    """The longest training length; where systems differ in it, which have which."""
+    return f"trained on lengths up to {_by_value(systems, lambda system: system.max_length, most=len(systems))}"
+
+
+def same_training(systems: Sequence[SystemSummary]) -> bool:
+    """Whether all systems have the same longest training length."""
+    return len({system.max_length for system in systems}) < 2
 
 
 def basis(systems: Sequence[SystemSummary]) -> list[str]:
@@ -636,14 +718,14 @@ def steps_note(systems: Sequence[SystemSummary]) -> str:
     return f"trained for different numbers of steps{why}: {counts}" if differ else ""
 
 
-def _by_value(systems: Sequence[SystemSummary], value: Callable[[SystemSummary], Any]) -> str:
-    """The values, each with the systems that have it in brackets where there are several values."""
+def _by_value(systems: Sequence[SystemSummary], value: Callable[[SystemSummary], Any], most: int = 3) -> str:
+    """The values, each with the systems that have it in brackets where there are several values; names of ``most``."""
     names: dict[str, list[str]] = {}
     for system in systems:
         names.setdefault(_said(value(system)), []).append(system.label)
     if len(names) == 1:
         return next(iter(names))
-    who = {key: listed(some) if len(some) <= 3 else f"{len(some)} systems" for key, some in names.items()}
+    who = {key: listed(some) if len(some) <= most else f"{len(some)} systems" for key, some in names.items()}
     return ", ".join(f"{key} ({some})" for key, some in who.items())
 
 
@@ -702,25 +784,29 @@ def headline(systems: Sequence[SystemSummary], *, every: bool = False) -> str:
     found = [(*last, system) for system in systems if (last := hardest(system)) is not None]
     if not found:
         return "No system fitted its training lengths and was tested at longer ones, so nothing is known about length."
-    (right, length, layout, system), *rest = sorted(found, key=lambda each: each[:2], reverse=True)
+    best, *rest = sorted(found, key=lambda each: each[:2], reverse=True)
+    right, length, layout, system = best
     fitted, seeds = len(system.fitted), len(system.results)
     of = f"{fitted} seeds" if fitted == seeds else f"the {fitted} of {seeds} seeds that fitted"
-    text = (
-        f"Trained on lengths up to {system.max_length}, {system.label} is right on {right:.0%} of the strings of "
-        f"length {length}{layout}"
-    )
+    alike = same_training([system for *_, system in found])
+    who = f"Trained on lengths up to {system.max_length}, {system.label}" if alike else _and_trained(system)
+    text = f"{who} is right on {percent(right)} of the strings of length {length}{layout}"
     over = f" (median of {of})" * (seeds > 1)
     left_out = len(rest) - MOST_DRAWN if every else 0
     others = rest if every else [one for one in rest[-1:] if one[0] != right]
     said = [
-        f"{other.label} on {share:.0%} "
-        f"{'there' if (shorter, where) == (length, layout) else f'at length {shorter}{where}'}"
-        for share, shorter, where, other in others
+        f"{other.label if alike else _and_trained(other)} on {percent(share)} "
+        f"{'there' if (shorter, where) == before[1:3] else f'at length {shorter}{where}'}"
+        for (share, shorter, where, other), before in zip(others, [best, *others], strict=False)
     ]
     if left_out > 0:
         said = [*said[: MOST_DRAWN - 1], f"{left_out} more between", said[-1]]
     ends = last_tests(systems)
     return f"{'; '.join([f'{text}{over}', *said])}." + f" {ends[:1].upper()}{ends[1:]}." * bool(ends)
+
+
+def _and_trained(system: SystemSummary) -> str:
+    return f"{system.label} (trained to {system.max_length})"
 
 
 def hardest(system: SystemSummary) -> tuple[float, int, str] | None:
@@ -743,7 +829,7 @@ RIGHT, WRONG = 0.95, 0.5
 
 def contradiction(system: str, answer: str, why: str, right: float, length: int, layout: str = "") -> str | None:
     """Where theory and what `hardest` found point in different directions, both in words; else None."""
-    share = f"yet the models are right on {right:.1%} of the strings of length {length}{layout}"
+    share = f"yet the models are right on {percent(right, 1)} of the strings of length {length}{layout}"
     reason = f" ({why})" if why else ""
     if answer == "yes" and right < WRONG:
         return (

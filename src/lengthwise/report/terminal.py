@@ -7,7 +7,16 @@ from textwrap import wrap
 
 from lengthwise.core.statistics import Estimate
 from lengthwise.core.table import WIDTH, Spread, shown
-from lengthwise.report.summary import Panel, SystemSummary, chance_text, fit_share, fitted_counts, over_seeds, panels
+from lengthwise.report.summary import (
+    Panel,
+    SystemSummary,
+    chance_text,
+    fit_share,
+    fitted_counts,
+    over_seeds,
+    panels,
+    trained_text,
+)
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 
@@ -32,11 +41,10 @@ def accuracy_text(systems: Sequence[SystemSummary], others: Mapping[str, str] | 
 
 
 def _caption(systems: Sequence[SystemSummary]) -> str:
-    trained = " or ".join(map(str, sorted({system.max_length for system in systems})))
     several = max(len(system.fitted) for system in systems) > 1
     chance = chance_text(systems)
     said = (
-        f"Exact match by length, trained up to {trained}: median of the fitted seeds"
+        f"Exact match by length, {trained_text(systems)}: median of the fitted seeds"
         f"{' (lowest–highest)' * several}. Seeds that fitted: {fitted_counts(systems)}."
     )
     return said + f" {chance[:1].upper()}{chance[1:]}." * bool(chance)
