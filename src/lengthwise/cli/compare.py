@@ -78,9 +78,12 @@ def _next(comparison: Comparison, task: str, jobs: str) -> str:
     from lengthwise.tasks import TASKS
 
     values = comparison.values
-    if missing := [f"{row['system']} ({row['missing']})" for row in comparison.rows if row["missing"]]:
+    rung = next_rung(values)
+    missing = [f"{row['system']} ({row['missing']})" for row in comparison.rows if row["missing"]]
+    # Where nothing fits, more seeds of the same steps tell nothing.
+    if missing and (rung is None or any(row["fitted"] for row in comparison.rows)):
         return f"the same command goes on with the seeds that the budget did not reach: {', '.join(missing)}"
-    if rung := next_rung(values):
+    if rung:
         again = {"systems": ",".join(row["system"] for row in values["systems"]), "seeds": values["seeds"],
                  "max-length": values["trained_to"], "budget": f"{rung['budget'] / 60:.0f}m", "jobs": jobs,
                  "out": f"{comparison.folder}-{rung['steps']}-steps"}  # fmt: skip
