@@ -188,6 +188,9 @@ class FixedDistance(Network):
     """Copies the token of a fixed distance back, which is right for strings of six symbols only."""
 
     heads = (("head 0",),)
+    gone = False
+    counts = True
+    """Whether the outputs need the head."""
 
     def __init__(self, tokens: tuple[str, ...]) -> None:
         self.tokens = tokens
@@ -199,13 +202,17 @@ class FixedDistance(Network):
         return [torch.softmax(scores, -1).expand(len(ids), 1, size, size)]
 
     def logits(self, ids, positions):
+        if self.gone:
+            return torch.zeros(*ids.shape, len(self.tokens))
         ended = (ids == 2).cumsum(1).cumsum(1) > 6
         copied = torch.cat([ids[:, :1].expand(-1, 6), ids], 1)[:, : ids.shape[1]]
         return torch.nn.functional.one_hot(torch.where(ended, 3, copied), len(self.tokens)).float()
 
     @contextmanager
     def ablated(self, layer, head):
+        self.gone = self.counts
         yield
+        self.gone = False
 
 
 class ById(FixedDistance):
@@ -261,6 +268,19 @@ def test_the_head_that_left_the_parents_is_blamed() -> None:
     assert "breaks from 7" in found.answer
     assert found.why.startswith("no cause found; it is not the position ids alone")
     assert " failing strings of length 7 that were looked at, " in found.why
-    assert "1.00 at training lengths, since none of that length is right)" in found.why
+    assert "1.00 in right strings of length 6, since none of that length is right)" in found.why
     assert first.attention[0][0] == 2
-    assert "of its attention on the tokens that the wrong one follows from; at training lengths" in first.why
+    assert "of its attention on the tokens that the wrong one follows from; in right strings of length 6 " in first.why
+
+
+def test_a_head_whose_removal_changes_nothing_is_not_blamed() -> None:
+    task = TASKS.build({"name": "copy", "symbols": "distinct", "letters": 20})
+    network = FixedDistance(task.vocab.tokens)
+    network.counts = False
+    found = lw.explain(network, task, train=6, lengths=[6, 9], samples=32)
+    assert found.heads is not None
+    assert not any(head.matters for head in found.heads.heads)
+    assert "to remove any one head costs nothing" in found.heads.line
+    assert not found.failures.heads
+    assert not any(failure.head or failure.attention for failure in found.failures.smallest)
+    assert "layer 1, head 1" not in found.why

@@ -216,6 +216,42 @@ def test_first_line_and_what_follows_come_from_one_decision(counts: list[tuple[i
     ]
 
 
+def test_a_trained_length_that_is_close_is_no_border_and_is_shown() -> None:
+    def row(length: int, right: int, n: int = 128) -> LengthShares:
+        return LengthShares(length, Share(right, n), Share(60, 60) if length < 9 else Share(80, 80))
+
+    verdict = Verdict([row(3, 128), row(4, 126), row(6, 128), row(9, 90)], 6)
+    assert (verdict.held, verdict.doubted, verdict.unclear) == (6, [4], [4])
+    close = "right to length 6 (126 of 128 random strings right at 4: too close to say), breaks from 9: 90 of 128"
+    assert verdict.line.startswith(close)
+    assert [row.length for row in verdict.shown()] == [4, 6, 9]
+    # Where a trained length breaks, or none that is longer is right, it is the border.
+    assert Verdict([row(3, 128), row(4, 126), row(5, 90), row(6, 128)], 6).held == 3
+    assert Verdict([row(3, 128), row(4, 128), row(6, 126)], 6).held == 4
+
+
+def test_a_trained_length_that_is_close_is_asked_again() -> None:
+    """Of six symbols one word in 64 is wrong: 126 of 128 is too close to say, and 504 of 512 is not."""
+    task = TASKS.build("copy")
+
+    def model(ids: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+        found = torch.zeros(*ids.shape, len(task.vocab))
+        for row, tokens in enumerate(ids.tolist()):
+            end = tokens.index(task.vocab["<sep>"]) + 1
+            said = [*tokens[1 : end - 1], task.vocab["<eos>"]]
+            said[0] += (end == 8 and sum(tokens[:end]) % 29 == 0) * 50 % 7
+            for number, token in enumerate(said[: len(tokens) - end + 1]):
+                found[row, end - 1 + number, min(token, len(task.vocab) - 1)] = 1
+        return found
+
+    asked = RandomStrings(subject_of(model, task, train=8), 128, 0)
+    rows = {row.length: row for row in find_failures(asked, [4, 6, 8], None, None).rows}
+    close = [row for row in rows.values() if row.length <= 8 and not (row.holds or row.breaks)]
+    assert all(row.random.n == 4 * 128 for row in close)
+    assert rows[6].random.n > 128
+    assert len({row.random.n for row in rows.values()} - {128, 256, 384, 512}) == 0
+
+
 def right_up_to(last: int, task) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
     """A model that allows every symbol after at most ``last`` symbols, and none later."""
 

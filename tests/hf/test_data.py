@@ -210,6 +210,16 @@ def test_rows_of_a_kind_are_as_many_as_was_said_and_the_others_as_before(name: s
         assert more == list(dataset(task, [1, 5], size=640, more={kind: 0.25}))
 
 
+@pytest.mark.parametrize("rows", [1, 2, 7, 64])
+def test_rows_of_a_kind_do_not_depend_on_how_many_rows_have_one_length(rows: int) -> None:
+    task = TASKS.build("addition")
+    for kind in task.kinds:
+        made = list(dataset(task, [6], size=40, rows=rows, more={kind: 1.0}))
+        held = [task.of_kind(kind, text[: text.index("=") + 1]) for text in
+                (task.vocab.decode(row["input_ids"]) for row in made)]  # fmt: skip
+        assert sum(held) == 40, kind
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", sorted(TASKS))
 def test_a_model_is_trained_on_what_an_audit_asks(name: str, form: str):

@@ -120,7 +120,7 @@ def _run(words: Sequence[str]) -> int:
     except TyperException as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # The help is printed.
             return 0
-        return _fail(_said(error, words, _flags(words)) + _hint(error))
+        return _fail(_said(error, words, _flags(words)) + _commas(error, words) + _hint(error))
     except (KeyboardInterrupt, typer.Abort):
         resumes = next((word for word in words if word in (*COMMANDS, *GROUPS)), "") in RESUMABLE
         print("interrupted" + ("; give the same command again to go on" if resumes else ""), file=sys.stderr)
@@ -172,6 +172,20 @@ def _said(error: TyperException, words: Sequence[str], flags: set[str]) -> str:
     found = re.match(r"No such option: (--[a-z-]+)", text)
     here = found and same_flag(found[1], flags)
     return f"{found[0]}; here it is {here}." if found and here else text
+
+
+def _commas(error: TyperException, words: Sequence[str]) -> str:
+    """Of words too many behind the value of an option that takes several: how these are written."""
+    found = re.match(r"Got unexpected extra arguments? ?\(?s?\)? ?\((.*)\)", error.format_message())
+    context: Any = getattr(error, "ctx", None)
+    extra = found[1].split() if found else []
+    options = [] if context is None else context.command.params
+    lists = {flag for option in options if "," in (getattr(option, "metavar", "") or "") for flag in option.opts}
+    for flag, value, word in zip(words, words[1:], words[2:], strict=False) if extra else ():
+        if flag in lists and word == extra[0]:
+            values = ",".join(part.strip(",") for part in (value, *extra))
+            return f"; values of {flag} have commas between them and no blanks: {flag} {values}."
+    return ""
 
 
 def _hint(error: TyperException) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,8 @@ MORE = 4
 """How many times as many strings are advised where it is too close to say."""
 MORE_ROWS = 0.1
 """The share of rows of a kind that is advised where that kind fails."""
+WIDTH = 60
+"""Columns of a line of Python that is advised."""
 
 
 @dataclass(frozen=True)
@@ -118,12 +121,21 @@ def _with_rows(text: str, subject: Subject, call: Call, failures: Failures) -> t
             f"{text}, as a try with more rows where {kind}, which your data has to make; then ask again",
             call.again(),
         )
-    name = typed_name(task)
-    rows = (
-        f"lengthwise.hf.dataset({repr(name) if name else 'task'}, range({subject.inside[0]}, {subject.train + 1}),\n"
-        f"    more={{{kind!r}: {MORE_ROWS}}})"
-    )
-    return f"{text}, as a try with one row in {round(1 / MORE_ROWS)} where {kind}; then ask again", rows
+    name, ids = typed_name(task), getattr(subject.network.rule, "token_ids", None)
+    own, lines = {token: task.vocab[token] for token in ids or ()}, list[str]()
+    if ids and ids != own:
+        # An item of the mapping stays whole, whatever is in its token.
+        items = (f"{token!r}: {number}".replace(" ", "\0") for token, number in ids.items())
+        lines = textwrap.wrap(
+            f"token_ids={{{', '.join(items)}}},", WIDTH, break_long_words=False, break_on_hyphens=False
+        )
+    rows = "\n    ".join([
+        f"rows = hf.dataset({repr(name) if name else 'task'}, range({subject.inside[0]}, {subject.train + 1}),",
+        *(line.replace("\0", " ") for line in lines),
+        f"more={{{kind!r}: {MORE_ROWS}}})",
+    ])  # fmt: skip
+    text += f", as a try with one row in {round(1 / MORE_ROWS)} where {kind} (rows and size as before); then ask again"
+    return f"{text}; if that was done, take another seed or a larger model", f"import lengthwise.hf as hf\n{rows}"
 
 
 def retrain(subject: Subject, call: Call, *changes: str) -> str:

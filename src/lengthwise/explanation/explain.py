@@ -33,7 +33,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 12
+VERSION = 13
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -45,8 +45,10 @@ COLUMNS = {
 """What columns of the table mean, by the last one that a text is about."""
 INDENT = 14
 """Of what stands beside a name."""
-RULE = f"right: all, or surely [95 % interval] {CUT * 100:.0f} %; breaks: surely less"
+RULE = f"right: all, or [95 % interval] above {CUT}; breaks: below"
 AT_RANDOM = "; random strings: "
+NAMED = 2
+"""Kinds of strings that the first line names."""
 MOST_SAID, LONG = 2, 132
 """Sentences on where it fails, and letters of a failing string, that a terminal shows."""
 T = TypeVar("T")
@@ -93,10 +95,10 @@ class Explanation(Tabular):
             kinds, (to, mark, rest) = self.failures.kinds, self.verdict.parts
             if not kinds:
                 return self.verdict.line
-            more = {1: "", 2: "; one more kind fails"}.get(len(kinds), f"; {len(kinds) - 1} more kinds fail")
-            where = f"where {kinds[0].kind} ({kinds[0].counts}{more})"
-            if to and kinds[0].length <= (self.verdict.held or 0):
-                return f"{to}, except {where}{mark.replace(',', ';')}{rest}"
+            more = "" if len(kinds) <= NAMED else f" ({len(kinds) - NAMED} more on the page)"
+            where = " and ".join(f"where {kind.kind} ({kind.counts})" for kind in kinds[:NAMED]) + more
+            if to and min(kind.first for kind in kinds) <= (self.verdict.held or 0):
+                return f"{to} on random strings, except {where}{mark.replace(',', ';')}{rest}"
             return f"{self.verdict.line}; and it fails {where}"
         held = f", though right to length {self.verdict.held}" if self.verdict.held else ""
         return f"not learned: {self._trained} right{held}"
@@ -122,20 +124,23 @@ class Explanation(Tabular):
         if self.accuracy.not_finite:
             return f"{self.accuracy.not_finite}, which count as wrong: the model is broken there, not mistaken"
         failures = self.failures
+        lead = [near.line for near in failures.nearby[:1] if near.most]
         if not self.learned:
-            return f"it has not learned its training lengths: {self._trained} are right"
+            return "; ".join([f"it has not learned its training lengths: {self._trained} are right", *lead])
         if self.verdict.broken() is None and not failures.kinds:
             return ""
         if failures.moved is not None and (failures.moved.to_blame or failures.moved.absolute):
             return failures.moved.cause
         heads = self.heads.heads if self.heads is not None else ()
-        left = [*([failures.heads] if failures.heads else []), *(head.left for head in heads if head.fault)]
-        found = ["no cause found"]
-        if failures.kinds:
-            found = ["not known"]
-        elif failures.nearby:
-            near = failures.nearby[0].line.replace(": ", " (") + ")"
-            found = [f"not known; its first errors are more frequent {near}"]
+        left = [
+            *([failures.heads] if failures.heads else []),
+            *(head.left for head in heads if head.fault and head.matters),
+        ]
+        found, near = ["no cause found"], failures.nearby[:1]
+        if lead:
+            found = [*lead, "the mechanism is not known"]
+        elif near or failures.kinds:
+            found = ["not known", *(each.line for each in near)]
         elif not failures.tried:
             found.append("too few strings fail, or are right, to compare what is in them")
         elif failures.feature is None:
@@ -168,7 +173,7 @@ class Explanation(Tabular):
         example, why = self.failures.example, self.why
         # What the cause says is not said twice; what only the shortest failures share is on the page.
         hidden = {self.failures.first_failures}
-        where = [each for each in self.failures.where if each not in hidden and each.partition(": ")[0] not in why]
+        where = [each for each in self.failures.where if each not in hidden and each not in why]
         answer = f"{self.model} on {self.task}: {self.answer}"
         lines = fill(answer, "", 2)
         lines += [*beside("why", why, INDENT), *beside("next", self.next, INDENT)]
@@ -177,11 +182,14 @@ class Explanation(Tabular):
         shown = "" if example is None else example.line
         if example is not None and len(shown) > LONG:
             shown = f"length {example.length}, {example.said}"
-        for number, each in enumerate(where[:MOST_SAID]):
+        # A finding of first wrong tokens is one of those that are said.
+        for number, each in enumerate(where[: MOST_SAID - any(near.line in why for near in self.failures.nearby)]):
             lines += beside("" if number else "fails where", each, INDENT)
             lines += [] if number else beside("", f"for example {shown}", INDENT)
         lines += [] if where else beside("for example", shown, INDENT)
         lines += beside("computes", self.computes, INDENT)
+        if self.asked:
+            lines += beside("left out", "; ".join(note for note in self.notes if note.startswith("length ")), INDENT)
         train = self.accuracy.train
         cells = [
             (row.length, "trained" * (row.length <= train), row.random.cell, row.hard.cell)

@@ -29,6 +29,8 @@ AT_RANDOM = "found among random strings"
 OF_PARENTS = "the tokens that the wrong one follows from"
 WITHIN, SHOWN = 2, 5
 """Failing strings of trained lengths, and of longer ones, that are shown at most."""
+MOST_TIMES = 4
+"""A trained length that stays too close to say is asked so often, each time with fresh strings."""
 LEFT = 0.1
 """A head has left the parents if its attention on them is this much below that at training lengths."""
 
@@ -131,15 +133,13 @@ class Failures:
     tried: bool = True
     """Whether there are strings enough to look for a feature."""
     nearby: tuple[Nearby, ...] = ()
-    """What stands at or before first wrong tokens, the clearest first; of tasks with answers."""
+    """What holds of first wrong tokens of all kinds and lengths, the clearest first; of tasks with answers."""
     mistake: Mistake | None = None
     """What most failing strings have in common at their first wrong token; of tasks with answers."""
     heads: str = ""
     """Which head looks elsewhere in failing strings than in right ones of the same length, the first that breaks."""
     kinds: tuple[WeakKind, ...] = ()
     """Kinds of strings on which it is worse than on random ones, the worst first."""
-    apart: bool = False
-    """Whether `nearby` is of failing strings that were drawn as none of `kinds`."""
     ways: tuple[Way, ...] = ()
     """Right ones of the edited strings, by how they were made."""
 
@@ -204,17 +204,21 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
 
     Asked are ``lengths``, the first ones beyond training, and those that narrow down where the model stops to be right
     and where it breaks, by bisection. The two lengths that this finds are asked once more, with as many fresh strings,
-    and all of these strings count; then the search goes on if it must. Random strings are those of `accuracy`.
+    and all of these strings count; then the search goes on if it must. Trained lengths that are too close to say are
+    asked up to `MOST_TIMES`. Random strings are those of `accuracy`.
     """
     subject, samples, seed = asked.subject, asked.samples, asked.seed
     groups: dict[int, tuple[list[tuple[str, Batch, ndarray]], ...]] = {}
     known: dict[int, set[bytes]] = {}
     rows: dict[int, LengthShares] = {}
     made: dict[int, list[tuple[str, Batch, ndarray]]] = {}
-    twice: set[int] = set()
+    times = Counter[int]()
 
-    def ask(length: int, *again: str) -> None:
-        rng = stream(seed, "explain", "failures", length, *again)
+    def ask(length: int, *, again: bool = False) -> None:
+        times[length] += 1
+        rng = stream(
+            seed, "explain", "failures", length, *["again"] * again, *[times[length] - 1] * (times[length] > 2)
+        )
         every, drawn = asked.again(length) if again else asked(length)
         hard = distinct(
             hard_strings(subject, length, max(8, samples // 5), rng, learned), known.setdefault(length, set())
@@ -239,15 +243,17 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
     for length in {*itertools.islice(near, 4), *lengths}:
         ask(length)
     while True:
+        if doubted := [n for n in verdict().unclear if times[n] < MOST_TIMES]:
+            ask(doubted[0], again=True)
+            continue
         if between := next(filter(None, (_between(subject, *edge) for edge in verdict().edges)), []):
             ask(between[len(between) // 2])
             continue
-        border = {verdict().held, verdict().broken()} - twice - {None}
-        border = sorted(n for n in border if n is not None and not rows[n].random.every)
+        border = {verdict().held, verdict().broken()} - {None}
+        border = sorted(n for n in border if n is not None and times[n] == 1 and not rows[n].random.every)
         if not border:
             break
-        twice.add(border[0])
-        ask(border[0], "again")
+        ask(border[0], again=True)
     shares = verdict().rows
     smallest, usual, strings = list[Failure](), _Usual(subject, heads, samples, seed), dict[tuple[str, ...], bool]()
     trained = [row.random for row in shares if row.length in lengths and row.length <= subject.train]
@@ -279,24 +285,21 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
         smallest += [one] if one is not None else []
     parts = [(length, *part) for length, both in sorted(groups.items()) for part in itertools.chain(*both)]
     seen = [first_wrong(subject, batch, good) for _, _, batch, good in parts]
-    kinds = weak_kinds(asked, groups, shares, learned, replayed)
-    # What a kind explains does not speak for another cause, unless nothing else is left.
-    told = {each.kind for each in kinds}
-    apart = [(part, found) for part, found in zip(parts, seen, strict=True) if part[1] not in told]
-    some_left = any(found for _, found in apart)
-    if not some_left:
-        apart = list(zip(parts, seen, strict=True))
+    kinds, fresh = weak_kinds(asked, groups, shares, learned, replayed)
     mistakes = list(itertools.chain(*seen))
-    others = list(itertools.chain(*(found for _, found in apart)))
+    wrong_ones = [*mistakes, *itertools.chain(*(first_wrong(subject, *each) for each in fresh))]
+    asked_ones = [*(part[2:] for part in parts), *fresh]
+    if broken is not None and any(each.batch.layout.length <= broken for each in wrong_ones):
+        # Why it begins to fail; far beyond, other things go wrong, too.
+        wrong_ones = [each for each in wrong_ones if each.batch.layout.length <= broken]
     wrong = sum(not right for right in strings.values())
     ids = ("", moved) if isinstance(moved, str) else (moved, "")
     there = [(batch, good, found) for (n, _, batch, good), found in zip(parts, seen, strict=True) if n == broken]
     return Failures(
         tuple(shares), tuple(smallest), ids[0] or None, telling_feature(strings, seed), subject.train, ids[1],
         min(wrong, len(strings) - wrong) >= 2 * LEAST,
-        telling_nearby(facts(others, [part[2:] for part, _ in apart], seed), seed), shared_mistake(mistakes),
-        usual.elsewhere(there, broken) if broken is not None else "",
-        kinds, bool(kinds) and some_left, _ways(made),
+        telling_nearby(facts(subject.task, wrong_ones, asked_ones, seed), seed, list(subject.task.details)),
+        shared_mistake(mistakes), usual.elsewhere(there, broken) if broken is not None else "", kinds, _ways(made),
     )  # fmt: skip
 
 
@@ -375,15 +378,21 @@ def _replayed(subject: Subject, one: Batch, kind: str, usual: _Usual) -> Failure
 
 
 class _Usual:
-    """How much attention every head pays to the parents of a token, or to its pattern, at training lengths."""
+    """How much attention each head whose removal matters pays to the parents of a token, or to its pattern.
+
+    What is usual is measured on right strings of the longest training length, or on all where none is right.
+    """
 
     def __init__(self, subject: Subject, heads: Heads | None, samples: int, seed: int) -> None:
         self.subject = subject
         self.patterns = {(h.layer, h.head): h.mask for h in (heads.heads if heads else ()) if h.named}
-        if not subject.network.heads:
+        self.matter = {(h.layer, h.head) for h in (heads.heads if heads else ()) if h.matters}
+        if not self.matter:
             return
         batch = subject.task.batch(subject.inside[-1], min(samples, 16), stream(seed, "explain", "usual"))
-        self.mass = self._on(batch)
+        good = np.flatnonzero(subject.right(batch).all(axis=1))
+        self.where = f"in {'right ' * bool(len(good))}strings of length {subject.inside[-1]}"
+        self.mass = self._on(select(batch, good) if len(good) else batch)
 
     def _on(self, batch: Batch, query: int | None = None, parents: Sequence[int] = ()) -> dict[tuple[int, int], float]:
         """Attention by head on the parents, or without parents on the tokens of its pattern."""
@@ -397,6 +406,8 @@ class _Usual:
         mask = wanted[:, 1 : size + 1, :size]
         for layer, weights in enumerate(look.weights):
             for head in range(weights.shape[1]):
+                if (layer, head) not in self.matter:
+                    continue
                 own = mask
                 if not mask.any():
                     if (layer, head) not in self.patterns:
@@ -412,7 +423,7 @@ class _Usual:
 
     def blame(self, one: Batch, query: int, parents: Sequence[int]) -> tuple[str, tuple[tuple[int, float], ...], str]:
         """The head that looks least where it usually looks, what it looks at, and both in words."""
-        if not self.subject.network.heads:
+        if not self.matter:
             return "", (), ""
         now = self._on(one, query)
         drops = {key: self.mass[key] - value for key, value in now.items() if key in self.mass}
@@ -425,7 +436,7 @@ class _Usual:
         name = head_name(layer, head, self.subject.network.heads[layer][head])
         what = OF_PARENTS if parents else "its pattern"
         usual, here = self.mass[layer, head], now[layer, head]
-        return name, tuple(top), f"{name} has {here:.2f} of its attention on {what}; at training lengths {usual:.2f}"
+        return name, tuple(top), f"{name} has {here:.2f} of its attention on {what}; {self.where} {usual:.2f}"
 
     def elsewhere(self, strings: Sequence[tuple[Batch, ndarray, list[Wrong]]], length: int) -> str:
         """The head that, in failing strings, looks less where a token follows from than in right ones of this length.
@@ -433,7 +444,7 @@ class _Usual:
         Empty where no head does so by `LEFT`, or no string has parents. Where no string of the length is right, those
         of the longest training length stand for them.
         """
-        if not self.subject.network.heads:
+        if not self.matter:
             return ""
         columns = Counter(each.at for *_, found in strings for each in found)
         if not columns:
@@ -462,6 +473,6 @@ class _Usual:
             f"{name} looks less at {OF_PARENTS} ({wrong[head]:.2f} of its attention in {counts[0]} of the "
             f"{sum(len(found) for *_, found in strings)} failing strings of length {length} that were looked at, which "
             f"err first at the same token; {right[head]:.2f} "
-            + (f"in {counts[1]} right ones" if counts[1] else "at training lengths, since none of that length is right")
+            + (f"in {counts[1]} right ones" if counts[1] else f"{self.where}, since none of that length is right")
             + ")"
         )

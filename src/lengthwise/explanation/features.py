@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import exp, lgamma
 from typing import TypeVar
 
@@ -57,19 +58,29 @@ class Feature:
 
 @config
 class Nearby:
-    """What stands at or before the first wrong token more often than at right tokens; each string counts once."""
+    """What holds of first wrong tokens more often than of right ones at the same places of strings as long."""
 
     name: str
     wrong: int
     wrong_n: int
     right: int
     right_n: int
+    also: tuple[Nearby, ...] = ()
+    """What, of the tokens of which this holds, tells wrong from right ones once more; its counts are of these alone."""
+
+    @property
+    def most(self) -> bool:
+        """Whether it holds of at least half of the wrong tokens."""
+        return 2 * self.wrong >= self.wrong_n
 
     @property
     def line(self) -> str:
         """It in one sentence."""
-        counts = f"{self.wrong} of {self.wrong_n} first wrong tokens, {self.right} of {self.right_n} right ones"
-        return f"{self.name}: {counts}"
+        found = f"{self.wrong} of {self.wrong_n} first wrong tokens are {self.name} (of right ones "
+        found += f"{self.right} of {self.right_n})"
+        of = (f", {each.wrong} of these {each.name} (of right ones {each.right} of {each.right_n})"
+              for each in self.also)  # fmt: skip
+        return "".join([found, *of])
 
 
 def surprise(one: int, n: int, other: int, m: int) -> float:
@@ -154,29 +165,52 @@ def telling_feature(strings: Mapping[Symbols, bool], seed: int) -> Feature | Non
     return feature if feature.balanced >= WANTED else None
 
 
-def telling_nearby(tokens: Sequence[tuple[frozenset[str], bool]], seed: int) -> tuple[Nearby, ...]:
+Tokens = list[tuple[frozenset[str], bool]]
+"""What holds of each token, and whether it is right."""
+
+
+def telling_nearby(tokens: Tokens, seed: int, own: Collection[str] = ()) -> tuple[Nearby, ...]:
     """What holds more often of wrong tokens than of right ones, the least likely by chance first; at most `MOST_NEAR`.
 
     Each is chosen on one half, corrected for all that were tried, and tested again on the other; its counts are of all
-    tokens. The next one is looked for among tokens of which those before do not hold. ``tokens`` has what holds of
-    each, and whether it is right.
+    tokens. What tells most among the tokens of which it holds is told with it, in the task's ``own`` words if these
+    tell anything, and the next one is looked for among the others.
     """
     known, held = _halves(tokens, seed, "nearby")
     found: list[Nearby] = []
 
-    def counts(name: str, some: Sequence[tuple[frozenset[str], bool]]) -> tuple[int, int, int, int]:
+    def nearby(name: str, some: Tokens) -> Nearby:
         sides = [[name in facts for facts, right in some if right == kind] for kind in (False, True)]
-        return sum(sides[0]), len(sides[0]), sum(sides[1]), len(sides[1])
+        return Nearby(name, sum(sides[0]), len(sides[0]), sum(sides[1]), len(sides[1]))
+
+    def p_of(each: Nearby) -> float:
+        return surprise(each.wrong, each.wrong_n, each.right, each.right_n)
+
+    def clearest(known: Tokens, held: Tokens, only: Collection[str] | None = None) -> str:
+        """The name of what tells them, if anything does."""
+        tried = {fact for facts, right in known if not right for fact in facts if only is None or fact in only}
+        counted = [nearby(fact, known) for fact in sorted(tried)]
+        if not counted or counted[0].wrong_n < LEAST or not counted[0].right_n:
+            return ""
+        by_chance = [
+            (p_of(each), each.right / each.right_n - each.wrong / each.wrong_n, each.name not in own, each.name)
+            for each in counted
+        ]
+        p, *_, best = min(by_chance)
+        return best if p * len(counted) < SURE and p_of(nearby(best, held)) < SURE else ""
+
+    def among(some: Tokens, name: str, *, has: bool = True) -> Tokens:
+        return [each for each in some if (name in each[0]) == has]
 
     for _ in range(MOST_NEAR):
-        tried = sorted({fact for facts, right in known if not right for fact in facts})
-        if not tried or counts("", known)[1] < LEAST:
+        best = clearest(known, held)
+        if not best:
             break
-        p, best = min((surprise(*counts(fact, known)), fact) for fact in tried)
-        if p * len(tried) >= SURE or surprise(*counts(best, held)) >= SURE:
-            break
-        near = Nearby(best, *counts(best, tokens))
+        near = nearby(best, tokens)
         if not found or near.wrong * near.right_n >= OFTEN * near.right * near.wrong_n:
-            found.append(near)
-        known, held = ([each for each in half if best not in each[0]] for half in (known, held))
+            inside = [among(half, best) for half in (known, held)]
+            more = clearest(*inside, own) or clearest(*inside)
+            also = nearby(more, among(tokens, best)) if more else None
+            found.append(replace(near, also=(also,) if also is not None and also.most else ()))
+        known, held = (among(half, best, has=False) for half in (known, held))
     return tuple(found)

@@ -37,6 +37,15 @@ def same_size(size: int, task: Task, typed: str) -> None:
     )
 
 
+def same_task(task: str | None, own: str | None) -> None:
+    """Raises `LengthwiseError` if a model's rule of position ids is one of another task than the given one."""
+    require(
+        task is None or own is None or task == own,
+        f"the model's rule of position ids is one of task {own!r}, and `task` is {task!r}; leave out `task`, or name "
+        "the model of that task",
+    )
+
+
 def title_of(task: Task) -> str:
     """The task, and its language if it is one."""
     return " ".join([task.name, *filter(None, [getattr(task, "language", None)])])
@@ -50,6 +59,9 @@ def check_folder(folder: Path, task: Task | None, typed: str, train: int | None,
     if not isinstance(settings, dict) or "experiment" in settings:
         return
     given(task or settings.get(SAVED), train)
+    rule = settings.get(SAVED)
+    own = rule.get("arguments", {}).get("task") if isinstance(rule, dict) else None
+    same_task(task and task.name, own.get("name") if isinstance(own, dict) else None)
     size = settings.get("vocab_size")
     if task is not None and vocab is None and isinstance(size, int) and SAVED not in settings:
         same_size(size, task, typed)

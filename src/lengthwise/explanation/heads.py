@@ -9,6 +9,7 @@ weights below e⁻¹² of the largest count as that. A model that multiplies its
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +36,8 @@ CHANGE = 0.2
 MOST_PAIRS, MOST_QUERIES = 600_000, 48
 """Pairs of query and key of one head and length, and queries of a string in the least squares."""
 CONSTANT = 1e-9
+COSTS, ERRORS = 0.01, 3
+"""A head matters if its removal costs so many nats a token, and so many standard errors over strings."""
 NEAR_IDS = (0, 1, -1, 2, -2)
 """Differences of position ids that are patterns where these do not count tokens."""
 
@@ -54,6 +57,8 @@ class HeadAtLength:
     """Share of the logits' variance that the parts explain which were fitted at training lengths."""
     loss: float | None
     """What removing the head adds to the loss; None where it can't be removed."""
+    error: float = 0.0
+    """The standard error of `loss` over strings."""
 
 
 @config
@@ -79,6 +84,11 @@ class Head:
     def name(self) -> str:
         """See `head_name`."""
         return head_name(self.layer, self.head, self.given_name)
+
+    @property
+    def matters(self) -> bool:
+        """Whether its removal adds to the loss of some length, clearly above what strings differ by."""
+        return any(row.loss is not None and row.loss > max(COSTS, ERRORS * row.error) for row in self.rows)
 
     @property
     def left(self) -> str:
@@ -129,7 +139,9 @@ class Heads:
         named = [f"{head.name}: {head.pattern}" for head in self.heads if head.named]
         said = [f"{len(named)} of {len(self.heads)} heads have a name ({'; '.join(named)})"] if named else []
         costs = [(head.rows[0].loss, head) for head in self.heads if head.rows[0].loss is not None]
-        if costs:
+        if costs and not any(head.matters for head in self.heads):
+            said.append("to remove any one head costs nothing that can be told from chance")
+        elif costs:
             loss, head = max(costs, key=lambda cost: cost[0])
             first = head.rows[0]
             said.append(f"to remove {head.name} costs most, {loss:.3f} nats a token at length {first.length}")
@@ -230,7 +242,7 @@ def explain_heads(subject: Subject, lengths: Sequence[int], samples: int, seed: 
 
     seen = {length: look_at(length) for length in batches}
     fitted = [seen[trained], *(look_at(length) for length in dict.fromkeys(shorter) if length != trained)]
-    base = {length: loss(subject, batch) for length, batch in batches.items()}
+    base = {length: losses(subject, batch) for length, batch in batches.items()}
     names, found = subject.task.vocab.tokens, []
     parts = _Parts(seen[trained], len(names))
     every = [(layer, head) for layer, heads in enumerate(subject.network.heads) for head in range(len(heads))]
@@ -243,13 +255,11 @@ def explain_heads(subject: Subject, lengths: Sequence[int], samples: int, seed: 
             rows = []
             for length, look in seen.items():
                 overlap, mass, gap = _measure(look, layer, head, pattern_mask(kind, numbers, look))
-                cost = None
-                try:
-                    with subject.network.ablated(layer, head):
-                        cost = loss(subject, batches[length]) - base[length]
-                except NotImplementedError:
-                    pass
-                rows.append(HeadAtLength(length, overlap, mass, gap, float(carried[length][number]), cost))
+                cost, error = None, 0.0
+                with suppress(NotImplementedError), subject.network.ablated(layer, head):
+                    added = losses(subject, batches[length]) - base[length]
+                    cost, error = float(added.mean()), float(added.std(ddof=1) / np.sqrt(len(added)))
+                rows.append(HeadAtLength(length, overlap, mass, gap, float(carried[length][number]), cost, error))
             named, words = best >= FITS, pattern_words(kind, numbers, names)
             found.append(
                 Head(
@@ -416,17 +426,19 @@ class _Parts:
             yield x, np.stack([found[string][q, k] for found in logits], axis=-1)
 
 
-def loss(subject: Subject, batch: Batch) -> float:
-    """The mean loss of the scored tokens: cross-entropy, or of sets binary cross-entropy."""
+def losses(subject: Subject, batch: Batch) -> Float[ndarray, " B"]:
+    """For each string the mean loss of its scored tokens: cross-entropy, or of sets binary cross-entropy."""
     at = np.flatnonzero(batch.scored) - 1
     logits = torch.from_numpy(subject.logits(batch)[:, at])
     if batch.allowed is None:
         wanted = torch.from_numpy(batch.input_ids[:, at + 1])
-        return float(torch.nn.functional.cross_entropy(logits.flatten(0, 1), wanted.flatten()))
+        found = torch.nn.functional.cross_entropy(logits.mT, wanted, reduction="none")
+        return found.mean(1).double().numpy()
     known = torch.from_numpy(subject.output_ids >= 0)
     known[:END] = False
     wanted = torch.from_numpy(batch.allowed[:, at])[..., known].float()
-    return float(torch.nn.functional.binary_cross_entropy_with_logits(logits[..., known].float(), wanted))
+    found = torch.nn.functional.binary_cross_entropy_with_logits(logits[..., known].float(), wanted, reduction="none")
+    return found.mean((1, 2)).double().numpy()
 
 
 def _ids_seen(subject: Subject, inside: int, longest: int) -> str:

@@ -65,15 +65,22 @@ class WeakKind:
     """What the model does in the failing strings of `length`; of tasks with answers."""
     example: Failure | None
     """One of them."""
+    train: int = 0
+    """The longest trained length."""
 
     @property
     def _told(self) -> KindShare:
-        return next(row for row in self.rows if row.weak)
+        return told_row(self.rows, self.train)
 
     @property
     def length(self) -> int:
-        """The shortest length at which it was found."""
+        """The trained length at which most fail; else the shortest one at which it was found."""
         return self._told.length
+
+    @property
+    def first(self) -> int:
+        """The shortest length at which it was found."""
+        return next(row.length for row in self.rows if row.weak)
 
     @property
     def share(self) -> Share:
@@ -82,13 +89,21 @@ class WeakKind:
 
     @property
     def counts(self) -> str:
-        """Right strings of `length`."""
-        return f"{self.share.right} of {self.share.n} right at length {self.length}"
+        """Right strings of `length`, and from which length on such strings fail."""
+        since = f", failing from {self.first}" if self.first != self.length else ""
+        return f"{self.share.right} of {self.share.n} right at length {self.length}{since}"
 
     @property
     def line(self) -> str:
         """It in one sentence; `Failures.table` has the other lengths."""
         return "; ".join([f"{self.kind}: {self.counts}", *([f"there {self.mistake.line}"] if self.mistake else [])])
+
+
+def told_row(rows: Sequence[KindShare], train: int) -> KindShare:
+    """The one that is told: of the trained length at which most fail; without one, of the shortest that is weak."""
+    weak = [row for row in rows if row.weak]
+    trained = [row for row in weak if row.length <= train]
+    return min(trained, key=lambda row: (row.share.value, -row.length)) if trained else weak[0]
 
 
 @config
@@ -257,23 +272,25 @@ def _changed(task: Task, base: Batch, change: Change, rng: Rng, drawn: Batch | N
 def weak_kinds(
     asked: RandomStrings, groups: Mapping[int, tuple[list[tuple[str, Batch, ndarray]], ...]],
     rows: Sequence[LengthShares], learned: Dfa | None, replayed: Callable[[Batch, str], Failure | None],
-) -> tuple[WeakKind, ...]:  # fmt: skip
+) -> tuple[tuple[WeakKind, ...], list[tuple[Batch, ndarray]]]:  # fmt: skip
     """Kinds of strings that fail more often than random ones, which fresh strings decide; the worst first.
 
     They are asked at the longest trained length, at the last one that is clearly right, and at the last before the
-    first break. Kinds that the task names are all asked. Where it names none, or none of them fails, the suspects are:
+    first break, and those that fail at all other trained lengths. Kinds that the task names are all asked. Where it
+    names none, or none of them fails, the suspects are:
     those of the other kinds of which most strings were seen to fail. The test is corrected for all kinds and lengths.
-    What only strings of a worse kind do is not told of another one.
+    What only strings of a worse kind do is not told of another one. Given back, too, are all fresh strings with those
+    that are right.
     """
     subject, train, verdict = asked.subject, asked.subject.train, Verdict(rows, asked.subject.train)
     claims = (max((n for n in groups if n <= train), default=None), verdict.held, verdict.last)
     lengths = sorted({n for n in claims if n is not None and n in groups}) or sorted(groups)[:1]
     known = {n: {ids.tobytes() for _, batch, _ in itertools.chain(*groups[n]) for ids in batch.input_ids}
-             for n in lengths}  # fmt: skip
+             for n in {*lengths, *(n for n in groups if n <= train)}}  # fmt: skip
     ask = _Kinds(asked, groups, known, learned, replayed)
     own = list(subject.task.kinds)
     if told := ask.told(dict.fromkeys(lengths, own), len(own) * len(lengths)):
-        return told
+        return told, ask.asked
     suspects, tried = dict[int, list[str]](), len(own) * len(lengths)
     for length in lengths:
         seen: dict[str, list[ndarray]] = {}
@@ -286,7 +303,7 @@ def weak_kinds(
                  if kind not in own and (wrong := sum(int((~g).sum()) for g in good))}  # fmt: skip
         suspects[length] = sorted(doubt, key=lambda kind, doubt=doubt: (-doubt[kind], kind))[:SUSPECTS]
         tried += len(seen)
-    return ask.told(suspects, tried)
+    return ask.told(suspects, tried), ask.asked
 
 
 class _Kinds:
@@ -299,6 +316,7 @@ class _Kinds:
         self.random = {n: np.concatenate([good for *_, good in groups[n][0]]) for n in known}
         self.replayed = replayed
         self.fresh: dict[tuple[str, int], list[tuple[Batch, ndarray]]] = {}
+        self.asked: list[tuple[Batch, ndarray]] = []
 
     def told(self, kinds: Mapping[int, Sequence[str]], tried: int) -> tuple[WeakKind, ...]:
         """Those that fail, the worst first."""
@@ -312,13 +330,22 @@ class _Kinds:
                 weak = alone.n > 0 and p * tried < SURE and alone.breaks and shares[kind].breaks
                 found.setdefault(kind, {})[length] = KindShare(length, shares[kind], usual, weak)
                 worse += [kind] * weak
+        for kind, rows in found.items():
+            # From which length on it fails.
+            for n in self.known if _weak(rows) else ():
+                if n <= self.subject.train and n not in rows and (share := self._share(kind, n)).n >= FEWEST:
+                    usual = _share([self.random[n]])
+                    p = surprise(share.n - share.right, share.n, usual.n - usual.right, usual.n)
+                    rows[n] = KindShare(n, share, usual, p * tried < SURE and share.breaks)
         for kind in list(found):
             run = RUN.sub(r"\1 \1", kind)
             if run != kind and run in found and _weak(found[kind]) and _weak(found[run]):
                 found[RUN.sub(r"\1", kind)] = self._joined(
                     RUN.sub(r"\1", kind), kind, found.pop(kind), run, found.pop(run)
                 )
-        told = [self._weak_kind(kind, tuple(rows.values())) for kind, rows in found.items() if _weak(rows)]
+        told = [
+            self._weak_kind(kind, tuple(rows[n] for n in sorted(rows))) for kind, rows in found.items() if _weak(rows)
+        ]
         return tuple(sorted(told, key=lambda each: (each.length > self.subject.train, each.share.value, each.kind)))
 
     def _joined(self, name: str, *parts: Any) -> dict[int, KindShare]:
@@ -332,11 +359,11 @@ class _Kinds:
         return joined
 
     def _weak_kind(self, kind: str, rows: tuple[KindShare, ...]) -> WeakKind:
-        fresh = self.fresh[kind, next(row.length for row in rows if row.weak)]
+        fresh = self.fresh[kind, told_row(rows, self.subject.train).length]
         wrong = [each for batch, good in fresh for each in first_wrong(self.subject, batch, good, len(good))]
         ones = (select(batch, [row]) for batch, good in fresh for row in np.flatnonzero(~good).tolist())
         example = next(filter(None, (self.replayed(one, kind) for one in ones)), None)
-        return WeakKind(kind, rows, most_common_mistake(wrong), example)
+        return WeakKind(kind, rows, most_common_mistake(wrong), example, self.subject.train)
 
     def _share(self, kind: str, length: int, without: Sequence[str] = ()) -> Share:
         """Of fresh strings of a kind, those left out that are of kinds ``without`` which the task names, too."""
@@ -349,6 +376,7 @@ class _Kinds:
                 if batch.size:
                     some.append((batch, np.asarray(self.subject.right(batch).all(axis=1))))
             self.fresh[kind, length] = some
+            self.asked += some
         task = self.subject.task
         others = [name for name in without if name in task.kinds]
 

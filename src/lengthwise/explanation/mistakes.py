@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from lengthwise.core.config import config
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import EOS
 from lengthwise.explanation.model import Subject
+from lengthwise.tasks import Task
 from lengthwise.tasks.kinds import select
 
 LOOKED_AT = 16
@@ -49,7 +50,11 @@ class Wrong(NamedTuple):
             return [f"{early}, where {due} is due", early, f"stops early, where {due} is due", "stops early"]
         if due == EOS:
             return [f"writes {got} where the answer ends", "goes on where the answer ends"]
-        says = (f"{got} instead of {due}", f"a wrong {unit}")
+        digits = sum(name.isdigit() for name in names)
+        near = {1: ["a digit one too large"], digits - 1: ["a digit one too small"]}
+        numbers = unit == "digit" and digits > 2 and got.isdigit() and due.isdigit()
+        off = near.get((int(got) - int(due)) % digits, []) if numbers else []
+        says = (f"{got} instead of {due}", *off, f"a wrong {unit}")
         end, start = _places(self.batch, self.row, self.at)
         ordered = (end, start) if end.startswith("the ") else (start, end)
         places = [*(f" as {place} of the answer" for place in ordered), ""]
@@ -152,8 +157,14 @@ def shared_mistake(found: Sequence[Wrong]) -> Mistake | None:
     return None
 
 
-def facts(found: Iterable[Wrong], batches: Sequence[tuple[Batch, ndarray]], seed: int) -> list[tuple[frozenset, bool]]:
-    """What holds of first wrong tokens, and of a token of some right strings of their lengths; which one is right."""
+def facts(
+    task: Task, found: Sequence[Wrong], batches: Sequence[tuple[Batch, ndarray]], seed: int
+) -> list[tuple[frozenset[str], bool]]:
+    """What holds of first wrong tokens, and of right ones at the same place of strings of their length.
+
+    Right are the tokens of right strings, and those of failing ones before their first error. Wrong ones that no right
+    one stands beside are left out.
+    """
     rng, told = stream(seed, "explain", "tokens"), list[tuple[frozenset[str], bool]]()
     lengths: dict[int, tuple[list[Wrong], list[tuple[Batch, int]]]] = {}
     for each in found:
@@ -161,11 +172,14 @@ def facts(found: Iterable[Wrong], batches: Sequence[tuple[Batch, ndarray]], seed
     for batch, good in batches:
         if batch.layout.length in lengths:
             lengths[batch.layout.length][1].extend((batch, row) for row in np.flatnonzero(good).tolist())
-    for _, (wrong, others) in sorted(lengths.items()):
-        told += [(_facts(each.batch, each.row, each.at), False) for each in wrong]
-        for index in rng.permutation(len(others))[: MATCHED * len(wrong)].tolist():
-            batch, row = others[index]
-            told.append((_facts(batch, row, int(rng.choice(np.flatnonzero(batch.scored)))), True))
+    for _, (wrong, good) in sorted(lengths.items()):
+        for at in sorted({each.at for each in wrong}):
+            here = [each for each in wrong if each.at == at]
+            others = [each for each in good if at < each[0].tokens and each[0].scored[at]]
+            others += [(each.batch, each.row) for each in wrong if each.at > at]
+            told += [(_facts(task, each.batch, each.row, at), False) for each in here] if others else []
+            for index in rng.permutation(len(others))[: MATCHED * len(here)].tolist():
+                told.append((_facts(task, *others[index], at), True))
     return told
 
 
@@ -179,29 +193,34 @@ def _places(batch: Batch, row: int, at: int) -> tuple[str, str]:
     """A place of the answer, counted from its end and from its beginning, the end mark left out."""
     unit, ids = unit_of(batch), batch.input_ids[row]
     back = int((ids[at:] != batch.vocab.ids.get(EOS, -1)).sum())
-    near = {0: "the end", 1: f"the last {unit}", 2: f"the last {unit} but one"}.get(back, f"{unit} {back} from the end")
+    last = {0: "the end", 1: f"the {unit} written last", 2: f"the {unit} written before the last"}
+    near = last.get(back, f"{unit} {back} from the end")
     number = at - batch.prompt_length + 1
     return near, {1: f"the first {unit}", 2: f"the second {unit}"}.get(number, f"{unit} {number}")
 
 
-def _facts(batch: Batch, row: int, at: int) -> frozenset[str]:
-    """What holds of a token of the answer: its place, what is due, and what it and the token before follow from."""
+def _facts(task: Task, batch: Batch, row: int, at: int) -> frozenset[str]:
+    """What holds of a token of the answer: what is due, what it and the one before follow from."""
     names, ids = batch.vocab.tokens, batch.input_ids[row]
 
     def sources(at: int) -> set[int]:
         return {int(p) for field in (batch.parents, batch.selectors) for p in field[row, at]
                 if 0 <= p < batch.prompt_length}  # fmt: skip
 
-    found = {f"at {place} of the answer as written" for place in _places(batch, row, at)} | {
-        f"where {names[ids[at]]} is due"
-    }
+    text = batch.text(row)
+    found = {f"where {text[at]} is due", *task.details_of(text[: batch.prompt_length], text[batch.prompt_length : at])}
     if at > batch.prompt_length:
-        found.add(f"after {names[ids[at - 1]]}")
+        found |= {
+            f"after {text[at - 1]}",
+            *(["where the token before is due again"] if text[at] == text[at - 1] else ()),
+        }
     for before, place in (("", at), (" before", at - 1)):
         # What the token before follows from, too, is of an earlier column.
         own = sorted(sources(place) - sources(place - 1))
         if 1 <= len(own) <= FEW_SOURCES:
             among = {names[ids[p]] for p in own} if len(own) > 1 else set()
+            if len(among) == 1:
+                found.add(f"where the token{before} follows from equal ones")
             signs = {name for name in (names[ids[p]] for p in range(own[0], own[-1])) if not name.isalnum()}
             if len(own) > 1 and len(signs) == 1 and len({batch.places[row, p].tobytes() for p in own}) == 1:
                 sign = f" {signs.pop()} "

@@ -33,7 +33,7 @@ from lengthwise.core.vocab import EOS, PAD, SPECIALS
 from lengthwise.evaluation.accuracy import CHUNK_PAIRS, CHUNK_TOKENS, judge
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.trained import load_exported, load_trained
-from lengthwise.explanation.given import given, same_size, title_of
+from lengthwise.explanation.given import given, same_size, same_task, title_of
 from lengthwise.languages.automaton import Dfa, Word
 from lengthwise.languages.counter import COUNTER_LANGUAGES
 from lengthwise.models.generate import END
@@ -587,11 +587,7 @@ def subject_of(
         model = FunctionNetwork(model)
     if model.rule is not None:
         own = getattr(model.rule, "task", None)
-        require(
-            task is None or own is None or task.name == own.name,
-            f"the model's rule of position ids is one of task {getattr(own, 'name', '')!r}, and `task` is "
-            f"{getattr(task, 'name', '')!r}; leave out `task`, or name the model of that task",
-        )
+        same_task(task and task.name, own and own.name)
         task = task or own
         require(offset == 0, f"the model's rule gives its position ids; leave `offset` at 0, got {offset}")
     task, train = given(task, train)
@@ -646,6 +642,7 @@ class RandomStrings:
     def __init__(self, subject: Subject, samples: int, seed: int) -> None:
         self.subject, self.samples, self.seed = subject, samples, seed
         self._known: dict[int, tuple[bool, list[tuple[Batch, ndarray]]]] = {}
+        self._times: dict[int, int] = {}
         self.not_finite: dict[int, int] = {}
         """Strings with a logit that is not finite, by length."""
 
@@ -657,11 +654,12 @@ class RandomStrings:
 
     def again(self, length: int) -> tuple[bool, list[tuple[Batch, ndarray]]]:
         """The same with as many fresh strings added."""
-        every, known = self(length)
-        self._known[length] = every, known + self._ask(length, "again")[1]
+        (every, known), times = self(length), self._times.get(length, 1)
+        self._known[length] = every, known + self._ask(length, "again", *([] if times == 1 else [times]))[1]
+        self._times[length] = times + 1
         return self._known[length]
 
-    def _ask(self, length: int, *again: str) -> tuple[bool, list[tuple[Batch, ndarray]]]:
+    def _ask(self, length: int, *again: str | int) -> tuple[bool, list[tuple[Batch, ndarray]]]:
         rng = stream(self.seed, "explain", "test", length, *again)
         drawn, batches = (
             self.subject.task.test_strings(length, length, self.samples, rng),

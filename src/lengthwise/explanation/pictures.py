@@ -10,6 +10,7 @@ import numpy as np
 from lengthwise.explanation.automaton import Automaton
 from lengthwise.explanation.failures import Failure, Failures
 from lengthwise.explanation.model import Accuracy
+from lengthwise.explanation.verdict import CUT, Verdict
 from lengthwise.report.figures import COLOURS, INK, QUIET, Drawing, new_figure
 
 if TYPE_CHECKING:
@@ -34,6 +35,11 @@ def curve(accuracy: Accuracy, failures: Failures) -> Drawing:
         if hard:
             axes.plot([r.length for r in hard], [r.hard.value for r in hard], "s--", color=COLOURS[1],
                       label="edited strings")  # fmt: skip
+        verdict = Verdict(failures.rows, accuracy.train)
+        learned = (accuracy.rate(inside=True) or 0) >= CUT
+        for n, style, what in ((verdict.held, "--", "right to"), (verdict.broken(), ":", "breaks from")):
+            if n is not None and learned:
+                axes.axvline(n, ls=style, lw=1, color=QUIET, label=f"{what} length {n}", zorder=0)
         moved = failures.moved
         if moved is not None:
             groups = ((moved.inside, "P", "that training showed", 2), (moved.beyond, "X", f"above {moved.known}", 3))

@@ -66,6 +66,11 @@ class LengthShares:
         """Whether both do."""
         return self.random.holds and self.hard.holds
 
+    @property
+    def breaks(self) -> bool:
+        """Whether one of them does."""
+        return self.random.breaks or self.hard.breaks
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -83,14 +88,33 @@ class Verdict:
         return min((n for kind in ("random", "hard") if (n := self.first(kind, after)) is not None), default=None)
 
     @property
+    def doubted(self) -> list[int]:
+        """Trained lengths that are too close to say, where none breaks and a longer one is right."""
+        trained = [row for row in self.rows if row.length <= self.train]
+        last = max((row.length for row in trained if row.holds), default=0)
+        broken = any(row.breaks for row in trained)
+        return [] if broken else [row.length for row in trained if not row.holds and row.length < last]
+
+    @property
+    def unclear(self) -> list[int]:
+        """Trained lengths of which it is too close to say whether they are right, and some strings were not asked."""
+        return [row.length for row in self.rows
+                if row.length <= self.train and not (row.holds or row.breaks or row.random.every)]  # fmt: skip
+
+    @property
     def held(self) -> int | None:
-        """The length to which both hold at every length that was asked."""
+        """The length to which both hold at every length that was asked, those that are `doubted` left out."""
         held = None
         for row in self.rows:
-            if not row.holds:
+            if not row.holds and row.length not in self.doubted:
                 break
             held = row.length
         return held
+
+    @property
+    def near(self) -> int | None:
+        """The first length that is not right; None if there is none."""
+        return next((row.length for row in self.rows if row.length > (self.held or 0) and not row.holds), None)
 
     @property
     def last(self) -> int | None:
@@ -108,10 +132,12 @@ class Verdict:
     def parts(self) -> tuple[str, str, str]:
         """To which length it is right, a mark, and the rest: where it is unclear, and where it breaks, with a share."""
         broken, held, longest, last = self.broken(), self.held, self.rows[-1].length, self.last
+        doubts = " and ".join(f"{self._share(n)} right at {n}" for n in self.doubted)
+        to = f"right to length {held}{f' ({doubts}: too close to say)' if doubts else ''}" if held else ""
         if held is not None and held == longest:
-            return f"right to length {held}, the longest that was asked", ": ", f"{self._share(held)} right"
-        to = f"right to length {held}" if held else ""
-        near = next(row.length for row in self.rows if row.length > (held or 0) and not row.holds)
+            return f"{to}, the longest that was asked", ": ", f"{self._share(held)} right"
+        near = self.near
+        assert near is not None
         if broken is None:
             span = f"from {near} to {last} it is" if near != last else f"at {near} it is"
             return to, ", ", f"no break found, but {span} too close to say; at {near} {self._share(near)} right"
@@ -119,7 +145,7 @@ class Verdict:
         places = f"{'in places ' * any(row.holds for row in between)}from {near} to"
         unclear = "" if last is None or last == held else f"unclear {'at' if last == near else places} {last}"
         later = [row for row in self.rows if row.length >= broken]
-        lasts = all(row.random.breaks or row.hard.breaks for row in later)
+        lasts = all(row.breaks for row in later)
         at = f"breaks {'from' if lasts else 'first at'} {broken}"
         at += " on edited strings only" if self.first("random") is None else ""
         at += f", a trained length (up to {self.train})" if broken <= self.train else ""
@@ -139,8 +165,8 @@ class Verdict:
         return f"{row.hard.words('edited')} and {row.random.right} of {row.random.n} random ones"
 
     def shown(self, asked: Sequence[int] = ()) -> list[LengthShares]:
-        """A few rows for a small table: the longest trained length, the border, the last, and those ``asked`` for."""
+        """A few rows for a small table: those that `line` is about, the longest trained, the last, and ``asked``."""
         lengths, broken = [row.length for row in self.rows], self.broken()
         trained = [length for length in lengths if length <= self.train][-1:]
-        wanted = {*trained, *asked, self.held, self.last, broken, lengths[-1]}
+        wanted = {*trained, *asked, *self.doubted, self.held, self.near, self.last, broken, lengths[-1]}
         return [row for row in self.rows if row.length in wanted]

@@ -14,7 +14,7 @@ from lengthwise.core.errors import reject
 from lengthwise.core.levels import LevelKind
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS
-from lengthwise.tasks.base import TASKS, AxesLayout, Kind, Task, body, numbered
+from lengthwise.tasks.base import TASKS, AxesLayout, Detail, Kind, Task, body, numbered
 
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -92,14 +92,47 @@ def digits(task: Any) -> str:
     return DIGITS[: task.base]
 
 
+def digits_in(prompt: Sequence[str], sign: str, *, msd_first: bool = False) -> list[list[int]]:
+    """The numbers of a prompt with this sign between them, least significant digit first."""
+    texts = " ".join(prompt[1:-1]).split(f" {sign} ")
+    return [[DIGITS.index(digit) for digit in text.split()][:: -1 if msd_first else 1] for text in texts]
+
+
+def column_details(sign: Literal["+", "-"], base: int, *, msd_first: bool = False) -> dict[str, Detail]:
+    """What may hold of a digit of a sum or difference of two numbers of one length, for `Task.details`."""
+    carry, to_self = ("carry", f"that sums to {base - 1}") if sign == "+" else ("borrow", "of two equal digits")
+
+    def columns(prompt: Sequence[str]) -> tuple[list[tuple[int, int]], list[int]]:
+        """The columns, and what each carries to the next, after a 0 for the first."""
+        pairs, carries = list(zip(*digits_in(prompt, sign, msd_first=msd_first), strict=True)), [0]
+        for one, other in pairs:
+            total = one + other + carries[-1] if sign == "+" else one - other - carries[-1]
+            carries.append(int(not 0 <= total < base))
+        return pairs, carries
+
+    def pair(prompt: list[str], answer: list[str], holds: Callable[[int, int], bool]) -> bool:
+        pairs, _ = columns(prompt)
+        return len(answer) < len(pairs) and holds(*pairs[len(answer)])
+
+    def carried_at(prompt: list[str], at: int) -> bool:
+        _, carries = columns(prompt)
+        return at < len(carries) and carries[at] > 0
+
+    details: dict[str, Detail] = {
+        "in a column of two equal digits": lambda prompt, answer: pair(prompt, answer, lambda a, b: a == b),
+        f"where a {carry} comes in": lambda prompt, answer: carried_at(prompt, len(answer)),
+        f"where a {carry} goes out": lambda prompt, answer: carried_at(prompt, len(answer) + 1),
+    }
+    through = {f"in a column {to_self}": lambda prompt, answer: pair(prompt, answer, lambda a, b: a + b == base - 1)}
+    return details | (through if sign == "+" else {})
+
+
 def number_kinds(sign: str, base: int, *, msd_first: bool = False, sums: bool = False) -> dict[str, Kind]:
     """Kinds of prompts with two numbers and this sign between them, for `Task.kinds`; of ``sums``, by carries, too."""
     order = slice(None, None, -1 if msd_first else None)
 
     def read(prompt: Sequence[str]) -> list[list[int]]:
-        """The numbers of a prompt, least significant digit first."""
-        texts = " ".join(prompt[1:-1]).split(f" {sign} ")
-        return [[DIGITS.index(digit) for digit in text.split()][order] for text in texts]
+        return digits_in(prompt, sign, msd_first=msd_first)
 
     def made(change: Callable[[list[list[int]], Rng], None]) -> Callable[[list[str], Rng], list[str]]:
         """What changes the numbers of a prompt in place."""
@@ -241,6 +274,10 @@ class Addition(Task):
     @property
     def kinds(self) -> dict[str, Kind]:
         return number_kinds("+", self.base, msd_first=self.operands == "msd_first", sums=True)
+
+    @property
+    def details(self) -> dict[str, Detail]:
+        return column_details("+", self.base, msd_first=self.operands == "msd_first")
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Place 1 is the operators', place i + 2 that of significance i."""
@@ -392,6 +429,10 @@ class Subtraction(Task):
     @property
     def kinds(self) -> dict[str, Kind]:
         return number_kinds("-", self.base)
+
+    @property
+    def details(self) -> dict[str, Detail]:
+        return column_details("-", self.base)
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
         """Place 1 is that of the signs, place i + 2 that of significance i."""

@@ -31,6 +31,8 @@ from lengthwise.languages.regex import SPECIAL
 
 Kind = Callable[[list[str]], Any] | tuple[Callable[[list[str]], Any], Callable[[list[str], Rng], list[str]]]
 """Whether a prompt is of a kind; or this with what makes such a prompt of a drawn one, for kinds that are rare."""
+Detail = Callable[[list[str], list[str]], Any]
+"""Whether something holds of the next token of an answer, from the prompt and the answer before it."""
 SetName = Literal["uniform", "enumerated", "adversarial"]
 """``uniform``: drawn like the task draws; ``enumerated``: all strings of these lengths, once; ``adversarial``: hard."""
 
@@ -135,21 +137,35 @@ class Task(ABC):
     def of_kind(self, kind: str, prompt: Sequence[str]) -> bool:
         """Whether a prompt is of one of `kinds`; raises `LengthwiseError` where its function fails."""
         given = self.kinds[kind]
-        return bool(self._call_kind(kind, given[0] if isinstance(given, tuple) else given, prompt))
+        return bool(self._call(f"kind {kind!r}", given[0] if isinstance(given, tuple) else given, prompt))
 
     @final
     def made_of_kind(self, kind: str, prompt: Sequence[str], rng: Rng) -> list[str]:
         """A prompt of one of `kinds` made of another one; that one itself where the kind says no way to make them."""
         given = self.kinds[kind]
-        return self._call_kind(kind, given[1], prompt, rng) if isinstance(given, tuple) else list(prompt)
+        return self._call(f"kind {kind!r}", given[1], prompt, rng) if isinstance(given, tuple) else list(prompt)
 
-    def _call_kind(self, kind: str, function: Callable[..., Any], prompt: Sequence[str], *rng: Rng) -> Any:
+    @property
+    def details(self) -> Mapping[str, Detail]:
+        """What may hold of a token of the answer in the words of the task: `explain` compares wrong tokens by it.
+
+        Each such that "first wrong tokens are …" reads well, as
+        ``details = {"in a column of two equal digits": lambda prompt, answer: …}``.
+        """
+        return {}
+
+    @final
+    def details_of(self, prompt: Sequence[str], answer: Sequence[str]) -> list[str]:
+        """Those of `details` that hold of the token after ``answer``; raises `LengthwiseError` where one fails."""
+        return [name for name, holds in self.details.items() if self._call(f"detail {name!r}", holds, prompt, answer)]
+
+    def _call(self, what: str, function: Callable[..., Any], prompt: Sequence[str], *more: Any) -> Any:
         try:
-            return function(list(prompt), *rng)
+            return function(list(prompt), *more)
         except Exception as error:
             where = place_in_user_code(error)
             raise LengthwiseError(
-                f"{where and f'{where}: '}kind {kind!r} of task {self.name!r} fails on the prompt {' '.join(prompt)!r} "
+                f"{where and f'{where}: '}{what} of task {self.name!r} fails on the prompt {' '.join(prompt)!r} "
                 f"({type(error).__name__}: {error}); correct its function"
             ) from None
 

@@ -15,6 +15,8 @@ from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import Rng, stream
 from lengthwise.tasks.base import Task
 
+SEEN = 64
+"""Rows that are drawn to see which tokens of a prompt may change."""
 Change = Callable[[ndarray, ndarray, ndarray, Rng], None]
 """Changes a prompt in place: its ids, the positions that may change, the ids that they may have, and randomness."""
 
@@ -74,11 +76,13 @@ def into_kind(task: Task, kind: str) -> Change:
 def with_more(task: Task, batch: Batch, more: Mapping[str, float], rng: Rng) -> Batch:
     """The batch with so large a share of its rows, drawn anew, made of each kind; rows that can't be are as before."""
     ids, draw, before = batch.input_ids.copy(), rng.random(batch.size), 0.0
+    # Few rows don't show which tokens may change.
+    drawn = task.batch(batch.layout.length, SEEN, stream(0, "kinds", "seen"), batch.layout)
     for kind, share in more.items():
         rows = np.flatnonzero((before <= draw) & (draw < before + share))
         before += share
         with suppress(LengthwiseError):
-            made, kept = changed(task, select(batch, rows), into_kind(task, kind), rng, batch)
+            made, kept = changed(task, select(batch, rows), into_kind(task, kind), rng, drawn)
             ids[rows[kept]] = made.input_ids
     return dataclasses.replace(batch, input_ids=ids)
 
@@ -95,7 +99,7 @@ def check_more(task: Task, lengths: Sequence[int], more: Mapping[str, float]) ->
             "{kind: (is_of_kind, make)}",
         )
         for length in lengths:
-            base = task.batch(length, 64, stream(0, "kinds", "check"))
+            base = task.batch(length, SEEN, stream(0, "kinds", "check"))
             with suppress(LengthwiseError):
                 changed(task, base, into_kind(task, kind), stream(0, "kinds", "check", kind))
                 break

@@ -250,6 +250,19 @@ def kinds_are_kinds(task: Task) -> None:
         need(any(held), f"kind {kind!r} holds of none of {len(held)} prompts that were {which}")
 
 
+def details_are_details(task: Task) -> None:
+    """Each detail of `details` holds of some token of an answer and not of all."""
+    if not task.details:
+        return
+    prompts = [(text[: batch.prompt_length], text[batch.prompt_length :]) for batch in batches(task, 60, lengths=9)
+               if batch.allowed is None for text in map(batch.text, range(batch.size))]  # fmt: skip
+    need(prompts, "`details` are of tasks with an answer; this one states sets of next tokens")
+    held = [task.details_of(prompt, answer[:at]) for prompt, answer in prompts for at in range(len(answer))]
+    for name in task.details:
+        count = sum(name in each for each in held)
+        need(0 < count < len(held), f"detail {name!r} holds of {count} of {len(held)} tokens of answers; correct it")
+
+
 def _columns(task: Task, size: int) -> Iterator[tuple[Batch, int]]:
     """The batches with every scored column of theirs, where columns have parents."""
     for batch in batches(task, size):
@@ -439,7 +452,8 @@ def nonsense_is_refused(task: Task) -> None:
 
 TASK_LAWS: dict[str, Callable[[Task], None]] = {
     law.__name__: law for law in (
-        same_stream_same_batch, shapes_and_labels, answers_agree, kinds_are_kinds, parents_are_earlier,
+        same_stream_same_batch, shapes_and_labels, answers_agree, kinds_are_kinds, details_are_details,
+        parents_are_earlier,
         token_is_a_function_of_its_parents, no_parent_is_superfluous, no_selector_is_missing,
         places_start_at_one_without_gaps, places_follow_the_rule, places_are_functions_of_the_prefix, json_round_trip,
         lengths_without_instances_are_refused, nonsense_is_refused,
