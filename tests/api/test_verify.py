@@ -132,13 +132,13 @@ def test_the_reliability_is_that_of_the_verdict() -> None:
         "next_symbols": {"nope": {"yes": second}},
         "other_positions": {},
     }
-    of = "was true of 25 of 26 other languages (blind study: 28 were trained, 26 fit)"
+    of = "was true of 25 of 26 other languages that fit (of 28; blind study)"
     yes, no = f"a yes on membership {of}", f"a no on membership {of}"
     assert reliability_line(measured, "ape", "yes") == reliability_line(measured, "ape", "yes", "yes") == yes
     assert reliability_line(measured, "nope", "no") == no
     assert reliability_line(measured, "ape", "no") == ""
     assert reliability_line(measured, "nope", "no", "yes") == (
-        f"{no}; a yes on next symbols of 8 of 9 other languages (second study: 16 were trained, 9 fit)"
+        f"{no}; a yes on next symbols of 8 of 9 other languages that fit (of 16; second study)"
     )
 
 

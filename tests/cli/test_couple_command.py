@@ -70,7 +70,7 @@ def test_from_examples_alone(terminal: Terminal) -> None:
         ("bin_majority", "the number of parents grows with length: 3, 5, 5"),
         ("parity", "the number of parents grows with length: 4, 5, 6"),
         ("planted", "the number of parents grows with length: 4, 5, 6"),
-        ("language", "what comes next is not determined by the prefix"),
+        ("language", "several symbols may come next, so no token has parents"),
     ],
 )
 def test_where_there_is_none_the_reason_is_given(terminal: Terminal, task: str, reason: str) -> None:

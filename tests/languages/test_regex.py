@@ -1,7 +1,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lengthwise.languages.automaton import language
@@ -113,7 +113,7 @@ with_brackets = st.recursive(
 
 @given(with_brackets, st.data())
 def test_a_dropped_bracket_is_what_the_error_names(text: str, data: st.DataObject) -> None:
-    parse(text)
+    assume(not isinstance(expression_or_error(text), RegexError))  # as a set behind a count
     brackets = [i for i, c in enumerate(text) if c in "()[]{}" and not re.search(r"\\$", text[:i].replace("\\\\", ""))]
     if brackets:
         dropped = data.draw(st.sampled_from(brackets))

@@ -24,7 +24,7 @@ def test_lines_have_the_numbers_of_the_file() -> None:
         assert line.startswith(
             f"{system} a {answer} on membership was true of {counts['right']} of {counts['decided']} other languages"
         )
-        assert f"(blind study: {counts['cells']} were trained, {counts['decided']} fit)" in line
+        assert f"that fit (of {counts['cells']}; blind study)" in line
 
 
 def test_rope_and_alibi_have_lines_of_their_own() -> None:
@@ -34,7 +34,7 @@ def test_rope_and_alibi_have_lines_of_their_own() -> None:
         counts = others[system][answer]
         held = f"{counts['right']} of {counts['decided']} other languages"
         assert line.startswith(f"{system}: a {answer} on membership was true of {held}")
-        assert f"(twelve more: {counts['cells']} were trained" in line
+        assert f"that fit (of {counts['cells']}; study of twelve more)" in line
 
 
 def test_languages_have_the_verdict_on_next_symbols_too() -> None:

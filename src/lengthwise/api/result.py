@@ -424,7 +424,9 @@ def _inside(systems: Sequence[SystemSummary], brackets: Brackets = "interval") -
     fitted = [system for system in systems if system.fitted] or lost
     text, other = (brackets_text(some, brackets, unfitted_too=True) for some in (fitted, lost))
     note = OF_ALL + f", in brackets {other}" * (brackets == "interval" and other != text)
-    return f", in brackets {text}" * (brackets != "none"), [note] * bool(lost)
+    if brackets == "none":
+        return "", [note] * bool(lost)
+    return f", in brackets {text}", [note] * bool(lost) + ["no brackets: both ends are the median"]
 
 
 def within_training(system: SystemSummary, brackets: Brackets = "interval") -> float | None:

@@ -340,7 +340,21 @@ def couple(
         return
     draw_coupling(out(), found)
     if found.holds and found.task is not None:
+        if not found.agrees or any(same == "no" for _, same in found.agrees):
+            rule = "next" if follows(found) else "earlier"
+            line = "to use them: place=… where each token is written, seq.eos, too, and in the class place_rule ="
+            out().print(f"{line} {rule!r}", markup=False, highlight=False)
         out().print(f"what to do next: lengthwise predict {shlex.quote(task)}", soft_wrap=True, markup=False)
+
+
+def follows(found: CouplingFinding) -> bool:
+    """Whether a place of the answer is none of the earlier ones, so that the rule ``next`` is what it follows."""
+    if found.rule is None:
+        return False
+    length = found.lengths[0]
+    places = found.rule.places(length).tolist()
+    prompt = sum(part.size(length) for part in found.rule.segments if part.in_prompt)
+    return any(place not in places[:at] for at, place in enumerate(places) if at >= prompt)
 
 
 AGREES = {

@@ -208,8 +208,8 @@ def telling_nearby(tokens: Tokens, seed: int, own: Collection[str] = ()) -> tupl
             break
         near = nearby(best, tokens)
         if not found or near.wrong * near.right_n >= OFTEN * near.right * near.wrong_n:
-            inside = [among(half, best) for half in (known, held)]
-            more = clearest(*inside, own) or clearest(*inside)
+            near_known, near_held = among(known, best), among(held, best)
+            more = clearest(near_known, near_held, own) or clearest(near_known, near_held)
             also = nearby(more, among(tokens, best)) if more else None
             found.append(replace(near, also=(also,) if also is not None and also.most else ()))
         known, held = (among(half, best, has=False) for half in (known, held))

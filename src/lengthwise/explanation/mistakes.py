@@ -132,7 +132,10 @@ class Mistake:
 
 
 def most_common_mistake(found: Sequence[Wrong]) -> Mistake | None:
-    """The most specific words that hold of nine in ten, or else of nine in ten of the most common mistake."""
+    """The most specific words that hold of nine in ten, or else of nine in ten of the most common mistake.
+
+    None where these are no more than that a token is wrong.
+    """
     if not found:
         return None
     ways, last = [each.ways for each in found], max(each.batch.layout.length for each in found)
@@ -143,7 +146,8 @@ def most_common_mistake(found: Sequence[Wrong]) -> Mistake | None:
         ways = [each for each in ways if each[-1] == general]
     depth = {way: level for each in ways for level, way in enumerate(each)}
     what = min((depth[way], -counts[way], way) for way in depth if counts[way] >= ALIKE * n)[2]
-    return Mistake(what, counts[what], of, last)
+    # That something is wrong says nothing of a wrong string.
+    return None if what == f"writes a wrong {unit_of(found[0].batch)}" else Mistake(what, counts[what], of, last)
 
 
 def shared_mistake(found: Sequence[Wrong]) -> Mistake | None:
@@ -179,7 +183,8 @@ def facts(
             others += [(each.batch, each.row) for each in wrong if each.at > at]
             told += [(_facts(task, each.batch, each.row, at), False) for each in here] if others else []
             for index in rng.permutation(len(others))[: MATCHED * len(here)].tolist():
-                told.append((_facts(task, *others[index], at), True))
+                batch, row = others[index]
+                told.append((_facts(task, batch, row, at), True))
     return told
 
 

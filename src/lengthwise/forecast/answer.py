@@ -460,7 +460,8 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[str
         of = "language" if found.format != "answer" else "task"
         yield f"this {of} was measured wrong with {', '.join(f'{f.words} ({f.chance})' for f in wrong[:3])}"
     if best.counted is not None:
-        tied = [f for f in found if f is not best and f.counted and percent(f.probability) == percent(best.probability)]
+        own = percent(best.counted.probability)
+        tied = [f for f in found if f is not best and f.counted and percent(f.counted.probability) == own]
         # Those that are named in the first line are left out.
         if tied := [f for f in tied if f.chance != best.chance]:
             yield f"as likely with {', '.join(f'{f.words} ({f.chance})' for f in tied)}"
@@ -495,7 +496,7 @@ def exceptions(counted: Mapping[str, bool]) -> str:
         return ""
     few, word = (wrong, "not") if len(wrong) <= len(right) else (right, "namely")
     more = f" and {len(few) - MOST_NAMED} more" * (len(few) > MOST_NAMED)
-    return f", {word} {', '.join(few[:MOST_NAMED])}{more}"
+    return f" ({word} {', '.join(few[:MOST_NAMED])}{more})"
 
 
 def table(found: Forecasts) -> list[str]:
@@ -680,9 +681,8 @@ def in_short(measured: str) -> str:
     """What was measured without its study and names, and, where that is this very language, without others."""
     if own := re.search("on this language in .*", measured):
         return f"{measured.partition(' in ')[0]} {own[0]}"
-    return re.sub(
-        r"; ([\w-]+(, commit \w+)?(?=;|$)|the forecast without it .*)| \((not|namely) .*?\)(?=;|$)", "", measured
-    )
+    names = r" \((not|namely) (?!.*with its states).*?\)(?=;|$)"
+    return re.sub(rf"; ([\w-]+(, commit \w+)?(?=;|$)|the forecast without it .*)|{names}", "", measured)
 
 
 def fill(sentence: str, first: str = "  ", later: int = 4) -> list[str]:

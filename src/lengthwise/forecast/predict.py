@@ -966,7 +966,7 @@ def measured_language(dfa: Dfa, format: Format, system: PositionSystem, train: i
         return Measured(line if others else "", None)
     said = ", and in ".join(f"{sum(found.values())} of {len(found)} {of}" for of, found in alike.items() if found)
     if len(alike) == 1 and (named := exceptions(*alike.values())):
-        said += f" ({named.removeprefix(', ')})"
+        said += named
     reached = {(round(low / cell.train), round(high / cell.train)) for cell, _, (low, high) in tested}
     at = "; ".join(f"{low} to {high}" if low < high else f"{low}" for low, high in sorted(reached))
     return Measured(f"with {words(system)}, right at {at} times the training length in {said}", None, counts)

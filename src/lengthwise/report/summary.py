@@ -693,14 +693,28 @@ def setting_note(systems: Sequence[SystemSummary]) -> str:
     name, layers, width = shared("task.name"), shared("model.layers"), shared("model.width")
     steps, rate = {one.steps for system in systems for one in system.results}, shared("training.lr")
     strings = {score.n for system in systems for cell in system.cells for score in cell.scores}
+    size = [f"{layers} layer{'s' * (layers != 1)}"] * bool(layers) + [f"width {width}"] * bool(width)
     parts = (
-        f"{title}{' with ' * bool(task)}{', '.join(task)}" if name else "",
-        f"{layers} layer{'s' * (layers != 1)} × width {width}" if layers and width else "",
+        f"{title}{' with ' * bool(task)}{', '.join(task)}" if name else tasks_note(flat),
+        " × ".join(size),
         f"{steps.pop():,} steps" if len(steps) == 1 and None not in steps else "",
         f"learning rate {rate:g}" if rate else "",
         f"{strings.pop():,} strings for each length and seed" if len(strings) == 1 else "",
     )
     return "; ".join(part for part in parts if part)
+
+
+def tasks_note(flat: Sequence[Mapping[str, Any]]) -> str:
+    """The settings of each of several tasks, such as ``copy: letters 16; reverse: letters 24``."""
+    found = dict[str, str]()
+    for values in flat:
+        own = [
+            f"{key.partition('.')[2]} {_said(value)}"
+            for key, value in values.items()
+            if key.startswith("task.") and key != "task.name"
+        ]
+        found[", ".join(own)] = str(values["task.name"])
+    return "; ".join(f"{name}: {settings}" for settings, name in found.items() if settings)
 
 
 def steps_note(systems: Sequence[SystemSummary]) -> str:

@@ -409,8 +409,16 @@ def places_follow_the_rule(task: Task) -> None:
                     follows = np.isin(now[:, level] - before[:, -1, level], (0, 1))
                 row = int(np.argmin(follows))
                 named = f"length {batch.layout.length}, token {batch.text(row)[t]!r} at position {t}"
-                rule = f"breaks the rule {task.place_rule!r} of place_rule"
+                rule = f"breaks the rule {task.place_rule!r} of place_rule, {PLACE_RULES[task.place_rule]}"
                 need(follows.all(), f"{named}: its place {now[row, level]} {rule}")
+
+
+PLACE_RULES = {
+    "earlier": "since no earlier token has it; place_rule = 'next' in the class allows that of the token before, or "
+    "one more",
+    "next": "since it is neither that of the token before nor one more; what is predicted needs a place, seq.eos, too",
+}
+"""What a place breaks, and what would mend it."""
 
 
 def places_are_functions_of_the_prefix(task: Task) -> None:
