@@ -79,12 +79,12 @@ def test_a_system_keeps_its_name_colour_and_tests_in_every_subset(make: Any, dat
     looks = {id(one.results[0]): one.look for one in whole.systems}
     assert all(one.look == looks[id(one.results[0])] for one in part.systems)
 
-    def tests(found: lw.Result) -> dict[Any, float]:
+    def corrected(found: lw.Result) -> dict[Any, float]:
         table = found.differences()
         raw = {one.label: (one.recipe, one.results[0].system) for one in found.systems}
         return {(raw[row[0]], raw[row[1]], *row[2:4]): row[-1] for row in table.rows}
 
-    assert tests(part).items() <= tests(whole).items(), "p is corrected for all that they were chosen from"
+    assert corrected(part).items() <= corrected(whole).items(), "p is corrected for all that they were chosen from"
     said = [note for note in part.wide().notes if "corrected for all systems" in note]
     left_out = sum(one.contest in tasks for one in whole.systems) > len(part.systems)
     assert bool(said) is (left_out and "Holm" in "; ".join(part.wide().notes))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lengthwise.core import config as arguments
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, spelled
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
 from lengthwise.core.table import Table, Tabular
 
 if TYPE_CHECKING:
@@ -147,21 +147,15 @@ def fragment_of(system: str) -> str:
 
     Raises `UnknownNameError` for any other name, and `LengthwiseError` where no theorem links a system to one.
     """
-    from lengthwise.positions.system import ALIASES, SYSTEMS
+    from lengthwise.positions.system import SYSTEMS, position_systems
 
-    linked = {found.known_as: found.fragment for found in SYSTEMS}
-    names = {
-        **linked,
-        **{alias: linked[name] for alias, name in ALIASES.items()},
-        **{name: name for name in FRAGMENT_NAMES},
-    }
-    known = spelled(system, names)
-    theirs = [name for name, fragment in linked.items() if fragment]
-    if known not in names:
-        raise UnknownNameError("position system", system, [*theirs, *FRAGMENT_NAMES])
-    if (found := names[known]) is None:
-        raise LengthwiseError(f"no theorem links {known} to a fragment of C-RASP; theorems do for {', '.join(theirs)}")
-    return found
+    if system in FRAGMENT_NAMES:
+        return system
+    (found,) = position_systems([system])
+    if found.fragment is None:
+        linked = ", ".join(one.known_as for one in SYSTEMS if one.fragment)
+        raise LengthwiseError(f"no theorem links {found.known_as} to a fragment of C-RASP; theorems do for {linked}")
+    return found.fragment
 
 
 class Decision(Tabular):

@@ -110,8 +110,10 @@ def draw_example(console: Console, shown: Example, *, everything: bool = False) 
     """Header, strip, and what each predicted token depends on."""
     from rich.text import Text
 
+    from lengthwise.tasks.language import called
+
     axes = "".join(f" · {name} {value}" for name, value in shown.axes.items())
-    head = Text(getattr(shown.task, "language", shown.task.name), style="bold")
+    head = Text(called(shown.task), style="bold")
     head.append(f"  length {shown.length}{axes} · scheme {shown.scheme.name} · seed {shown.seed}", style="dim")
     console.print(head)
     if shown.task.summary:

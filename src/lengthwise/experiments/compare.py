@@ -45,8 +45,6 @@ from lengthwise.positions.system import PositionSystem
 from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
 
-MULTIPLES = (1, 1.5, 2, 3, 4, 6, 8)
-"""Test lengths, as multiples of the longest training length."""
 REACH = 0.95
 """The share of right strings up to which a system is said to go on."""
 FEWEST_STEPS, MOST_STEPS = 200, 20_000
@@ -205,9 +203,9 @@ def read_plan(folder: Path) -> Plan | None:
 
 
 def default_tests(task: Task, max_length: int) -> tuple[int, ...]:
-    """`MULTIPLES` of the longest training length, each moved down to the nearest length with instances."""
+    """`defaults.MULTIPLES` of the longest training length, each moved down to the nearest length with instances."""
     require(max_length <= LONGEST, f"max_length must be at most {LONGEST:,}, got {max_length:,}")
-    return defaults.default_tests(task, max_length, MULTIPLES)
+    return defaults.default_tests(task, max_length, defaults.MULTIPLES)
 
 
 def steps_for(budget: float, jobs: int, for_one_step: float) -> int:

@@ -29,6 +29,8 @@ from lengthwise.training.config import TrainingConfig
 MAX_LENGTH = 10
 """The longest training length where none is given."""
 STEPS = 2000
+MULTIPLES = (1, 1.5, 2, 3, 4, 6, 8)
+"""Test lengths of a comparison, as multiples of the longest training length."""
 
 
 def default_experiment(

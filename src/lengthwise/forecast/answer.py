@@ -405,7 +405,10 @@ def text(found: Forecasts, why: bool = False) -> str:
             half = f"{found.train // 2}, half of your {found.train}"
             lines += beside("", f"it trains small models to {half}, says how long it takes, and resumes")
         if found.settle.startswith("lengthwise compare"):
-            lines += beside("", "it tests at 1, 1.5, 2, 3, 4, 6 and 8 times the training length")
+            from lengthwise.experiments.defaults import MULTIPLES
+
+            *some, last = (f"{multiple:g}" for multiple in MULTIPLES)
+            lines += beside("", f"it tests at {', '.join(some)} and {last} times the training length")
     lines += beside("next", found.by_hand)
     rows = [] if alone else table(found)
     lines += ["", *rows] * bool(rows) + ["", *fill(legend(found, rows) + "." + " More:\u00a0--why" * (not why))]
@@ -681,8 +684,7 @@ def in_short(measured: str) -> str:
     """What was measured without its study and names, and, where that is this very language, without others."""
     if own := re.search("on this language in .*", measured):
         return f"{measured.partition(' in ')[0]} {own[0]}"
-    names = r" \((not|namely) (?!.*with its states).*?\)(?=;|$)"
-    return re.sub(rf"; ([\w-]+(, commit \w+)?(?=;|$)|the forecast without it .*)|{names}", "", measured)
+    return re.sub(r"; ([\w-]+(, commit \w+)?(?=;|$)|(not|namely) [^;]*|the forecast without it .*)", "", measured)
 
 
 def fill(sentence: str, first: str = "  ", later: int = 4) -> list[str]:

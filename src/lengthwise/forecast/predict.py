@@ -60,7 +60,7 @@ from lengthwise.prediction.target import AutomatonFile, Expression, parse_target
 from lengthwise.prediction.verdict import SHOWN, UNMET, Prediction
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.base import EXPRESSION
-from lengthwise.tasks.language import Language
+from lengthwise.tasks.language import Language, called
 from lengthwise.tasks.traced import StateScratchpad, Traced
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def predict(
         require(len(requested) == 1, f"probe is of one system, got {given}; name one by encoding and scheme")
     systems = tuple(dict.fromkeys((*SYSTEMS, *requested)))
     parsed = parse_target(target) if isinstance(target, str) else target
-    name, word = (target, target) if isinstance(target, str) else (shown(target), typed_name(target))
+    name, word = (target, target) if isinstance(target, str) else (called(target), typed_name(target))
     from lengthwise.experiments.defaults import coupled_name
 
     trainable, couple = task_of(parsed), ""
@@ -369,11 +369,6 @@ def meant_length(parsed: Any, name: str, train: int, test: int) -> tuple[int, st
     return near, f"{what}; {near} is the nearest length with any, and is meant"
 
 
-def shown(task: Task) -> str:
-    """What a task is called: a language by its expression."""
-    return task.language if isinstance(task, Language) else task.name
-
-
 def typed_name(task: Task) -> str:
     """What to type for a task with its settings; empty where no name stands for them."""
     if changed_fields(task).keys() - ({"language"} if isinstance(task, Language) else set()):
@@ -501,6 +496,8 @@ def settle_command(
     be trained as the task is, those that it does not exclude; no coupled ids where ``places_far`` says that they mend
     nothing.
     """
+    from lengthwise.experiments.defaults import MULTIPLES
+
     if task is None or not word:
         return ""
     word = shlex.quote(word)
@@ -533,17 +530,10 @@ def settle_command(
     if not named_ones:
         named_ones = [f for f in found if train_it(f) and not (places_far and f.scheme in features.SCHEMES_OF_PLACES)]
     systems = list(dict.fromkeys(short_name(f) for f in named_ones))[:MOST_COMPARED]
-    if len(systems) == 1 or test > farthest_of_a_comparison() * train:
+    if len(systems) == 1 or test > MULTIPLES[-1] * train:
         return train_it(named_ones[0])  # A comparison tests no farther.
     named_them = f" --systems {','.join(systems)}" if systems else ""
     return f"lengthwise compare {word}{named_them} --max-length {train} --budget 10m"
-
-
-def farthest_of_a_comparison() -> float:
-    """The farthest test of `compare`, in training lengths."""
-    from lengthwise.experiments.compare import MULTIPLES
-
-    return MULTIPLES[-1]
 
 
 def short_name(found: SystemForecast) -> str:
@@ -965,11 +955,14 @@ def measured_language(dfa: Dfa, format: Format, system: PositionSystem, train: i
         )
         return Measured(line if others else "", None)
     said = ", and in ".join(f"{sum(found.values())} of {len(found)} {of}" for of, found in alike.items() if found)
-    if len(alike) == 1 and (named := exceptions(*alike.values())):
-        said += named
+    named = exceptions(*alike.values()).strip(" ()") if len(alike) == 1 else ""
     reached = {(round(low / cell.train), round(high / cell.train)) for cell, _, (low, high) in tested}
     at = "; ".join(f"{low} to {high}" if low < high else f"{low}" for low, high in sorted(reached))
-    return Measured(f"with {words(system)}, right at {at} times the training length in {said}", None, counts)
+    return Measured(
+        f"with {words(system)}, right at {at} times the training length in {said}" + f"; {named}" * bool(named),
+        None,
+        counts,
+    )
 
 
 def on_ladder(

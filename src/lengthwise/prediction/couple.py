@@ -29,6 +29,7 @@ from lengthwise.sparsity.coupling import (
 )
 from lengthwise.sparsity.dependence import Dependencies, Sampler, dependencies_from_data, estimate_dependencies
 from lengthwise.tasks import TASKS, Task
+from lengthwise.tasks.language import called
 
 FOUND_FROM = 3
 """The number of lengths from which a rule is found: two determine a line, and a third tests it."""
@@ -127,7 +128,7 @@ def _couple(
     first = task.batch(lengths[0], 1, stream(seed))
     if first.allowed is not None:
         why = "several symbols may come next, so no token has parents to be near; a scratchpad of states has them"
-        return replace(found, name=getattr(task, "language", task.name), examples=0, reason=why)
+        return replace(found, name=called(task), examples=0, reason=why)
     _check_answer(task, first.text(0)[: first.prompt_length])
 
     def estimate(n: int) -> Dependencies:

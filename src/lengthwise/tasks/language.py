@@ -261,3 +261,8 @@ HUANG: dict[str, dict[str, Any]] = {
 
 for _key in ("bin_majority", "bin_majority_interleave", "unique_copy", "repeat_copy"):
     TASKS.alias(_key, HUANG[_key])
+
+
+def called(task: Task) -> str:
+    """What a task is called: a language by its expression."""
+    return task.language if isinstance(task, Language) else task.name
