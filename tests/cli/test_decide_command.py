@@ -67,7 +67,7 @@ def test_the_answer_is_the_first_sentence_and_80_columns_hold_all(
     out = terminal("decide", expression).out
     assert max(map(len, (out + terminal("decide", expression, "--why").out).splitlines())) <= 80
     assert len(out.splitlines()) <= 16
-    first, _, rest = " ".join(out.split()).partition(" (last symbol visible)")
+    first, _, rest = " ".join(out.split()).partition(" (answered at the last symbol)")
     assert first.startswith(f"{expression}: ")
     said = {name.lower(): part.split()[0] for part in first[len(expression) + 2 :].split("; ")
             for name in part.partition(" with ")[2].split(", ")}  # fmt: skip

@@ -64,7 +64,7 @@ TARGETS = (
 def rows_of(text: str) -> dict[str, dict[str, str]]:
     """The table of an answer, by system: its cells by heading; names that go on in a second line are of the first."""
     lines = iter(text.splitlines())
-    head = next(line.split("  ") for line in lines if line.startswith("  positions"))
+    head = next(line.split("  ") for line in lines if line.startswith("  positions  "))
     heading = [name.strip() for name in head if name.strip()]
     found: list[list[str]] = []
     for line in itertools.takewhile(bool, lines):
@@ -87,7 +87,7 @@ def agree(found: Forecasts) -> None:
     assert "…" not in found.text()
     # One count of tasks alike, in the first line where theory says something, and below in full.
     first, *_ = " ".join(found.text().split()).partition(" why ")
-    assert best.base_rate or best.chance in first
+    assert best.base_rate or best.in_brackets in first
     assert bool(best.base_rate) <= (best.base_rate in first or "whether" in first)
     if best.others and best.others[1] and best.alike == "task" and best.verdict != "unknown":
         assert re.search("{} of {} tasks? on which theory says".format(*best.others), text)
@@ -112,7 +112,7 @@ def agree(found: Forecasts) -> None:
             )
             number = "–" if f.others else f.chance.strip("()") or "–"
             assert row.get("chance", "–").removesuffix(" measured") == number
-            counts = tuple(map(int, re.findall(r"\d+", row.get("tasks alike") or row.get("languages alike", ""))))
+            counts = tuple(map(int, re.findall(r"\d+", row.get("other tasks") or row.get("languages alike", ""))))
             assert counts == (f.others if f.others and f.others[1] and f.verdict != "unknown" else ())
     # The reader's rule, on the numbers as they are shown.
     for f in found:
@@ -469,7 +469,7 @@ def test_what_was_measured_at_other_lengths_stands_in_the_first_lines(monkeypatc
     llama = dataclasses.replace(cell, study="llama", encoding="rope", train=8, seeds=(0, 1), fitted=(True, True),
                                 enough=2, tests=tests, settings={})  # fmt: skip
     monkeypatch.setattr(module, "cells", lambda: (*cells(), llama))
-    assert predict("addition", 8, 32, "rope", "coupled").text().startswith("MEASURED RIGHT 0.98: addition with ")
+    assert predict("addition", 8, 32, "rope", "coupled").text().startswith("MEASURED RIGHT (0.98): addition with ")
     far = predict("addition", 40, 200, "rope", "coupled")
     text = " ".join(far.text().split())
     assert text.startswith("NOT MEASURED conclusively whether addition with coupled+rope")
@@ -502,7 +502,7 @@ def test_where_this_target_was_measured_the_measurement_answers():
     found = predict(text, train=50, test=125, encoding="rope")
     assert found["rope"].answer == RIGHT
     assert " ".join(found.text().split()).startswith(
-        f"MEASURED RIGHT 1.00: {text} with RoPE, trained to 50, tested at 101–150, near the 50 and 125 in question"
+        f"MEASURED RIGHT (1.00): {text} with RoPE, trained to 50, tested at 101–150, near the 50 and 125 in question"
     )
     assert found["rope"].measured.startswith("this language, trained to 50: 1.00 at 101–150")
     assert "forecast without it" in found["rope"].measured
@@ -733,11 +733,12 @@ def test_of_an_own_task_only_the_base_rate_is_known_and_what_to_do_is_said(tmp_p
     target = f"{tmp_path / 'mine.py'}:EverySecond"
     found = lw.predict(target)
     assert all(f.answer in (NOT_KNOWN, NOT_MEASURED) for f in found)
-    right, tasks = map(int, re.findall(r"(\d+) of (\d+) tasks alike were right", found["coupled"].base_rate)[0])
+    same = "tasks on which theory says the same were right"
+    right, tasks = map(int, re.findall(rf"(\d+) of (\d+) {same}", found["coupled"].base_rate)[0])
     assert 0 < right <= tasks
     first = " ".join(found.text().split()).partition(" why ")[0]
     assert first.startswith(f"{NOT_KNOWN} whether ")
-    assert first.endswith(f"; {right} of {tasks} tasks alike were right")
+    assert first.endswith(f"; {right} of {tasks} {same}")
     assert "lengthwise compare" in found.text()
     assert (f"lengthwise couple {target}" in found.text()) is not places
     alone = lw.predict(target, encoding="rope")
@@ -951,8 +952,11 @@ def test_beyond_what_was_measured_stands_what_is_known_of_the_farthest_length_th
     assert {f.answer for f in found} == {NOT_MEASURED}
     assert [f.system for f in found] == [f.system for f in found.nearer]
     first, rest = " ".join(found.text().split()), " ".join(found.nearer.text().split())
-    assert first.startswith(f"{NOT_MEASURED} whether {target}, trained to 40, is right at {found.test}: ")
-    assert first.endswith(f"; it is no likelier than at {found.nearer.test}: {rest}")
+    sure = found.nearer.systems[0].answer in (LIKELY, RIGHT)
+    line = rest.partition(" why ")[0].partition(" no problem has ")[0]
+    says = f"{NOT_MEASURED} at {found.test}; at {found.nearer.test} {line}"
+    assert first.startswith(says if sure else f"{line}, and at {found.test} no likelier")
+    assert f"so the answer is that at {found.nearer.test} " in first
     assert found.nearer.test < 800 <= found.test
     commands = re.findall(r"--test-lengths \S+", rest)
     assert all(line.endswith(str(found.test)) for line in commands)

@@ -30,8 +30,8 @@ _FRAGMENTS = {
     "ape": ("C-RASP[periodic, local]", "APE"),
 }
 _ENDS = {
-    "visible": "last symbol visible",
-    "eos": "read at an end mark",
+    "visible": "answered at the last symbol",
+    "eos": "answered at an end mark",
     "next": "next symbols of words",
     "state": "state, also at an end mark",
 }

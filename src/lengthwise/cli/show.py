@@ -287,7 +287,7 @@ def draw_structure(console: Console, table: StructureTable, scheme: str) -> None
     console.print(
         Text(
             "k: most tokens that one scored token depends on (its parents).  span: the farthest of them, in position "
-            "ids; of coupled ids in places."
+            "ids; of coupled ids in places; ids modulo m repeat, so a small one does not mean near."
             + ("  selectors: the tokens that choose the parents by content." if selected else ""),
             style="dim",
         )
@@ -342,7 +342,7 @@ def couple(
         return
     draw_coupling(out(), found)
     if found.holds and found.task is not None:
-        if not found.agrees or any(same == "no" for _, same in found.agrees):
+        if not found.agrees or (found.stated is None and any(same == "no" for _, same in found.agrees)):
             rule = "next" if follows(found) else "earlier"
             line = "to use them: place=… where each token is written, seq.eos, too, and in the class place_rule ="
             out().print(f"{line} {rule!r}", markup=False, highlight=False)
@@ -360,7 +360,7 @@ def follows(found: CouplingFinding) -> bool:
 
 
 AGREES = {
-    "no": "the places that the task states are others; to use these, write them into it (place=…)",
+    "no": "the places that the task states are others",
     "reversed": "the places that the task states are these counted backwards, up to one place",
     "but for the last token of the prompt": "of the places that the task states only that of the last token of the "
     "prompt is another; with the one above, what the first answer needs is near",
@@ -401,7 +401,8 @@ def draw_coupling(console: Console, found: CouplingFinding) -> None:
         console.print()
         console.print(Text("i counts the tokens of a part from 0; n is the length", style="dim"))
         if same := {said for said in agrees.values() if said != "yes"}:
-            console.print(Text(AGREES[max(same)]))
+            also = "" if found.stated is None else f" and do as well: all that a token needs is within {found.stated}"
+            console.print(Text(AGREES[max(same)] + also * (max(same) == "no")))
     if found.unfinished:
         console.print(Text.assemble(("not finished: ", "bold"), found.unfinished))
     if found.holds:

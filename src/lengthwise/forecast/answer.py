@@ -21,13 +21,15 @@ from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSy
 from lengthwise.prediction.measured import CUT, DECIDING
 from lengthwise.prediction.predict import predict_target, predict_with_search
 from lengthwise.prediction.search import NOT_SEARCHED
-from lengthwise.prediction.verdict import CAVEATS, NO_ARGUMENT, SHOWN, Prediction, Verdict
+from lengthwise.prediction.verdict import CAVEATS, CONDITION, NO_ARGUMENT, SHOWN, Prediction, Verdict
 from lengthwise.tasks import Task
 
 INDENT = 11
 """Columns before the text beside a name."""
-ALIKE = "tasks alike"
+ALIKE = "other tasks"
 """The column that counts `SystemForecast.others` of a task."""
+SAME_VERDICT = "on which theory says the same"
+"""Which tasks it counts."""
 IN_THEORY = SHOWN | {"yes": "possible"}
 ForecastWord = Literal[
     "MEASURED RIGHT", "MEASURED WRONG", "LIKELY", "OPEN", "UNLIKELY", "NOT KNOWN WELL", "NOT MEASURED"
@@ -218,6 +220,15 @@ class SystemForecast:
         return tuple(line for line in (self.refusal, self.theory, self.measured, self.probe) if line)
 
     @property
+    def in_brackets(self) -> str:
+        """`chance` as it stands beside the word of the answer: of an interval, the end that could change the word."""
+        low, high = map(percent, self.interval or (0.0, 0.0))
+        ends = {LIKELY: f"at least {low} %", UNLIKELY: f"at most {high} %", OPEN: f"from {low} to {high} %"}
+        if "[" not in self.chance:
+            return f"({self.chance.strip('()')})" if self.chance else ""
+        return f"({percent(self.probability or 0.0)} %, {ends[self.answer]})"
+
+    @property
     def chance(self) -> str:
         """What was measured, or the probability and its interval in percent, or the base rate; empty without one."""
         seen = "" if self.accuracy is None else f"{self.accuracy:.2f}"
@@ -363,8 +374,8 @@ OWN_LANGUAGE = "this language, "
 def in_words(others: tuple[int, int], alike: str = "task") -> str:
     """How many tasks alike, or languages, were right, and of how many, in words."""
     right, of = others
-    were = "was" if of == 1 else "were"
-    return f"{right} of {counted(of, alike)} alike {were} right" if of else f"no {alike} alike was measured"
+    were, which = "was" if of == 1 else "were", SAME_VERDICT if alike == "task" else "alike"
+    return f"{right} of {counted(of, alike)} {which} {were} right" if of else f"no {alike} {which} was measured"
 
 
 def counted(number: int, of: str = "task") -> str:
@@ -374,17 +385,23 @@ def counted(number: int, of: str = "task") -> str:
 
 def text(found: Forecasts, why: bool = False) -> str:
     """The engine of `Forecasts.text`."""
+    asked = found
     if found.nearer is not None:
-        reason = next(f.refusal for f in found if BEYOND in f.refusal).removeprefix("no forecast: ")
-        far = f"{NOT_MEASURED} whether {found.target}, trained to {found.train}, is right at {found.test}: {reason}"
-        return "\n".join(
-            [*fill(f"{far}; it is no likelier than at {found.nearer.test}:", "", 2), text(found.nearer, why)]
-        )
+        found = found.nearer
     best, alone = found.systems[0], found.named and len(found) == 1
-    lines = fill(head(found, best, alone), "", 2)
+    first, beyond = head(found, best, alone), ""
+    if asked is not found:
+        reason = next(f.refusal for f in asked if BEYOND in f.refusal).removeprefix("no forecast: ")
+        beyond = f"{reason}, so the answer is that at {found.test}"
+        if best.answer in (LIKELY, RIGHT):
+            first = f"{NOT_MEASURED} at {asked.test}; at {found.test} {first}"
+        else:
+            first += f", and at {asked.test} no likelier"
+    lines = fill(first, "", 2) + fill(beyond) * bool(beyond)
     lines += fill(found.meant) * bool(found.meant)
     for number, reason in enumerate(reasons(found, best, alone)):
         lines += beside("" if number else "why", reason)
+    lines += beside("if", condition_in(best.theory))
     if alone or best.answer not in (RIGHT, LIKELY):
         for number, each in enumerate(best.instead):
             line = each.line.replace(each.measured, in_short(each.measured)) if each.measured else each.line
@@ -432,20 +449,20 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
         conclusively = " conclusively" * bool(own)
         return f"{best.answer}{conclusively} whether {found.target}{of * bool(alone or counts)}{trained}{alike}"
     if best.accuracy is None:
-        return f"{best.answer} {best.chance}: {found.target}{of}{trained}"
+        return f"{best.answer} {best.in_brackets}: {found.target}{of}{trained}"
     at = re.search(rf"trained to (\d+): ({NOT_FITTED}|\S+ at (\S+))", best.measured)
     tested = f", tested at {at[3]}" if at and at[3] else ""
     seen = f"trained to {at[1]}{tested}," if at else "trained and tested"
-    return (
-        f"{best.answer} {best.chance}: {found.target}{of}, {seen} near the {found.train} and {found.test} in question"
-    )
+    asked = f"near the {found.train} and {found.test} in question"
+    return f"{best.answer} {best.in_brackets}: {found.target}{of}, {seen} {asked}"
 
 
 def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[str]:
     """Why, in short: theory, what coupled ids do not mend, what was measured, a probe, and what to doubt."""
     word, colon, reason = brief(best.theory).partition(": ")
     alike = (f for f in found if f.verdict == "yes" and not f.unmet)
-    same = [f.words for f in alike if brief(f.theory).partition(": ")[2] == reason]
+    given = condition_in(best.theory)
+    same = [f.words for f in alike if (brief(f.theory).partition(": ")[2], condition_in(f.theory)) == (reason, given)]
     more = f" and {len(same) - 1} others" if len(same) > 3 else ", ".join(["", *same[1:]])
     of = f" with {same[0]}{more}" if same and not alone else ""
     against = "; what was measured is against it" * (best.verdict == "yes" and best.answer in (WRONG, UNLIKELY))
@@ -542,7 +559,8 @@ def legend(found: Forecasts, rows: Sequence[str]) -> str:
     if "--scheme random-start --encoding learned" in found.settle:
         means += ["ape: learned positions from a random start"]
     refits = f"[from, to]: the middle 90 % of refits on resampled {of}, wider where few were measured"
-    means += [refits] * any("[" in f.chance for f in shown)
+    if any("[" in f.chance for f in shown):
+        means += [refits if rows else refits.replace("[from, to]", "at most, at least")]
     if found.systems[0].answer == OPEN:
         means += ["OPEN: neither likely nor unlikely, with its interval"]
     if rows:
@@ -553,8 +571,8 @@ def legend(found: Forecasts, rows: Sequence[str]) -> str:
     if any(re.search(r"  –(  |$)", row) for row in rows):
         means += ["–: not known"]
     if any((heading := heading_alike(found)) in row for row in rows):
-        same = "on which theory says the same" if found.format == "answer" else "that count as much beside the period"
-        means += [f"{heading}: how many of those were right {same}"]
+        same = SAME_VERDICT if found.format == "answer" else "that count as much beside the period"
+        means += [f"{heading}: of those {same}, how many were right"]
     shares = f"the share of strings right {found.near}, " * any(" measured" in row for row in rows)
     means += [f"measured: {shares}in this package's studies; your own runs are not counted"]
     return ". ".join(means)
@@ -665,7 +683,7 @@ def together(found: Iterable[tuple[SystemForecast, str]], of: str = "") -> Itera
 
 def brief(theory: str) -> str:
     """Theory in short: without sources, steps of a proof, and what a learned rule is."""
-    short, _, condition = theory.partition(". condition: ")
+    short = theory.partition(CONDITION)[0]
     for detail in (
         f"; {NO_ARGUMENT}",
         f", and {NO_ARGUMENT}",
@@ -676,8 +694,12 @@ def brief(theory: str) -> str:
     ):
         short = short.replace(detail, "")
     short = re.sub(r" \((?:[^()]|\([^()]*\))*\)(?=[,.; ]|$)", "", short).partition(". ")[0]
-    short = short.replace("communication bound", "it needs more memory than such a model has")
-    return short + f", if {condition.partition(':')[0]}" * bool(condition)
+    return short.replace("communication bound", "it needs more memory than such a model has")
+
+
+def condition_in(theory: str) -> str:
+    """The condition of theory's *yes* in short; empty without one."""
+    return theory.partition(CONDITION)[2].partition(":")[0]
 
 
 def in_short(measured: str) -> str:

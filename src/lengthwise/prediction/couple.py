@@ -66,6 +66,8 @@ class CouplingFinding:
     agrees: tuple[tuple[int, str], ...] = ()
     unfinished: str = ""
     """What the time budget did not suffice for; empty where the search came to its end."""
+    stated: int | None = None
+    """Within how many ids the places that the task states keep all that a token needs; None where they don't."""
 
     @property
     def holds(self) -> bool:
@@ -144,7 +146,9 @@ def _couple(
     found = replace(found, lengths=tuple(known), sparsity=sparsity, queries=queries, reason=reason)
     if rule is None:
         bounded = len(set(sparsity.values())) == 1
-        return replace(found, reason=(_stated(task, checked, seed) if bounded else "") + reason)
+        near = _stated(task, checked, seed) if bounded else None
+        why = f"none is needed, since the places that the task states keep all that a token needs within {near}; "
+        return replace(found, stated=near, reason=reason if near is None else f"{why}beside these, {reason}")
     queried: dict[int, Dependencies] = {} if examples else dict(known)
     unfinished = ""
     for n in sorted(checked):
@@ -168,6 +172,7 @@ def _couple(
         reason="" if checks.holds else checks.problems[0],
         check=checks,
         agrees=tuple(_agreements(task, rule, queried, checked, seed)),
+        stated=_stated(task, checked, seed),
     )
 
 
@@ -241,16 +246,15 @@ def _sampler(task: Task, layout: Layout) -> Sampler:
     return sample
 
 
-def _stated(task: Task, checked: Sequence[int], seed: int) -> str:
-    """That the places which a task states bring near what its tokens need; empty where they don't."""
+def _stated(task: Task, checked: Sequence[int], seed: int) -> int | None:
+    """`CouplingFinding.stated`."""
     if not task.states_places:
-        return ""
+        return None
     scheme = SCHEMES.build("coupled", max_position=1 << 20)
     found = [structure_at(task, scheme, n, seed).parents for n in checked]
     if len({parents.count for parents in found}) > 1 or len({parents.span for parents in found}) > 1:
-        return ""
-    near = f"the places that the task states keep all that a token needs within {found[0].span}"
-    return f"none is needed, since {near}; beside these, "
+        return None
+    return found[0].span
 
 
 def _agreements(

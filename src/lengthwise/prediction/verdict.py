@@ -20,6 +20,8 @@ SHOWN: dict[Answer, str] = {"yes": "yes", "no": "no guarantee", "unknown": "unkn
 SPARSE_IF = "sparse if the ids can be predicted"
 UNMET = f"{SPARSE_IF}, and no rule for that is known"
 """What a reader sees of a *yes* whose condition is not known to hold, in short and in full."""
+CONDITION = ". condition: "
+"""What stands between theory's reasons and their condition."""
 
 NO_ARGUMENT = "no argument from few and near tokens for each step (sparsity and locality) applies"
 """Why theory says nothing where a program is not known to exist, nor known not to."""
@@ -124,7 +126,7 @@ class Verdict:
     def in_theory(self) -> str:
         """The reasons with the condition."""
         why = self.why.removeprefix("no guarantee: ")
-        return f"{why}. condition: {self.condition}" if self.condition else why
+        return f"{why}{CONDITION}{self.condition}" if self.condition else why
 
     @property
     def reason(self) -> str:
