@@ -108,7 +108,7 @@ def agree(found: Forecasts) -> None:
                 theory,
                 "does not apply" if found.span else "",
                 "if ids are predictable" * f.unmet,
-                "needs places" if f.scheme in SCHEMES_OF_PLACES and f.verdict == "unknown" else "",
+                *(("needs places", "as plain ids") if f.scheme in SCHEMES_OF_PLACES and f.verdict == "unknown" else ()),
             )
             number = "–" if f.others else f.chance.strip("()") or "–"
             assert row.get("chance", "–").removesuffix(" measured") == number

@@ -347,6 +347,9 @@ def couple(
             line = "to use them: place=… where each token is written, seq.eos, too, and in the class place_rule ="
             out().print(f"{line} {rule!r}", markup=False, highlight=False)
         out().print(f"what to do next: lengthwise predict {shlex.quote(task)}", soft_wrap=True, markup=False)
+    elif found.task is not None and found.stated is None and len(set(found.sparsity.values())) == 1:
+        by_hand = "write the places yourself, one for tokens that belong together (docs/howto/own-task.md)"
+        out().print(f"what to do next: {by_hand}", soft_wrap=True, markup=False)
 
 
 def follows(found: CouplingFinding) -> bool:

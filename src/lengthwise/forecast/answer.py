@@ -52,6 +52,8 @@ BEYOND = " tested beyond "
 """Part of the reason for having no forecast at lengths that are too far."""
 NEEDS_PLACES = "it needs places"
 """Part of theory's line on a scheme of places where a task states none."""
+PLAIN_PLACES = "its symbols' places are their positions, so these are plain ids"
+"""Theory's line on a scheme of places under a language."""
 MOST_NAMED = 4
 """Tasks that are named in the answer; all are behind ``why``."""
 NOT_FITTED = "not fitted"
@@ -267,7 +269,7 @@ class Forecasts(Tabular):
     helps: str = ""
     """What would help in theory where no system has a *yes*; empty where one has."""
     by_hand: str = ""
-    """What to do where no command settles it; empty where one does."""
+    """What to do where no command settles it, or before one does; empty where a command is enough."""
     nearer: Forecasts | None = None
     """Where ``test`` is beyond all that was measured: the forecasts for the farthest length that is not."""
 
@@ -416,6 +418,8 @@ def text(found: Forecasts, why: bool = False) -> str:
     if best.against and (other := next((each for each in best.instead if each.command), None)):
         confirms = f"to train {best.words} would only confirm this"
         lines += beside("next", f"train {other.words} (the command above); {confirms}")
+    elif found.by_hand and found.settle:
+        lines += beside("next", found.by_hand) + typed("", found.settle)
     else:
         lines += typed("confirm" if best.against else "next", found.settle)
         if " --probe " in found.settle:
@@ -426,7 +430,7 @@ def text(found: Forecasts, why: bool = False) -> str:
 
             *some, last = (f"{multiple:g}" for multiple in MULTIPLES)
             lines += beside("", f"it tests at {', '.join(some)} and {last} times the training length")
-    lines += beside("next", found.by_hand)
+    lines += beside("next", found.by_hand * (not found.settle))
     rows = [] if alone else table(found)
     lines += ["", *rows] * bool(rows) + ["", *fill(legend(found, rows) + "." + " More:\u00a0--why" * (not why))]
     if why:
@@ -484,7 +488,9 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[str
         tied = [f for f in found if f is not best and f.counted and percent(f.counted.probability) == own]
         # Those that are named in the first line are left out.
         if tied := [f for f in tied if f.chance != best.chance]:
-            yield f"as likely with {', '.join(f'{f.words} ({f.chance})' for f in tied)}"
+            these = ", ".join(f"{f.words} ({f.chance})" for f in tied)
+            of = "the forecast cannot tell it from" if best.answer == OPEN else "as likely with"
+            yield f"{of} {these}"
     if best.refusal:
         yield best.refusal
     if best.probe:
@@ -524,7 +530,7 @@ def table(found: Forecasts) -> list[str]:
     groups: dict[tuple[str, str, str], list[SystemForecast]] = {}
     for f in found:
         theory = "if ids are predictable" if f.unmet else IN_THEORY[f.verdict]
-        theory = "needs places" if NEEDS_PLACES in f.theory else theory
+        theory = "needs places" if NEEDS_PLACES in f.theory else "as plain ids" if PLAIN_PLACES in f.theory else theory
         if found.span and f.scheme in SCHEMES_OF_PLACES and f.others:
             theory = "does not apply"
         measured = " measured" * (f.accuracy is not None and NOT_FITTED not in f.chance)
@@ -560,7 +566,7 @@ def legend(found: Forecasts, rows: Sequence[str]) -> str:
         means += ["ape: learned positions from a random start"]
     refits = f"[from, to]: the middle 90 % of refits on resampled {of}, wider where few were measured"
     if any("[" in f.chance for f in shown):
-        means += [refits if rows else refits.replace("[from, to]", "at most, at least")]
+        means += [refits if rows else refits.replace("[from, to]", "at most, at least, from")]
     if found.systems[0].answer == OPEN:
         means += ["OPEN: neither likely nor unlikely, with its interval"]
     if rows:

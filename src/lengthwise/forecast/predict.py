@@ -29,6 +29,7 @@ from lengthwise.forecast.answer import (
     NOT_KNOWN,
     OPEN,
     OWN_LANGUAGE,
+    PLAIN_PLACES,
     RIGHT,
     UNLIKELY,
     UNLIKELY_TO,
@@ -55,7 +56,7 @@ from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSy
 from lengthwise.prediction.measured import same_task
 from lengthwise.prediction.predict import COUPLING, predict_target, predict_with_search, silent
 from lengthwise.prediction.recurrent import MODELS
-from lengthwise.prediction.search import NOT_SEARCHED
+from lengthwise.prediction.search import COUPLING_SEARCHED, NOT_SEARCHED
 from lengthwise.prediction.target import AutomatonFile, Expression, parse_target, task_of
 from lengthwise.prediction.verdict import SHOWN, UNMET, Prediction
 from lengthwise.tasks import TASKS, Task
@@ -70,6 +71,8 @@ NO_PROGRAM = "no program of the kind that such a model can run does it at every 
 """Theory's *no* on a language."""
 NEAR_TRAIN = 2.0
 """Tests near M / N answer if N, too, is within this factor."""
+TOO_FAR = "; it may differ where it is trained to"
+"""Said of what was measured of a target that was trained to a far shorter, or longer, length."""
 MOST_COMPARED = 4
 """Systems of a comparison that is proposed."""
 VARIANTS_OF_LADDER = ("nope", "ape", "rope", "alibi")
@@ -206,7 +209,9 @@ def predict(
         asked = set(map(name_of, requested))
         helps = "" if any(f.verdict == "yes" for f in forecasts) else mend or what_helps(theory, asked)
         if helps.endswith(COUPLING) and word:
-            helps, couple = f"{helps}; this looks for them", f"lengthwise couple {shlex.quote(word)}"
+            searched = any(line.startswith(COUPLING_SEARCHED) for line in theory.searched)
+            looks = "a search of seconds found none, this takes its time" if searched else "this looks for them"
+            helps, couple = f"{helps}; {looks}", f"lengthwise couple {shlex.quote(word)}"
     if probe is not None and (probe.accuracy or 0.0) >= cut:
         pad = None  # What was seen to work has no rival that nobody measured.
     if any(found.by_probe for found in forecasts):
@@ -216,10 +221,11 @@ def predict(
         forecasts = [replace(f, others=(0, 0)) if f.others and f.scheme in of_places else f for f in forecasts]
     no_places = trainable is not None and coupled_name(trainable) is None
     if no_places:
+        lacks = PLAIN_PLACES if regular else f"{NEEDS_PLACES}, and it states none"
         forecasts = [
             replace(
                 f,
-                theory=f"unknown: {NEEDS_PLACES}, and it states none",
+                theory=f"unknown: {lacks}",
                 others=None,
                 forecast=None,
                 refusal=f.refusal or "no forecast: it has no places",
@@ -252,7 +258,7 @@ def predict(
         one = f", systems=[{short_name(chosen[0])!r}]" * bool(requested)
         by_hand = f"in Python, with this task: lw.compare(task{one}, max_length={train}, budget='10m')"
     if no_places and couple and not helps and not requested:
-        settle, by_hand = "", f"with the places written in: lengthwise compare {shlex.quote(word)} --max-length {train}"
+        settle, by_hand = f"lengthwise compare {shlex.quote(word)} --max-length {train}", "with the places written in:"
     nearer = None
     if tested is None and probe is None and any(BEYOND in f.refusal for f in chosen):
         limit = math.floor(train * forecaster("task" if regular is None else "language").domain["ratio"][1])
@@ -269,16 +275,6 @@ def predict(
 
 FAR_FROM_COUNT = 0.25
 """How far a forecast may be from what was counted of languages alike without a word."""
-YES_NO = {0.0: "no", 1.0: "yes"}
-WEIGHED: dict[str, tuple[str, Callable[[float], str]]] = {
-    "margin": ("the counts that it compares differ by {} of the length, theirs by {}", lambda m: f"{100 * 2**m:.2g} %"),
-    "states": ("it has {} states, they {}", lambda states: f"{2**states:.3g}"),
-    "monoid": ("words act on its states in {} ways, on theirs in {}", lambda ways: f"{2**ways:.3g}"),
-    "star-free": ("star-free: {}; of them {}", lambda share: YES_NO.get(share, f"{100 * share:.0f} %")),
-    "r-trivial": ("never returns to a state: {}; of them {}", lambda share: YES_NO.get(share, f"{100 * share:.0f} %")),
-}
-"""What a feature says of a language beside the average of others of its kind, and how it is shown; features that are
-the same for all of a kind are left out."""
 NOT_FEW_AND_NEAR = "what its tokens need is not few and near at every length, which would be enough"
 """Why no theorem on sparsity and locality speaks for a task."""
 SPAN = "coupled ids do not shorten what it looks back on"
@@ -518,7 +514,12 @@ def settle_command(
     hopeful = [f for f in found[:1] if f.scheme == "modulo" and f.others]
     first = first_with_command(hopeful or known or found, train_it)
     if isinstance(task, Language) and task.automaton() is not None:
-        return first[0][1] if first else ""
+        as_best = percent(found[0].probability or 0.0)
+        close = [f for f in found if f.answer == OPEN or (f.counted and percent(f.counted.probability) == as_best)]
+        tied = [short_name(f) for f in close if train_it(f)]
+        if first and (found[0].answer != OPEN or len(tied) < 2 or test > MULTIPLES[-1] * train):
+            return first[0][1]
+        return compare_command(word, tied, train) if first else ""
     yes = [f for f in found if f.verdict == "yes" and f.scheme != "modulo"]  # whose m nobody named
     open_ones = [
         f for f in found if f.verdict == "unknown" and not (places_far and f.scheme in features.SCHEMES_OF_PLACES)
@@ -530,10 +531,17 @@ def settle_command(
     if not named_ones:
         named_ones = [f for f in found if train_it(f) and not (places_far and f.scheme in features.SCHEMES_OF_PLACES)]
     systems = list(dict.fromkeys(short_name(f) for f in named_ones))[:MOST_COMPARED]
+    if "coupled" in systems[:1]:  # Of coupled ids those that attend to near ids alone went farthest in most studies.
+        systems[1:] = ["coupled+local-bias-sink", *systems[1 : MOST_COMPARED - 1]]
     if len(systems) == 1 or test > MULTIPLES[-1] * train:
         return train_it(named_ones[0])  # A comparison tests no farther.
-    named_them = f" --systems {','.join(systems)}" if systems else ""
-    return f"lengthwise compare {word}{named_them} --max-length {train} --budget 10m"
+    return compare_command(word, systems, train)
+
+
+def compare_command(word: str, systems: Sequence[str], train: int) -> str:
+    """The command that compares systems, by default the usual ones."""
+    named = f" --systems {','.join(systems[:MOST_COMPARED])}" if systems else ""
+    return f"lengthwise compare {word}{named} --max-length {train} --budget 10m"
 
 
 def short_name(found: SystemForecast) -> str:
@@ -817,7 +825,9 @@ def of_language(
             low, high = wilson(*measured.alike, z=Z90)
             apart = not low <= forecast.probability <= high
             if apart or abs(share - forecast.probability) > FAR_FROM_COUNT:
-                known = replace(known, measured=known.measured + why_apart(asked, system, cut, forecast))
+                count, own = percent(share), percent(forecast.probability)
+                apart_since = f"; alone that would be {count} %, fitted with all other languages it is {own} %"
+                known = replace(known, measured=known.measured + apart_since)
         known = replace(known, weak=weak_spot(kind, format, system.encoding) * (known.accuracy is None))
     if system.scheme == "modulo" and known.accuracy is None:
         known = replace(known, others=measured.alike if measured.alike[1] else None)
@@ -845,7 +855,7 @@ def of_task(
     measured = measured_task(task, system, train, test / train) if task else Measured("", None)
     if task and refusal and not measured.line:
         measured = measured_task(task, system, train, test / train, others(system.registered_scheme))
-    argument = "no theorem covers this system"
+    argument = "no theorem covers such ids"
     if verdict is not None:
         answer = UNMET if verdict.unmet else "possible" if verdict.answer == "yes" else SHOWN[verdict.answer]
         argument = f"{answer}: {verdict.in_theory}"
@@ -891,7 +901,7 @@ def answered(
 def in_theory(dfa: Dfa, format: Format, system: PositionSystem) -> str:
     """Whether a program exists for what the model is asked, and by what it works."""
     if (fragment := system.fragment) is None:
-        return "no theorem covers this system"
+        return "no theorem covers such ids"
     found = features.verdict(dfa, format, fragment)
     if found.verdict == "unknown":
         return "unknown: no program is known that does it, and no proof that there is none"
@@ -948,6 +958,7 @@ def measured_language(dfa: Dfa, format: Format, system: PositionSystem, train: i
     counts = sum(sum(found.values()) for found in alike.values()), sum(map(len, alike.values()))
     if own:
         line, accuracy, near = max(own, key=lambda one: one[2])
+        line += "" if near else f"{TOO_FAR} {train}"
         return Measured(line, accuracy if near and agreeing([one[1] for one in own]) else None, counts)
     if not counts[1]:
         line = (
@@ -974,30 +985,6 @@ def on_ladder(
             other, place = features.language_of(cell.task), bin_of(ratio, cell)
             if other is not None and place is not None:
                 yield cell, other, place
-
-
-def why_apart(asked: features.LanguageQuestion, system: PositionSystem, cut: float, forecast: Forecast) -> str:
-    """Why the forecast for a language is not the share of others of its kind that were right.
-
-    All kinds are fitted together, so what the fit says of the others on average is said, and the feature that moves
-    the language most away from them.
-    """
-    kind = features.kind(asked.dfa, asked.format, asked.encoding)
-    rows = [
-        features.of_language(replace(asked, dfa=other, train=cell.train, test=sum(place) / 2))
-        for cell, other, place in on_ladder(asked.format, system, asked.test / asked.train)
-        if other != asked.dfa and features.kind(other, asked.format, asked.encoding) == kind
-    ]
-    found, own, chance = forecaster("language"), features.of_language(asked), forecast.probability
-    theirs = statistics.fmean(found.forecast(row, cut).probability for row in rows)
-    means = {name: statistics.fmean(row[name] for row in rows) for name in WEIGHED}
-    moved = {name: chance - found.forecast({**own, name: means[name]}, cut).probability for name in WEIGHED}
-    most = max(moved, key=lambda name: moved[name] * (chance - theirs))
-    sentence, number = WEIGHED[most]
-    since = f" ({sentence.format(number(own[most]), number(means[most]))})" * (percent(theirs) != percent(chance))
-    these = "this" if len(rows) == 1 else f"these {len(rows)}"
-    says = f"{percent(theirs)} % for {these} and {percent(chance)} % for this one{since}"
-    return f"; fitted to all languages, the chance is {says}"
 
 
 def never_fitted(task: Task, system: PositionSystem, train: int) -> str:
@@ -1039,4 +1026,5 @@ def measured_task(
     line = f"median accuracy {middle:.2f} over {len(found)} settings{of} {near_ratio(ratio)}"
     line += f", from {min(shares):.2f} to {max(shares):.2f}" * mixed
     line = line if len(found) > 1 else line_of(*found[0])
+    line += f"{TOO_FAR} {train}" * bool(own and not near)
     return Measured(line if own else f"with other settings of the task, {line}", middle if near and not mixed else None)

@@ -24,6 +24,7 @@ from lengthwise.sparsity.coupling import (
     MoreLengthsError,
     NoCouplingError,
     check_coupling,
+    corrected,
     propose_coupling,
     same_places,
 )
@@ -164,9 +165,10 @@ def _couple(
     found = replace(found, queries=queries, reason=unfinished, unfinished=unfinished)
     if not checked:
         return found
-    checks = check_coupling(rule, queried, checked)
+    rule, checks = corrected(rule, queried | known, checked)
     return replace(
         found,
+        lengths=rule.lengths,
         sparsity={**sparsity, **{n: queried[n].sparsity for n in checked}},
         rule=rule,
         reason="" if checks.holds else checks.problems[0],

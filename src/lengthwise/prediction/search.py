@@ -19,7 +19,7 @@ from lengthwise.prediction.couple import FOUND_FROM, SHORTEST, search
 from lengthwise.prediction.suites import Evidence, program_evidence
 from lengthwise.prediction.target import ExamplesFile, ProgramFile, parse_target, regular_language, unsuitable
 from lengthwise.prediction.verdict import Argument
-from lengthwise.sparsity.coupling import check_coupling
+from lengthwise.sparsity.coupling import corrected
 from lengthwise.sparsity.dependence import Dependencies, estimate_dependencies
 from lengthwise.tasks import Task
 from lengthwise.tasks.language import Language
@@ -50,22 +50,26 @@ def search_places(task: Task, note: Callable[[str], None]) -> tuple[list[Argumen
     try:
         known, rule, reason = search(lengths, estimate)
         if rule is None:
-            return [], f"searched: a coupling: {reason}"
+            return [], f"{COUPLING_SEARCHED}{reason}"
         longer = lengths[min(len(lengths) - 1, FOUND_FROM - 1 + CHECKED)]
         known[longer] = estimate(longer)
+        rule, check = corrected(rule, known, sorted(known))
+        if not check.holds:  # A rule from that length, too, needs another one to be checked at.
+            between = lengths[FOUND_FROM]
+            known[between] = known.get(between) or estimate(between)
+            rule, check = corrected(rule, known, sorted(known))
     except (LengthwiseError, OutOfTimeError) as error:
-        return [], f"searched: a coupling: {error}"
+        return [], f"{COUPLING_SEARCHED}{error}"
     except Exception as error:
         return [], f"no coupling was searched: the task fails on a prompt ({type(error).__name__}: {error})"
-    check = check_coupling(rule, known, sorted(known))
     if not check.holds:
-        return [], f"searched: a coupling: {check.problems[0]}"
+        return [], f"{COUPLING_SEARCHED}{check.problems[0]}"
     at = ", ".join(map(str, sorted(known)))
     k = known[longer].sparsity
     parents = "the one parent" if k == 1 else f"all {k} parents"
     why = f"a coupling found by search keeps {parents} within one place at lengths {at} (`lengthwise couple`)"
     facts = {"kind": "coupling", "lines": rule.describe().splitlines(), "lengths": sorted(known)}
-    return [Argument("yes", "evidence", why, facts)], f"searched: a coupling: found, checked at lengths {at}"
+    return [Argument("yes", "evidence", why, facts)], f"{COUPLING_SEARCHED}found, checked at lengths {at}"
 
 
 def _dependencies(task: Task, length: int) -> Dependencies:
@@ -199,6 +203,8 @@ def _common_prefix(lists: Sequence[Sequence[str]]) -> list[str]:
     return prefix
 
 
+COUPLING_SEARCHED = "searched: a coupling: "
+"""How the line on a coupling begins where one was searched."""
 NOT_SEARCHED = "no program was searched"
 """How the line on the extent of a search begins where there was none."""
 LARGEST, MOST = 6, 300_000

@@ -139,7 +139,7 @@ class Verdict:
         if not self.arguments and not self.scheme:
             return "nothing that is known here decides it for this model"
         if not self.arguments and self.fragment is None:
-            return f"no theorem covers this scheme, and {NO_ARGUMENT}"
+            return f"no theorem covers such ids, and {NO_ARGUMENT}"
         if not self.arguments:
             return f"no program is known that does it, and no proof that there is none; {NO_ARGUMENT}"
         answers = {argument.answer for argument in self.arguments}

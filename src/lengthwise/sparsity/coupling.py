@@ -189,6 +189,26 @@ def check_coupling(
     return CouplingCheck(tuple(checks), tuple(problems))
 
 
+def corrected(
+    rule: CouplingRule, dependencies: Mapping[int, Dependencies], lengths: Sequence[int]
+) -> tuple[CouplingRule, CouplingCheck]:
+    """The rule and its check at ``lengths``; where it fails at one of them, a rule that is found from that one, too.
+
+    Short lengths can have a rule by accident; the shortest length that it breaks at joins those that a rule is found
+    from, until one holds, none is found, or no other length is left to check.
+    """
+    while not (check := check_coupling(rule, dependencies, lengths)).holds:
+        unseen = (n for n in sorted(lengths) if n not in rule.lengths)
+        broken = next((n for n in unseen if not check_coupling(rule, dependencies, [n]).holds), None)
+        if broken is None:
+            break
+        try:
+            rule = propose_coupling({n: dependencies[n] for n in (*rule.lengths, broken)})
+        except NoCouplingError:
+            break
+    return rule, check
+
+
 def _growth(checks: list[LengthCheck], slack: int) -> list[str]:
     """What is wrong with the tokens per place and the number of places, which may be ``slack`` off a straight line."""
     if len(checks) < 2:
