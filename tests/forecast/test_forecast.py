@@ -81,7 +81,7 @@ def agree(found: Forecasts) -> None:
     text = " ".join(whole.split())
     assert all(len(line) <= WIDTH for line in (*lines, *whole.splitlines())), lines
     assert len(lines) <= 36
-    assert whole.startswith(found.text().partition("More: --why")[0].rstrip())
+    assert whole.startswith(found.text().partition("More: ")[0].rstrip())
     best = found.systems[0]
     assert re.match(rf"{best.answer}[ ,]", lines[0])
     assert "…" not in found.text()

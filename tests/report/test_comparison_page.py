@@ -137,8 +137,8 @@ def test_the_cut_is_named_where_it_decides() -> None:
 @pytest.mark.parametrize(
     ("verdict", "rate", "says"),
     [
-        ("yes", 0.0, "coupled+learned: theory has yes, yet the models are right on 0.0 % of the strings of length 12"),
-        ("no guarantee", 1.0, "theory has no guarantee, yet the models are right on 100.0 % of the strings of length"),
+        ("yes", 0.0, "coupled+learned: theory has yes, yet the models are right on 0.000 of the strings of length 12"),
+        ("no guarantee", 1.0, "theory has no guarantee, yet the models are right on 1.000 of the strings of length"),
         ("yes", 1.0, ""),
         ("no guarantee", 0.0, ""),
         (None, 0.0, ""),

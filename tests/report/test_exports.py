@@ -30,6 +30,7 @@ from lengthwise.core.errors import LengthwiseError, UnknownNameError, listed
 from lengthwise.report import differences
 from lengthwise.report.summary import BRACKETS, SeedResult
 from lengthwise.report.terminal import accuracy_text
+from lengthwise.report.words import setting_text
 
 
 @pytest.fixture
@@ -77,7 +78,7 @@ def test_a_system_has_one_name_alone_and_among_others(tmp_path: Path) -> None:
     both = write([result("mine"), result("mine", config=other)], tmp_path / "b")
     for found in (alone, both):
         assert set(found.to_frame()["system"]) == set(found.accuracy().to_frame()["system"]) == {"mine"}
-    assert list(both.to_frame()["settings"]) == ["steps=1000", "steps=77"]
+    assert list(both.to_frame()["settings"]) == ["steps 1000", "steps 77"]
     assert "settings" not in repr(alone)
 
 
@@ -131,7 +132,8 @@ def test_a_wide_table_has_the_chosen_columns_names_and_facts() -> None:
     compiled = "\n".join(line for line in table.to_latex().splitlines() if not line.startswith("%"))
     for fact in (
         "the range of 2 seeds, which covers the median with probability 50",
-        "Exact match on addition by length, trained on lengths up to 8: medians of the fitted seeds",
+        "Trained on lengths up to 8, ours is right on 0.950 of the strings of length 40 (median of 2 seeds)",
+        "Exact match on addition by length: medians of the fitted seeds",
         "Seeds that fitted (right on at least 98 \\% at training lengths): 2 of 2.",
     ):
         assert fact in compiled
@@ -165,7 +167,8 @@ def test_every_setting_in_which_systems_differ_is_named_below_tables(keys: set[t
         )
     made = [result("a"), result("b") | {"experiment": other}]
     said = "; ".join(note for note in notes(_of(made).systems) if "differ" in note)
-    assert {key for _, key in SETTINGS if f"{key} " in said.replace("; ", ": ")} >= {key for _, key in keys}
+    assert [key for key in keys if f" {setting_text('.'.join(key))} " not in said] == []
+    assert "_" not in said
     assert bool(said) is bool(keys)
 
 
@@ -265,7 +268,7 @@ def test_what_did_not_fit_has_its_accuracy_in_distribution_and_the_way_out() -> 
         for table in (wide, found.table()):
             assert (
                 "in brackets Wilson's 95 % interval over the strings of one seed, which says nothing of other seeds."
-                in table.caption
+                in f"{table.caption} {'. '.join(table.notes)}."
             )
         for table in (wide, found.table(), found.accuracy().table()):
             said = [note for note in (table.caption, *table.notes) if "fitted" in note and "98 %" in note]
@@ -383,7 +386,7 @@ def test_a_digest_is_shown_only_where_nothing_else_tells_tasks_apart() -> None:
     own = "mine.py:Mine"
     first, second = ("Mine_a_1-0123ab", {"name": own, "a": 1}), ("Mine_a_2-4567cd", {"name": own, "a": 2})
     assert of(first, ("addition", experiment()["task"])) == ["Mine", "addition"]
-    assert of(first, second) == ["Mine (a=1)", "Mine (a=2)"]
+    assert of(first, second) == ["Mine (a 1)", "Mine (a 2)"]
     assert of(first, ("Mine_a_1-89abef", first[1])) == ["Mine_a_1-0123ab", "Mine_a_1-89abef"]
     assert of(first, ("language_aa-012345", {"name": "language", "language": "(aa)*"})) == ["Mine", "(aa)*"]
     alone = _of([result(recipe=first[0], config=experiment() | {"task": first[1]})])
@@ -433,8 +436,8 @@ def test_brackets_of_a_table_are_the_band_of_the_figure_and_both_say_what_they_a
         return
     heights = {round(y, 6) for x, y in bands[0].get_paths()[0].vertices if x == 40}
     assert heights == {round(cell.low, 6), round(cell.high, 6)}
-    said = table.caption.partition("in brackets ")[2].partition(". Seeds")[0]
-    assert said in figure.alt
+    said = table.notes[0].removeprefix("in brackets ")
+    assert f"band: {said}" in figure.alt
     if brackets == "interval":
         expected = {
             1: "Wilson",
@@ -486,7 +489,7 @@ def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
     wide = found.wide()
     (said,) = [note for note in wide.notes if "beats" in note]
     said += "".join(line for line in wide.advice if line.startswith(differences.CAUSE))
-    for part in ("all 5 fitted seeds are above all 5 (exact rank test p = 0.0079 each, Holm p = 0.016 each over 2",
+    for part in ("each of 5 fitted seeds is above each of 5 (exact rank test p = 0.0079 each, Holm p = 0.016",
                  "a beats b at 16–40", "under coupled ids",
                  "under sequential ids. The two differ in the ids alone"):  # fmt: skip
         assert part in said
@@ -500,12 +503,12 @@ def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
 def test_what_overlaps_is_not_told_apart_and_asks_for_seeds() -> None:
     said = how_sure(_of([*_seeds("a", [200, 100, 150]), *_seeds("b", [190, 110, 140])]).systems)
     assert "a is not told apart from b: their seeds overlap at every length" in said
-    assert "next: more seeds, such as seeds=6" in said
+    assert "next: more runs of each system (seeds=6)" in said
     assert how_sure(_of(_seeds("a", [200])).systems) == ""
     three = _of([*_seeds("a", [200] * 5), *_seeds("b", [200] * 5), *_seeds("c", [9, 8, 7, 6, 5], scheme="sequential")])
     said = how_sure(three.systems)
     assert said.startswith("a is not told apart from b: ")
-    assert "a beats c at 16–40: there all 5" in said
+    assert "a beats c at 16–40: there each of 5" in said
     few = how_sure(_of([*_seeds("a", [200, 199, 198]), *_seeds("c", [9, 8, 7], scheme="sequential")]).systems)
     assert "a is above c, not significantly by Holm, at 16–40" in few
     assert "beats" not in few
@@ -585,11 +588,11 @@ def test_the_text_of_a_figure_has_seeds_training_lengths_and_the_finding() -> No
     lost = [result("lost", seed, fitted=False) for seed in (0, 1)]
     found = _of([*_seeds("a", [200, 190]), *_seeds("b", [20, 10]), *lost])
     alt, length = found.plot().alt, found.systems[0].max_length  # type: ignore[union-attr]
-    assert f"Trained on lengths up to {length}, a is right on 98 % of the strings of length 40" in alt
+    assert f"Trained on lengths up to {length}, a is right on 0.975 of the strings of length 40" in alt
     names = [f"s{at}" for at in range(6)]
     more = _of([one for at, name in enumerate(names) for one in _seeds(name, [200 - 20 * at])]).plot().alt  # type: ignore[union-attr]
-    assert "; ".join(f"{name} on {100 - 10 * at} % there" for at, name in enumerate(names) if at) in more
-    assert "Seeds that fitted (right on at least 98 % at training lengths): 2 of 2 (a, b), 0 of 2 (lost)" in alt
+    assert "; ".join(f"{name} on {1 - at / 10:.3f} there" for at, name in enumerate(names) if at) in more
+    assert "Seeds that fitted (right on at least 98 % at training lengths): 0 of 2 (lost), 2 of 2 (all others)" in alt
 
 
 def test_an_unknown_format_of_a_figure_is_one_line(tmp_path: Path) -> None:
@@ -631,7 +634,7 @@ def test_theory_is_named_as_the_cause_only_where_it_expects_the_winner() -> None
     for winner, expected in (("coupled", True), ("sequential", False)):
         loser = {"coupled": "sequential", "sequential": "coupled"}[winner]
         said = how_sure(_of([*_seeds("a", high, scheme=winner), *_seeds("b", low, scheme=loser)]).systems)
-        assert ("let expect it" in said) is expected
+        assert ("predict it" in said) is expected
         assert ("do not explain it" in said) is not expected
     equal = how_sure(_of([*_seeds("a", low), *_seeds("b", low, scheme="sequential")]).systems)
     assert "distances in ids" not in equal, "no difference, no cause"
@@ -707,8 +710,8 @@ def test_names_with_settings_choose_and_label() -> None:
         assert axes.get_legend_handles_labels()[1].count("ours") == 1
     assert len(found.only(systems=["a"])) == 2
     assert [row[:2] for row in found.wide(labels={"a": "ours"}).rows][:2] == [
-        ("addition: ours", "width=128"),
-        ("addition: ours", "width=32"),
+        ("addition: ours", "width 128"),
+        ("addition: ours", "width 32"),
     ]
     assert "b" in found.systems
     with pytest.raises(UnknownNameError, match="system of these results"):

@@ -127,7 +127,7 @@ def test_the_finding_and_the_curve_stand_first_and_the_task_below(mixed: tuple[s
     where = [text.index(f"addition: {part}") for part in order]
     assert where == sorted(where)
     assert where[2] < text.index("two numbers of n digits") < text.index("<bos>") < where[3]
-    finding = mixed[0].index("Trained on lengths up to 8, PPC is right on 75 % of the strings of length 40")
+    finding = mixed[0].index("Trained on lengths up to 8, PPC is right on 0.750 of the strings of length 40")
     assert finding < mixed[0].index("<svg") < mixed[0].index("addition: summary")
     headings = re.findall(r"<h[123]>(.*?)</h[123]>", mixed[0])
     assert len(headings) == len(set(headings)) > 6
@@ -141,15 +141,15 @@ def test_theory_and_measurement_are_set_against_each_other_in_words() -> None:
     )
     text = " ".join(found.text.split())
     assert re.search(
-        r"coupled\+learned: theory has yes \(.*\), yet the models are right on 1\.5 % of the strings", text
+        r"coupled\+learned: theory has yes \(.*\), yet the models are right on 0\.015 of the strings", text
     )
-    assert re.search(r"rope: theory has no guarantee \(.*\), yet the models are right on 99\.5 % of the strings", text)
+    assert re.search(r"rope: theory has no guarantee \(.*\), yet the models are right on 0\.995 of the strings", text)
     # Of several layouts of the longest length, the one with the fewest right strings counts.
     layouts = [score(40, right, axes={"chains": chains}) for chains, right in ((4, 110), (1, 3), (2, 150))]
     _, found = page(result("coupled+learned", config=experiment(), scores=[score(8, 200), *layouts]))
     text = " ".join(found.text.split())
-    assert "yet the models are right on 1.5 % of the strings of length 40 (chains 1)." in text
-    assert "coupled+learned is right on 2 % of the strings of length 40 (chains 1)." in text
+    assert "yet the models are right on 0.015 of the strings of length 40 (chains 1)." in text
+    assert "coupled+learned is right on 0.015 of the strings of length 40 (chains 1)." in text
     _, found = page(result("coupled+learned", config=experiment(), scores=good))
     assert "theory against measurement" not in found.text
 

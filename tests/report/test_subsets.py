@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 import lengthwise as lw
 from lengthwise.api.result import MOST_LENGTHS, main_lengths
 from lengthwise.report.summary import SeedResult, differing_settings, percent
+from lengthwise.report.words import setting_text
 
 NAMES = ("RoPE", "coupled, up to 30", "local bias, up to 10", "local bias, up to 30", "coupled")
 
@@ -161,7 +162,7 @@ def test_what_differs_is_said_training_length_first_and_all_of_it() -> None:
     found = of(runs("a", [200, 199]), runs("b", [20, 19], other))
     (said,) = [note for note in found.wide().notes if "the two differ in" in note]
     assert "the two differ in training length (8, 16); " in said
-    assert all(f"{key} (" in said for key in keys)
+    assert all(f"{setting_text(f'training.{key}')} (" in said for key in keys)
 
 
 @given(st.data())

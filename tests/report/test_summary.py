@@ -40,7 +40,7 @@ def test_two_configurations_of_one_name_are_told_apart() -> None:
     other = copy.deepcopy(experiment())
     other["training"]["steps"] = 77
     summaries = summarize([SeedResult.of(result()), SeedResult.of(result(config=other))])
-    assert [summary.label for summary in summaries] == ["coupled (steps=1000)", "coupled (steps=77)"]
+    assert [summary.label for summary in summaries] == ["coupled (steps 1000)", "coupled (steps 77)"]
     assert {summary.name for summary in summaries} == {"coupled"}, "the name alone is that of a system by itself"
     assert differing_settings(summaries) == [{"key": "training.steps", "values": [1000, 77]}]
 
@@ -50,9 +50,9 @@ def test_configurations_are_told_apart_by_as_few_settings_as_possible() -> None:
     wide["model"]["width"], wide["training"]["steps"], wide["evaluation"]["samples"] = 512, 77, 9
     long["training"]["steps"], long["evaluation"]["samples"] = 78, 9
     both = summarize([SeedResult.of(result()), SeedResult.of(result(config=wide))])
-    assert [summary.label for summary in both][1] == "coupled (width=512)"
+    assert [summary.label for summary in both][1] == "coupled (width 512)"
     three = summarize([SeedResult.of(result()), SeedResult.of(result(config=wide)), SeedResult.of(result(config=long))])
-    assert [summary.label for summary in three][1:] == ["coupled (steps=77)", "coupled (steps=78)"]
+    assert [summary.label for summary in three][1:] == ["coupled (steps 77)", "coupled (steps 78)"]
 
 
 def test_an_axis_that_follows_from_the_others_makes_no_panel() -> None:

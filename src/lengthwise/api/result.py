@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import count, product, takewhile
 from math import log
@@ -15,9 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, listed, require
 from lengthwise.core.files import read_json
-from lengthwise.core.result_file import Score, each_once
+from lengthwise.core.result_file import Score, each_once, result_files
 from lengthwise.core.statistics import Estimate
 from lengthwise.core.table import Spread, Table, Tabular
+from lengthwise.experiments.run_directory import CONFIG, LEASES, RESULT, divergence
 from lengthwise.report.summary import (
     BRACKETS,
     MOST_DRAWN,
@@ -35,6 +38,7 @@ from lengthwise.report.summary import (
     chance_text,
     contents,
     fit_rule,
+    headline,
     kind_of,
     last_tests,
     over_seeds,
@@ -126,9 +130,9 @@ class Measured(Tabular):
 
         Bold is the best of those of its task, where there is another; and not where its interval holds chance. A dagger
         marks what is not told apart from the best: their intervals overlap, whatever ``brackets`` shows. The caption
-        says what the numbers and brackets are and how many seeds fitted; notes, what a reader of a paper needs, and
-        ``advice`` the rest. Where a system has no fitted seed, a further column has the accuracy in distribution; where
-        systems were trained to different lengths, another has these.
+        says the finding, what the numbers are and how many seeds fitted; notes, what a reader of a paper needs, and
+        ``advice`` the rest. A caption of your own goes to `to_latex`. Where a system has no fitted seed, a further
+        column has the accuracy in distribution; where systems were trained to different lengths, another has these.
 
         Arguments:
             lengths: the columns, or ``"all"``; by default at most six with brackets: the last, and those nearest to the
@@ -136,7 +140,7 @@ class Measured(Tabular):
             labels: names to show instead of those of systems; of a name with several settings, these stay behind it.
             brackets: what stands in brackets, as what `plot` draws as its band: ``"interval"`` of the median, exact by
                 order statistics (the range, up to five seeds), ``"range"`` from the lowest to the highest seed, or
-                ``"none"``. The caption says which, and how often it covers the median.
+                ``"none"``. The first note says which, and how often it covers the median.
 
         Raises: `LengthwiseError` for a length that was not tested, and for a label of an unknown system.
         """
@@ -206,19 +210,22 @@ class Measured(Tabular):
             }
         columns = ("system", "settings", "layout", *named, *map(str, lengths))
         inside, of_all = _inside(systems, brackets)
-        trained = f", {trained_text(systems)}" * same_training(systems)
+        found = of.metric == "exact_match" and any(system.cells for system in systems)
+        finding = f"{headline(systems, lengths=lengths)} " * found
+        trained = f", {trained_text(systems)}" * (same_training(systems) and not found)
         unseen = f": {brackets_text(systems)}" * (brackets != "interval")
         sure, then = how_sure_and_next(systems, of.metric, lengths, of.whole)
         printed = [clause for clause in sure[:2] if not clause.startswith(CAUSE)]
         tasks = {system.contest for system in systems}
         hidden = sum(system.contest in tasks for system in of.whole) > len(systems)
         said = (
+            inside[2:],
             *of_all,
             fit_rule(systems) * any(not system.fitted for system in systems),
             "a dash: not tested" * any(None in row for row, owner in zip(rows, owners, strict=True) if owner.fitted),
             *basis(systems),
             chance_text(systems, lengths),
-            last_tests(systems),
+            last_tests(systems) * (not found),
             f"beyond training, {'; '.join(printed)}" * bool(printed),
             "p is corrected for all systems of these results, of which some are shown"
             * (hidden and any("Holm" in clause for clause in printed)),
@@ -226,7 +233,7 @@ class Measured(Tabular):
         return Table(
             columns,
             rows,
-            caption=f"{of._what} by length{trained}: {OVER}{inside}. {seeds_text(systems)}.",
+            caption=f"{finding}{of._what} by length{trained}: {OVER}. {seeds_text(systems)}.",
             notes=tuple(note for note in said if note),
             advice=(
                 *[f"{len(lengths)} of {len(tested)} tested lengths; all: lengths='all'"] * (len(lengths) < len(tested)),
@@ -257,7 +264,7 @@ class Measured(Tabular):
 
         Arguments:
             ax: matplotlib axes to draw on, in their fonts and sizes; by default a figure of its own.
-            figsize: width and height of that figure, in inches.
+            figsize: width and height of that figure in inches, as in matplotlib; 40 at most.
             labels: names to show instead of those of systems.
             ylim: lowest and highest accuracy of the axis; by default all from 0 to 1.
             band: what is shaded around a line, as `wide` shows in ``brackets``.
@@ -294,8 +301,8 @@ class Measured(Tabular):
         if ax is not None:
             ax.alt = draw_accuracy_on(ax, named, of.metric, limits, band)  # pyright: ignore[reportAttributeAccessIssue]
             return ax
-        size = "a width and a height in inches from 0.5 to 100, such as (3.3, 2.4)"
-        width, height = (WIDE, None) if figsize is None else arguments.pair("figsize", figsize, size, 0.5, 100)
+        size = "a width and a height in inches (25.4 mm) from 0.5 to 40, such as (3.3, 2.4)"
+        width, height = (WIDE, None) if figsize is None else arguments.pair("figsize", figsize, size, 0.5, 40)
         figure = draw_accuracy(named, width, of.metric, limits, band, height=height, fonts=own_fonts())
         assert figure is not None
         return figure
@@ -442,11 +449,18 @@ def notes(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
 class Result(Measured):
     """The finished runs of one or several systems, a run per seed."""
 
-    def __init__(self, files: Sequence[tuple[Path, SeedResult]], whole: Result | None = None) -> None:
-        self.files = tuple(files)
+    def __init__(
+        self,
+        files: Sequence[tuple[Path, SeedResult]],
+        whole: Result | None = None,
+        lost: Sequence[tuple[Path, dict[str, Any], str]] = (),
+    ) -> None:
+        self.files, self.lost = tuple(files), tuple(lost)
+        """The runs without a result: folder, configuration, and ``not finished`` or ``diverged``."""
         self.whole = self if whole is None else whole.whole
         """The results that these were chosen from."""
-        every = summarize(result for _, result in self.files) if whole is None else self.whole._every
+        gone = ((folder.parent.name, configured, why) for folder, configured, why in self.lost)
+        every = summarize((run for _, run in self.files), gone) if whole is None else self.whole._every
         self._every, kept = every, {id(result) for _, result in self.files}
         self.systems = Systems(self._named(every, [one for one in every if id(one.results[0]) in kept]))
 
@@ -468,8 +482,9 @@ class Result(Measured):
     @classmethod
     def of(cls, folders: Iterable[str | Path]) -> Result:
         """The results in and under ``folders``; raises `LengthwiseError` if there is none or one is damaged."""
-        found = ((path, values) for path, values in contents(Path(f) for f in folders) if kind_of(values) is None)
-        return cls([(path.parent, result) for path, result in each_once(read(found))])
+        folders = [Path(folder) for folder in folders]
+        found = ((path, values) for path, values in contents(folders) if kind_of(values) is None)
+        return cls([(path.parent, result) for path, result in each_once(read(found))], lost=_lost(folders))
 
     def __len__(self) -> int:
         return len(self.files)
@@ -564,8 +579,24 @@ class Result(Measured):
         return target
 
 
+def _lost(folders: Iterable[Path]) -> list[tuple[Path, dict[str, Any], str]]:
+    """The runs in and under these folders that have no result, as `Result.lost`."""
+    found: dict[Path, tuple[Path, dict[str, Any], str]] = {}
+    for folder in {file.parent: None for at in folders for file in result_files(at, CONFIG)}:
+        if LEASES in folder.parts or (folder / RESULT).exists():
+            continue
+        with suppress(LengthwiseError):  # the configuration of another program
+            values = read_json(folder / CONFIG, what="run configuration")
+            if isinstance(values, dict) and {"experiment", "seed"} <= values.keys():
+                why = "diverged" if divergence(folder) is not None else "not finished"
+                found[folder.resolve()] = (folder, values["experiment"], why)
+    return list(found.values())
+
+
 def results(*folders: str | Path) -> Result:
     """The results in and under these folders (``runs`` by default), by task, system and seed.
+
+    A warning says how many runs are left out since they have no result, and what goes on with them.
 
     Raises: `LengthwiseError` for a list of folders, for a folder without results, and for a damaged file.
     """
@@ -575,7 +606,21 @@ def results(*folders: str | Path) -> Result:
             f"give folders one after the other, such as lw.results('one', 'two'), got the list {folder!r}",
         )
     found = Result.of(arguments.path("folder", folder) for folder in folders or ("runs",))
-    return Result(sorted(found.files, key=lambda file: (file[1].recipe, file[1].system, file[1].seed)))
+    going = [folder for folder, _, why in found.lost if why == "not finished"]
+    diverged = len(found.lost) - len(going)
+    said = [
+        *[f"{_runs(len(going))} not finished and left out ({folder}{', …' * (len(going) > 1)}): what began it, "
+          "`lengthwise run` or `Experiment.run`, goes on with it" for folder in going[:1]],
+        *[f"{_runs(diverged)} left out, since the training diverged"] * bool(diverged),
+    ]  # fmt: skip
+    if said:
+        warnings.warn("; ".join(said), stacklevel=2)
+    in_order = sorted(found.files, key=lambda file: (file[1].recipe, file[1].system, file[1].seed))
+    return Result(in_order, lost=found.lost)
+
+
+def _runs(number: int) -> str:
+    return "1 run is" if number == 1 else f"{number} runs are"
 
 
 def write_report(

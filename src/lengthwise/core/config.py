@@ -153,12 +153,22 @@ def _bound(method: Any) -> Any:
         except TypeError as error:
             strange = next((name for name in options if name not in known and not any_name), None)
             if strange is not None:
+                other = next((name for name, takes in _methods(type(given[0])) if strange in takes), "")
+                way = f"{strange} is an argument of {other}, such as .{other}({strange}=…); {method.__name__} takes "
+                require(not other, f"{way}{', '.join(known) or 'none'}")
                 raise UnknownNameError(f"argument of {method.__name__}", strange, known) from None
             takes = ", ".join(known) or "no arguments"
             raise LengthwiseError(f"{method.__name__} takes {takes}: {error}") from None
         return method(*given, **options)
 
     return call
+
+
+def _methods(cls: type[Any]) -> Iterator[tuple[str, list[str]]]:
+    """The public methods of a class with the names of their parameters."""
+    for name, method in inspect.getmembers(cls, inspect.isfunction):
+        if not name.startswith("_"):
+            yield name, [*inspect.signature(method).parameters][1:]
 
 
 RANGES = {

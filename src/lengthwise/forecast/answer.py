@@ -56,6 +56,8 @@ PLAIN_PLACES = "its symbols' places are their positions, so these are plain ids"
 """Theory's line on a scheme of places under a language."""
 MOST_NAMED = 4
 """Tasks that are named in the answer; all are behind ``why``."""
+MORE = ".text(why=True)"
+"""What says more, in Python; the command has a flag in its place."""
 NOT_FITTED = "not fitted"
 """What is measured of a system that is wrong on its training lengths, so that longer ones were not tested."""
 ASKED: dict[Format, str] = {
@@ -283,9 +285,8 @@ class Forecasts(Tabular):
 
     def __repr__(self) -> str:
         best = self.systems[0]
-        return (
-            f"<{self.target}, trained to {self.train}, right at {self.test}? {best!r}, {counted(len(self), 'system')}>"
-        )
+        of = f", the likeliest of {counted(len(self), 'system')}" * (len(self) > 1)
+        return f"<{self.target}, trained to {self.train}, right at {self.test}? {best!r}{of}>"
 
     def __str__(self) -> str:
         return self.text()
@@ -432,7 +433,7 @@ def text(found: Forecasts, why: bool = False) -> str:
             lines += beside("", f"it tests at {', '.join(some)} and {last} times the training length")
     lines += beside("next", found.by_hand * (not found.settle))
     rows = [] if alone else table(found)
-    lines += ["", *rows] * bool(rows) + ["", *fill(legend(found, rows) + "." + " More:\u00a0--why" * (not why))]
+    lines += ["", *rows] * bool(rows) + ["", *fill(legend(found, rows) + "." + f" More:\u00a0{MORE}" * (not why))]
     if why:
         for heading, sentences in everything(found, best).items():
             lines += ["", heading, *(line for each in sentences for line in fill(each))] * bool(sentences)

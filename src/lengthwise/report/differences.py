@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, count
@@ -14,10 +15,11 @@ from lengthwise.core.config import canonical_json
 from lengthwise.core.errors import LengthwiseError, listed
 from lengthwise.core.result_file import Axes
 from lengthwise.core.statistics import LEVEL, holm, rank_test
-from lengthwise.positions.schemes import SCHEMES
+from lengthwise.positions.schemes import SCHEMES, scheme_with_ids
 from lengthwise.prediction.predict import structure_row
 from lengthwise.prediction.verdict import StructureRow
 from lengthwise.report.summary import Brackets, SystemSummary, brackets_text, called, differing_settings, known_task
+from lengthwise.report.words import setting_text, value_text
 from lengthwise.tasks import TASKS
 
 REMEMBERED = 4096
@@ -117,7 +119,7 @@ def how_sure_and_next(
         mine = [system for system in systems if system.contest == contest]
         some, seeds = _of_contest(mine, tests, metric, lengths)
         clauses, wanted = [*clauses, *some], max(wanted, seeds)
-    return clauses, f"more seeds, such as seeds={wanted}" if wanted else ""
+    return clauses, f"more runs of each system (seeds={wanted})" if wanted else ""
 
 
 def _of_contest(
@@ -224,10 +226,10 @@ def _measured(first: SystemSummary, second: SystemSummary, tests: Sequence[Diffe
     sure = lengths_apart(test for test in apart if test.holm <= 1 - LEVEL)
     only = f", significantly by Holm at {in_runs(sure, tested)} alone," if sure else ", not significantly by Holm,"
     above = f"{'beats' if sure == lengths else 'is above'} {second.label}{only * (sure != lengths)}"
-    seeds = "all fitted seeds are above all of the other"
+    seeds = "each fitted seed is above each of the other"
     if len(counts) == 1:
         ((ours, theirs),) = counts
-        seeds = f"all {ours} fitted seeds are above all {theirs}"
+        seeds = f"{'its fitted seed' if ours == 1 else f'each of {ours} fitted seeds'} is above each of {theirs}"
     return (
         f"{first.label} {above} at {where}: there {seeds} (exact rank test p {p}, Holm p {corrected} over "
         f"{made} test{'s' if made > 1 else ''})"
@@ -255,7 +257,7 @@ def _confounded(first: SystemSummary, second: SystemSummary) -> str:
     besides |= {key: values for key, values in rows.items() if key.startswith("model.") and not mixed}
     besides |= {key: values for key, values in rows.items() if key.startswith("training.")}
     said = [
-        f"{key.rpartition('.')[2]} ({values[0]}, {values[1]})"
+        f"{setting_text(key) if '.' in key else key} ({value_text(values[0])}, {value_text(values[1])})"
         for key, values in besides.items()
         if values is not None and values[0] != values[1]
     ]
@@ -281,7 +283,7 @@ def _cause(first: SystemSummary, second: SystemSummary, rivals: Sequence[SystemS
     )
     if ours.span[-1] >= theirs.span[-1]:
         return f"{CAUSE} do not explain it: {spans}"
-    said = f"{CAUSE} let expect it: {spans}"
+    said = f"{CAUSE} predict it: {spans}"
     if _ids_alone(first, second):
         return f"{said}. The two differ in the ids alone"
     if any(_ids_alone(first, other) for other in rivals):
@@ -311,9 +313,15 @@ def _span_text(row: StructureRow) -> str:
     return f"{low}" if low == high else f"up to {high} at length {row.lengths[-1]}"
 
 
+MANY = 1 << 16
+"""Ids for a scheme that has too few for the lengths that are asked for."""
+
+
 @lru_cache(maxsize=REMEMBERED)
 def _structure(task: str, scheme: str) -> StructureRow | None:
-    try:
-        return structure_row(TASKS.build(json.loads(task)), SCHEMES.build(json.loads(scheme)).name)
-    except LengthwiseError:
-        return None
+    with suppress(LengthwiseError):
+        built, own = TASKS.build(json.loads(task)), SCHEMES.build(json.loads(scheme))
+        with suppress(LengthwiseError):
+            return structure_row(built, own)
+        return structure_row(built, scheme_with_ids(own.name, MANY))
+    return None

@@ -374,15 +374,17 @@ def draw_accuracy(
             if not small and not below:
                 _names(plot, panel, names, size, (each - MARGINS) * 72, metric, limits)
         if small:
-            handles = [_handle(drawn[0], index, systems[index], names[index]) for index in sorted(drawn[0].systems)]
+            handles = [
+                _handle(drawn[0], index, systems[index], names[index], metric) for index in sorted(drawn[0].systems)
+            ]
             figure.legend(handles=handles, loc="outside lower left", ncols=columns // 2, fontsize=size)
         if below:
             named = {index: panel for panel in reversed(drawn) for index in panel.cells}
             whole = [_with_fitted(system, 999).replace("\n", ", ") for system in systems]
-            handles = [_handle(named[i], i, systems[i], whole[i]) for i in sorted(named)]
+            handles = [_handle(named[i], i, systems[i], whole[i], metric) for i in sorted(named)]
             handles += [
                 *_unfitted(systems),
-                *{line.get_label(): line for part in parts for line in part.chance}.values(),
+                *{line.get_label(): line for part in parts for line in part.named}.values(),
             ]
             room, most = 0.95 * width * 72, (height or float("inf")) * 72 / 3
             figure.set_layout_engine(ConstrainedLayoutEngine(h_pad=0.03, w_pad=0.05))
@@ -406,13 +408,13 @@ def _described(parts: Sequence[_Panel], systems: Sequence[SystemSummary], metric
         shaded,
     )
     said = (
-        f"{what} on {task_title(systems)} against length ({' or '.join(sorted(scales))} axis) by system",
         headline(systems, every=True).removesuffix(".") if metric == "exact_match" else trained_text(systems),
-        setting_note(systems),
+        f"{what} on {task_title(systems)} against length ({' or '.join(sorted(scales))} axis) by system",
         seeds_text(systems),
         "; ".join(mark for mark in marks if mark),
         _cut(parts, systems, metric),
         chance_text(systems) * ("chance" in drew),
+        setting_note(systems),
         steps_note(systems),
     )
     sentences = [f"{part[0].upper()}{part[1:]}." for part in said if part]
@@ -440,6 +442,7 @@ def _cut(parts: Sequence[_Panel], systems: Sequence[SystemSummary], metric: str)
     return f"the axis is cut to {least:g} to {most:g}" + f"; outside lie seeds of {'; '.join(said)}" * bool(said)
 
 
+HOLLOW = "hollow: trained to"
 KINDS = {
     "ids": "dotted: with the right ids given",
     "chance": "horizontal line of dashes: chance",
@@ -471,14 +474,14 @@ def _fitting_legend(
 ) -> None:
     """A legend of ``on``, a figure or axes, with as many columns as its texts leave room for, in pixels.
 
-    A `Drawing` has 72 to the inch. Where it is higher than ``height``, its text is smaller, down to `SMALLEST`.
+    A `Drawing` has 72 to the inch. Where it is wider or higher, its text is smaller, down to `SMALLEST`.
     """
     for columns in range(len(handles), 0, -1):
         legend = on.legend(handles=handles, ncols=columns, fontsize=fontsize, **options, **TIGHT)
         extent = legend.get_window_extent()
         if columns > 1 and extent.width > room:
             legend.remove()
-        elif extent.height > height and fontsize > SMALLEST:
+        elif fontsize != "small" and fontsize > SMALLEST and (extent.height > height or extent.width > room):
             legend.remove()
             return _fitting_legend(on, handles, room, height, fontsize=max(SMALLEST, fontsize - 0.5), **options)
         else:
@@ -546,12 +549,12 @@ def _unfitted(systems: Sequence[SystemSummary]) -> list[Any]:
     return [Line2D([], [], color=QUIET, marker="x", ms=4.5, ls="none", label=f"{name} (not fitted)") for name in names]
 
 
-def _handle(panel: Panel, index: int, system: SystemSummary, name: str) -> Any:
+def _handle(panel: Panel, index: int, system: SystemSummary, name: str, metric: str) -> Any:
     """The entry of a system in a legend, without a line where no seed fitted."""
     from matplotlib.lines import Line2D
 
     look = panel.looks[index]
-    style = look.dashes if system.fitted else "none"
+    style = line_style(panel, index, metric) if system.fitted else "none"
     return Line2D(
         [], [], color=look.colour, marker=look.marker if system.fitted else "x", ms=4.5, lw=2, ls=style, label=name
     )
@@ -588,8 +591,8 @@ class _Panel:
         self.band: Brackets = band
         self.lengths, self.drew = panel.lengths, set[str]()
         """Which of `KINDS` the panel has."""
-        self.chance = list[Any]()
-        """The line of chance, where a legend names it."""
+        self.named = list[Any]()
+        """The line of chance and a hollow marker, where a legend names them."""
         self.trained_to = {index: systems[index].max_length for index in panel.cells}
         self.trained = min(self.trained_to.values())
         """On lengths up to it all systems were trained."""
@@ -633,12 +636,16 @@ class _Panel:
             self.drew.add("chance")
             label = f"chance {chance:.2f}{'' if small or legend else ' (answer)'}"
             line = plot.axhline(chance, color=QUIET, lw=1, ls=(0, (2, 3)), zorder=1, label=label if legend else "")
-            self.chance = [line] * legend
+            self.named += [line] * legend
             if not legend:
                 x, y, side, end = self._free_place(chance)
                 plot.text(x, y, label, color=QUIET, fontsize=size, ha=side, va=end, zorder=1, transform=plot.transAxes)
         if several:
             self.drew.add("trained")
+            if legend:
+                self.named += plot.plot([], [], marker="o", ms=4.5, mfc=PAPER, color=QUIET, ls="none", label=HOLLOW)
+            else:
+                plot.set_xlabel(f"{plot.get_xlabel()} ({HOLLOW})")
             for index, length in self.trained_to.items():
                 mine = [at for at, other in self.trained_to.items() if other == length]
                 look, up = self.panel.looks[index], 0.05 * mine.index(index)
@@ -683,8 +690,9 @@ class _Panel:
         gaps = line_style(self.panel, index, self.metric)
         self.drew |= {"gaps"} if gaps != look.dashes else {"dashes"} if gaps != "-" else set()
         (line,) = self.plot.plot(at, medians, zorder=3, ls=gaps, **style)
-        # Smaller markers and gaps, so that what lies below is seen.
-        line.set_markersize(line.get_markersize() * 0.75 ** _below(self.panel, index, self.metric))
+        # Smaller markers with an edge, and gaps, so that what lies below is seen, also in the same colour or in gray.
+        if below := _below(self.panel, index, self.metric):
+            line.set(markersize=line.get_markersize() * 0.75**below, markeredgecolor=PAPER)
         colour = look.colour
         if self.band != "none":
             self.plot.fill_between(at, low, high, color=colour, alpha=0.15, lw=0)
@@ -967,7 +975,10 @@ def draw_blind(rows: Sequence[Mapping[str, Any]], cut: float, width: float = WID
     labels = [short_name(text, 12 if small else 30) for text in languages]
     lines = max(label.count("\n") + 1 for label in labels)
     salt = f"blind {width} {' '.join(languages)}"
-    alt = f"Accuracy on {name} symbols of every seed; colour tells the prediction"
+    alt = (
+        f"Accuracy on {name} symbols of every seed; colour tells the prediction; filled: fitted seeds of decided "
+        "cells, hollow: all others"
+    )
     with new_figure(width, max(1.8, 0.9 + max(0.2, 0.16 * lines) * len(languages)), salt, alt) as figure:
         plots = figure.subplots(1, len(encodings), sharey=True, squeeze=False)[0]
         for plot, encoding in zip(plots, encodings, strict=True):

@@ -67,8 +67,8 @@ def distinct(wanted: Mapping[str, Look | None], *, keep_colour: bool = False) ->
     """Looks that differ, by the names of systems: each gets the one that it wants, unless one before it has it.
 
     What wants none, or comes too late, as a second setting does, gets a colour that none has, from one on that its name
-    decides; then other markers and dashes. With ``keep_colour``, what comes too late has only these, as the same system
-    on another task.
+    decides; then other markers and dashes, markers that none has first. With ``keep_colour``, what comes too late has
+    only these, as the same system on another task.
     """
     found = dict[str, Look]()
     for name, look in wanted.items():
@@ -83,7 +83,9 @@ def distinct(wanted: Mapping[str, Look | None], *, keep_colour: bool = False) ->
 def _free(name: str, taken: set[Look], like: Look | None) -> Look:
     first, colours = zlib.crc32(name.encode()), {look.family for look in taken}
     families = [(first + step) % len(COLOURS) for step in range(len(COLOURS))] if like is None else [like.family]
+    markers = {other.marker for other in taken}
     unused = [Look(family) for family in families if family not in colours]
-    unused.sort(key=lambda look: look.marker in {other.marker for other in taken})
-    others = (Look(family, member) for member in count() for family in families if Look(family, member) not in taken)
-    return next(chain(unused, others))
+    some = [Look(family, member) for member in range(len(MARKERS)) for family in families]
+    plenty = (Look(family, member) for member in count(len(MARKERS)) for family in families)
+    kept = [sorted(looks, key=lambda look: look.marker in markers) for looks in (unused, some)]
+    return next(look for look in chain(*kept, plenty) if look not in taken)

@@ -30,6 +30,7 @@ from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.system import RANDOM_START, PositionSystem
 from lengthwise.prediction.example import StoredTask, stored_task, title_of
 from lengthwise.report.looks import FIRST, LOOKS, Look, distinct
+from lengthwise.report.words import setting_text, value_text
 from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
 
@@ -239,6 +240,8 @@ class SystemSummary:
     """Its name among all systems of the results that it was chosen from."""
     contest: str = ""
     """Of the systems that are compared with each other: those of one task, and of a recipe that compares tasks."""
+    lost: tuple[str, ...] = ()
+    """Of each run of it that has no result, ``not finished`` or ``diverged``."""
 
     def __repr__(self) -> str:
         fitted = f"{len(self.fitted)} of {len(self.results)} seeds fitted"
@@ -400,12 +403,17 @@ def last_tests(systems: Sequence[SystemSummary]) -> str:
     return "; ".join(ends)
 
 
-def summarize(results: Iterable[SeedResult]) -> list[SystemSummary]:
+def summarize(
+    results: Iterable[SeedResult], lost: Iterable[tuple[str, Mapping[str, Any], str]] = ()
+) -> list[SystemSummary]:
     """Group results by recipe, system and configuration.
 
     Where a system has several configurations, ``settings`` has those that differ. Of each task, systems have different
-    looks.
+    looks. ``lost`` are runs without a result: recipe, configuration, and why there is none.
     """
+    without: dict[tuple[str, str], list[str]] = {}
+    for recipe, configured, why in lost:
+        without.setdefault((recipe, canonical_json(_complete(canonical_json(configured)))), []).append(why)
     groups: dict[tuple[str, str, str], list[SeedResult]] = {}
     for result in results:
         complete = canonical_json(_complete(canonical_json(result.experiment)))
@@ -424,7 +432,8 @@ def summarize(results: Iterable[SeedResult]) -> list[SystemSummary]:
         settings = _differences(json.loads(complete), rivals[recipe, system])
         in_order = tuple(sorted(members, key=lambda result: result.seed))
         contest = next(iter(tasks[of])) if len(tasks[of]) == 1 else repr(of)
-        summaries.append(SystemSummary(recipe, system, in_order, settings, prefix=of[1], contest=contest))
+        gone = tuple(without.get((recipe, complete), ()))
+        summaries.append(SystemSummary(recipe, system, in_order, settings, prefix=of[1], contest=contest, lost=gone))
     of_each = [(one.recipe, one.prefix) for one in summaries]
     for group in dict.fromkeys(of_each):
         mine = {at: summaries[at] for at, its in enumerate(of_each) if its == group}
@@ -471,7 +480,7 @@ def _distinct(
 
 
 def _differences(experiment: Any, rivals: Sequence[Any]) -> str:
-    """The fewest settings that distinguish the rivals, as ``width=128``, in the order of `SECTIONS`."""
+    """The fewest settings that distinguish the rivals, as ``width 128``, in the order of `SECTIONS`."""
     flat = [_flat(rival) for rival in rivals]
     keys = {key for values in flat for key in values if len({repr(other.get(key)) for other in flat}) > 1}
     ranked = sorted(keys, key=lambda key: (SECTIONS.index(key.partition(".")[0]), key))
@@ -479,7 +488,7 @@ def _differences(experiment: Any, rivals: Sequence[Any]) -> str:
     for count in range(1, len(ranked) + 1):
         for some in combinations(ranked, count):
             if len({tuple(repr(values.get(key)) for key in some) for values in flat}) == distinct:
-                return ", ".join(f"{key.rpartition('.')[2]}={mine[key]}" for key in some if key in mine)
+                return ", ".join(f"{setting_text(key)} {value_text(mine[key])}" for key in some if key in mine)
     return ""
 
 
@@ -600,7 +609,7 @@ LEVELS = (
     (0.0, "less than 10 % right"),
 )
 UNFITTED = "not fitted in any seed, so not tested at longer lengths"
-CONTROL = "not fitted in any seed, and tested all the same as a control (unfitted_too)"
+CONTROL = "not fitted in any seed, and tested all the same as a control"
 
 
 NOT_FITTED = "n.f."
@@ -654,7 +663,7 @@ def basis(systems: Sequence[SystemSummary]) -> list[str]:
     lines = [setting_note(systems)]
     for what, section in (("models differ", "model"), ("training differs", "training")):
         differing = [
-            f"{key.rpartition('.')[2]} {_by_value(systems, lambda system, key=key: _flat(system.experiment).get(key))}"
+            f"{setting_text(key)} {_by_value(systems, lambda system, key=key: _flat(system.experiment).get(key))}"
             for key in _differing_keys(systems)
             if key.partition(".")[0] == section and key not in SAID_APART
         ]
@@ -663,10 +672,15 @@ def basis(systems: Sequence[SystemSummary]) -> list[str]:
 
 
 def seeds_text(systems: Sequence[SystemSummary]) -> str:
-    """How many seeds of how many fitted, and what that means, as a sentence without its end."""
+    """How many seeds of how many fitted, what that means, and what is left out, as a sentence without its end."""
     share = fit_share(systems)
     means = f" (right on at least {share} at training lengths)" * bool(share)
-    return f"Seeds that fitted{means}: {fitted_counts(systems)}"
+    left_out = [
+        f"{count} run{'s' * (count > 1)} of {system.label} {why}"
+        for system in systems
+        for why, count in Counter(system.lost).items()
+    ]
+    return f"Seeds that fitted{means}: {fitted_counts(systems)}" + f"; left out: {', '.join(left_out)}" * bool(left_out)
 
 
 def fitted_counts(systems: Sequence[SystemSummary]) -> str:
@@ -689,7 +703,7 @@ def setting_note(systems: Sequence[SystemSummary]) -> str:
     said = ("task.name", *["task.language"] * (shared("task.name") == "language"))
     title = "language " * (len(said) > 1) + task_title(systems)  # before an expression, which has no capital
     keys = dict.fromkeys(key for values in flat for key in values if key.startswith("task.") and key not in said)
-    task = [f"{key.partition('.')[2]} {_said(shared(key))}" for key in keys if shared(key) is not None]
+    task = [f"{setting_text(key)} {value_text(shared(key))}" for key in keys if shared(key) is not None]
     name, layers, width = shared("task.name"), shared("model.layers"), shared("model.width")
     steps, rate = {one.steps for system in systems for one in system.results}, shared("training.lr")
     strings = {score.n for system in systems for cell in system.cells for score in cell.scores}
@@ -705,16 +719,16 @@ def setting_note(systems: Sequence[SystemSummary]) -> str:
 
 
 def tasks_note(flat: Sequence[Mapping[str, Any]]) -> str:
-    """The settings of each of several tasks, such as ``copy: letters 16; reverse: letters 24``."""
-    found = dict[str, str]()
+    """The settings of several tasks, such as ``copy and reverse: letters 16; sort: letters 24``."""
+    found = dict[str, dict[str, None]]()
     for values in flat:
         own = [
-            f"{key.partition('.')[2]} {_said(value)}"
+            f"{setting_text(key)} {value_text(value)}"
             for key, value in values.items()
             if key.startswith("task.") and key != "task.name"
         ]
-        found[", ".join(own)] = str(values["task.name"])
-    return "; ".join(f"{name}: {settings}" for settings, name in found.items() if settings)
+        found.setdefault(", ".join(own), {})[str(values["task.name"])] = None
+    return "; ".join(f"{listed(names)}: {settings}" for settings, names in found.items() if settings)
 
 
 def steps_note(systems: Sequence[SystemSummary]) -> str:
@@ -732,22 +746,22 @@ def steps_note(systems: Sequence[SystemSummary]) -> str:
     return f"trained for different numbers of steps{why}: {counts}" if differ else ""
 
 
-def _by_value(systems: Sequence[SystemSummary], value: Callable[[SystemSummary], Any], most: int = 3) -> str:
-    """The values, each with the systems that have it in brackets where there are several values; names of ``most``."""
+def _by_value(systems: Sequence[SystemSummary], value: Callable[[SystemSummary], Any], most: int = 1) -> str:
+    """The values, each with the systems that have it in brackets where there are several values.
+
+    More than ``most`` names of the value that most have, which is then the last, are *all others*.
+    """
     names: dict[str, list[str]] = {}
     for system in systems:
-        names.setdefault(_said(value(system)), []).append(system.label)
+        names.setdefault(value_text(value(system)), []).append(system.label)
     if len(names) == 1:
         return next(iter(names))
-    who = {key: listed(some) if len(some) <= most else f"{len(some)} systems" for key, some in names.items()}
+    who = {key: listed(some) for key, some in names.items()}
+    usual = max(names, key=lambda key: len(names[key]))
+    if len(names[usual]) > most:
+        del who[usual]
+        who[usual] = "all others"
     return ", ".join(f"{key} ({some})" for key, some in who.items())
-
-
-def _said(value: Any) -> str:
-    """A setting in words: ``none``, ``true``, ``[0.9, 0.98]``."""
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_said, value))}]"
-    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
 def fitted_text(systems: Sequence[SystemSummary]) -> str:
@@ -790,12 +804,13 @@ def findings(systems: Sequence[SystemSummary]) -> list[dict[str, Any]]:
     return result
 
 
-def headline(systems: Sequence[SystemSummary], *, every: bool = False) -> str:
+def headline(systems: Sequence[SystemSummary], *, every: bool = False, lengths: Collection[int] | None = None) -> str:
     """The finding in one sentence: the system that goes best at its longest test, and the one that goes worst.
 
-    With ``every`` those between follow the best, in order, as many as a figure can show. `last_tests` is a second one.
+    With ``every`` those between follow the best, in order, as many as a figure can show; with ``lengths`` it is of
+    tests at these alone. `last_tests` is a second sentence.
     """
-    found = [(*last, system) for system in systems if (last := hardest(system)) is not None]
+    found = [(*last, system) for system in systems if (last := hardest(system, lengths)) is not None]
     if not found:
         return "No system fitted its training lengths and was tested at longer ones, so nothing is known about length."
     best, *rest = sorted(found, key=lambda each: each[:2], reverse=True)
@@ -804,12 +819,12 @@ def headline(systems: Sequence[SystemSummary], *, every: bool = False) -> str:
     of = f"{fitted} seeds" if fitted == seeds else f"the {fitted} of {seeds} seeds that fitted"
     alike = same_training([system for *_, system in found])
     who = f"Trained on lengths up to {system.max_length}, {system.label}" if alike else _and_trained(system)
-    text = f"{who} is right on {percent(right)} of the strings of length {length}{layout}"
+    text = f"{who} is right on {right:.3f} of the strings of length {length}{layout}"
     over = f" (median of {of})" * (seeds > 1)
     left_out = len(rest) - MOST_DRAWN if every else 0
     others = rest if every else [one for one in rest[-1:] if one[0] != right]
     said = [
-        f"{other.label if alike else _and_trained(other)} on {percent(share)} "
+        f"{other.label if alike else _and_trained(other)} on {share:.3f} "
         f"{'there' if (shorter, where) == before[1:3] else f'at length {shorter}{where}'}"
         for (share, shorter, where, other), before in zip(others, [best, *others], strict=False)
     ]
@@ -823,13 +838,15 @@ def _and_trained(system: SystemSummary) -> str:
     return f"{system.label} (trained to {system.max_length})"
 
 
-def hardest(system: SystemSummary) -> tuple[float, int, str] | None:
+def hardest(system: SystemSummary, lengths: Collection[int] | None = None) -> tuple[float, int, str] | None:
     """Of the longest tests of a system, the layout with the fewest right strings: their share, the length, the layout.
 
-    The layout is a text such as `` (chains 1)``, empty where there is one only. None without a test.
+    With ``lengths`` it is of tests at these alone. The layout is a text such as `` (chains 1)``, empty where there is
+    one only. None without a test.
     """
-    longest = max((cell.length for cell in system.cells), default=0)
-    tested = [(cell.estimate(), axes_text(cell.axes)) for cell in system.cells if cell.length == longest]
+    cells = [cell for cell in system.cells if lengths is None or cell.length in lengths]
+    longest = max((cell.length for cell in cells), default=0)
+    tested = [(cell.estimate(), axes_text(cell.axes)) for cell in cells if cell.length == longest]
     rated = [(found.median, layout) for found, layout in tested if found is not None]
     if not rated:
         return None
@@ -843,7 +860,7 @@ RIGHT, WRONG = 0.95, 0.5
 
 def contradiction(system: str, answer: str, why: str, right: float, length: int, layout: str = "") -> str | None:
     """Where theory and what `hardest` found point in different directions, both in words; else None."""
-    share = f"yet the models are right on {percent(right, 1)} of the strings of length {length}{layout}"
+    share = f"yet the models are right on {right:.3f} of the strings of length {length}{layout}"
     reason = f" ({why})" if why else ""
     if answer == "yes" and right < WRONG:
         return (

@@ -1,0 +1,43 @@
+"""Settings in plain words: what captions, notes and names of systems say in place of the names in a configuration."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+WORDS = {
+    "betas": "betas of Adam", "clip": "largest gradient norm", "encoding.clip": "largest distance",
+    "encoding.name": "encoding", "final_lr": "final/first learning rate",
+    "groups": "lengths in a batch", "id_head": "head for ids", "id_loss": "weight of the loss of ids",
+    "init": "initial weights", "init_std": "initial spread", "k_max": "most bits k", "k_test": "k in tests",
+    "log_length": "attention scaled by log length, 1 at", "lr": "learning rate", "m": "modulus",
+    "max_distance": "largest distance", "max_length": "longest training length", "max_position": "largest id",
+    "min_length": "shortest training length", "mlp_ratio": "MLP width/width", "probe_every": "steps per probe",
+    "qk_norm": "normed queries and keys", "random_loops": "random change of loops", "scheme.name": "scheme",
+    "regularizer_normed": "regularizer behind the norm", "stacked": "seeds share a schedule",
+    "stop_when_fitted": "stops once fitted", "table_std": "initial spread of tables", "task.name": "task",
+    "tied": "input and output tables tied", "warmup": "steps of warm-up", "task.t": "every t-th symbol, t",
+}  # fmt: skip
+"""Of settings, by their name or by their section and name, whose names are not words."""
+VALUES = {
+    "fan_in": "by fan-in", "first_half": "in the first half", "lsd_first": "least significant digit first",
+    "msd_first": "most significant digit first",
+}  # fmt: skip
+
+
+def setting_text(key: str) -> str:
+    """A setting by its section and name, such as ``training.lr``, in words."""
+    name = key.partition(".")[2]
+    found = WORDS.get(key) or WORDS.get(name.rpartition(".")[2], name)
+    return found.replace(".", " ").replace("_", " ")
+
+
+def value_text(value: Any) -> str:
+    """The value of a setting in words: ``none``, ``true``, ``[0.9, 0.98]``; of a list of parts how many they are."""
+    if isinstance(value, list | tuple):
+        parts = any(isinstance(one, list | tuple | dict) for one in value)
+        return f"{len(value)} parts" if parts else f"[{', '.join(map(value_text, value))}]"
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    text = VALUES.get(str(value), str(value))
+    return text.replace("_", " ") if re.fullmatch("[a-z0-9]+(_[a-z0-9]+)+", text) else text

@@ -1,0 +1,135 @@
+"""Captions, notes and texts of figures are words: no setting of anything registered is there by its name in code."""
+
+from __future__ import annotations
+
+import copy
+import re
+import warnings
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_up import experiment, result, score
+from matplotlib.figure import Figure
+
+import lengthwise as lw
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.files import write_json
+from lengthwise.positions.encodings import ENCODINGS
+from lengthwise.positions.schemes import SCHEMES
+from lengthwise.report.figures import PAPER
+from lengthwise.report.looks import MARKERS
+from lengthwise.report.summary import SeedResult, _flat
+from lengthwise.report.words import setting_text, value_text
+from lengthwise.tasks import TASKS
+
+PARTS: dict[str, Any] = {"task": TASKS, "scheme": SCHEMES, "encoding": ENCODINGS}
+REGISTERED = [(section, name) for section, registry in PARTS.items() for name in registry]
+
+
+def of(*made: dict[str, Any]) -> lw.Result:
+    return lw.Result([(Path(f"run-{at}"), SeedResult.of(values)) for at, values in enumerate(made)])
+
+
+def texts(found: lw.Result) -> list[str]:
+    table, figure = found.wide(), found.plot()
+    return [table.caption, *table.notes, found.table().caption, *found.table().notes, figure.alt]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("section", "name"), REGISTERED)
+def test_no_text_of_anything_registered_has_a_name_of_code(section: str, name: str) -> None:
+    registry = PARTS[section]
+    config = copy.deepcopy(experiment())
+    config[section] = registry.describe(registry.build(name))
+    other = copy.deepcopy(config)
+    for key, value in config[section].items():
+        if isinstance(value, bool | int | float) and key != "name":
+            other[section][key] = value + 1 if not isinstance(value, bool) else not value
+    made = [result("a", config=config), result("a", 1, config=other), result("lost", config=config, fitted=False)]
+    assert [text for text in texts(of(*made)) if "_" in text] == []
+
+
+def test_no_setting_of_models_and_training_is_named_as_in_code_and_no_two_share_a_name() -> None:
+    for section in ("model", "training", *PARTS):
+        keys = [key for key in _flat(experiment()) if key.startswith(f"{section}.")]
+        named = [setting_text(key) for key in keys]
+        assert len({*named}) == len(keys)
+        assert "_" not in "".join(named)
+    assert value_text("lsd_first") == "least significant digit first"
+    assert value_text("my_task.py:Every_Second") == "my_task.py:Every_Second", "a file keeps its name"
+
+
+def test_a_caption_begins_with_a_finding_that_the_table_has() -> None:
+    found = of(*(result("a", seed, scores=[score(16, 190), score(40, 181 + seed)]) for seed in (0, 1)), result("b"))
+    for table in (found.wide(), found.wide(lengths=[16])):
+        first = table.caption.partition(". ")[0]
+        numbers = re.findall(r"(?<=on )\d\.\d{3}", first)
+        assert numbers
+        assert {*numbers} <= {cell.partition(" ")[0] for row in table.cells for cell in row}
+        assert f"\\caption{{{first}" in table.to_latex()
+    assert first in found.wide(lengths=[16]).caption
+    assert found.plot().alt.startswith(found.wide().caption.partition(";")[0])  # type: ignore[union-attr]
+
+
+def test_two_tasks_in_one_figure_have_markers_of_their_own() -> None:
+    names = ("coupled+learned", "sequential+rope", "own")
+    made = [
+        result(f"{task}, {name}", config=experiment(task=task), recipe="matrix", scores=[score(40, 150)])
+        for task in ("copy", "reverse")
+        for name in names
+    ]
+    assert len(made) <= len(MARKERS)
+    axes: Any = of(*made).plot(Figure().subplots())
+    lines = [line for line in axes.get_lines() if not str(line.get_label()).startswith("_")]
+    assert len({line.get_marker() for line in lines}) == len(made)
+    over = {line.get_markeredgecolor() == PAPER for line in lines[1:]}
+    assert over == {True}, "what lies over another in its colour has an edge"
+
+
+def test_a_hollow_marker_is_explained_in_every_figure() -> None:
+    longer = copy.deepcopy(experiment())
+    longer["training"]["max_length"] = 16
+    found = of(result("a"), result("b", config=longer))
+    for figure in (found.plot(), found.plot(figsize=(3.3, 2.6)), found.plot(Figure().subplots())):
+        own: Any = getattr(figure, "figure", figure)
+        legends = [*own.legends, *(ax.get_legend() for ax in own.axes if ax.get_legend())]
+        said = [*(ax.get_xlabel() for ax in own.axes), *(text.get_text() for each in legends for text in each.texts)]
+        assert any("hollow: trained to" in text for text in said)
+
+
+def test_runs_without_a_result_are_said_once_and_counted(tmp_path: Path) -> None:
+    for seed in range(4):
+        folder = tmp_path / "addition" / str(seed)
+        folder.mkdir(parents=True)
+        write_json(folder / "config.json", {"experiment": experiment(), "seed": seed})
+        if seed < 2:
+            write_json(folder / "result.json", result("a", seed))
+    write_json(tmp_path / "addition" / "3" / "diverged.json", "the loss is NaN")
+    with pytest.warns(
+        UserWarning, match=r"1 run is not finished and left out \(.*2\).*1 run is left out, since"
+    ) as said:
+        found = lw.results(tmp_path)
+    assert len(said) == 1
+    assert len(found) == 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for text in (found.wide().caption, found.only("addition").accuracy().table().caption, found.plot().alt):  # type: ignore[union-attr]
+            assert "left out: 1 run of a not finished, 1 run of a diverged" in text
+
+
+def test_an_argument_of_another_method_is_said_to_be_there() -> None:
+    found = of(result("a"))
+    calls = ((lambda: found.wide(caption="x"), "to_latex"), (lambda: found.wide(figsize=(3, 2)), "plot"))  # type: ignore[call-arg]
+    for call, owner in calls:
+        with pytest.raises(LengthwiseError, match=rf"\.{owner}\("):
+            call()
+    with pytest.raises(LengthwiseError, match=r"in inches .*from 0\.5 to 40"):
+        found.plot(figsize=(84, 60))
+
+
+def test_a_value_that_many_systems_share_is_that_of_all_others() -> None:
+    many = [result(name) for name in "abcd"]
+    caption = of(*many, result("lost", fitted=False)).wide().caption
+    assert "0 of 1 (lost), 1 of 1 (all others)" in caption
+    assert not [text for text in chain(texts(of(*many)), [caption]) if re.search(r"\d systems\)", text)]
