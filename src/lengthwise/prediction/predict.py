@@ -184,14 +184,14 @@ FEWEST, SPREAD = 3, 4
 """A constant span needs at least this many lengths, and this ratio of the largest to the smallest."""
 
 
-def structure_row(task: Task, scheme: str | PositionScheme, lengths: Sequence[int] = LENGTHS) -> StructureRow:
-    """Sparsity and span at these lengths, or at the nearest lengths of the task.
+def structure_row(task: Task, scheme: str | PositionScheme) -> StructureRow:
+    """Sparsity and span at `LENGTHS`, or at the nearest lengths of the task.
 
     A scheme by its name has room for all ids. Raises `LengthwiseError` if the task has no such lengths, or a scheme too
     few ids.
     """
     built = scheme_with_ids(scheme, 1 << 30) if isinstance(scheme, str) else scheme
-    lengths = tuple(dict.fromkeys(nearest(task, length) for length in lengths))
+    lengths = tuple(dict.fromkeys(nearest(task, length) for length in LENGTHS))
     found = [structure_at(task, built, length) for length in lengths]
     columns = [(s.parents, s.selectors, s.both) for s in found]
     counts = [tuple(reach.count for reach in column) for column in zip(*columns, strict=True)]
@@ -415,7 +415,7 @@ GIVEN = "your code gives each token its id, answers included"
 def _on_condition(verdict: Verdict, task: Task) -> Verdict:
     """With what Corollary C presupposes: that the ids are given, or the rule by which they are predicted."""
     if verdict.system != "predictive-coupling":
-        content = "; those of the prompt it must read off what the prompt says, which may be the task itself"
+        content = ", those of the prompt, which depend on what it says, by code of yours"
         return replace(verdict, condition=GIVEN + content * places_tell_content(task))
     lengths = tuple(dict.fromkeys(nearest(task, length) for length in LENGTHS))
     found = id_rules(task, lengths, size=RULE_ROWS)
