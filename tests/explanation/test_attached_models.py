@@ -52,17 +52,16 @@ def test_memory_and_folder_give_the_same_explanation(attached, tmp_path: Path) -
     here, there = lw.explain(attached, **settings), lw.explain(tmp_path, **settings)
     assert attached.config._attn_implementation == before
     assert {**here.to_json(), "model": "", "command": ""} == {**there.to_json(), "model": "", "command": ""}
-    asked = "--train 4 --lengths 2,4,7 --samples 8"
-    assert there.command == f"lengthwise explain {tmp_path} {asked}"
-    assert here.command == "lengthwise.explain(model, train=4, lengths=[2, 4, 7], samples=8)"
+    assert there.command == here.command == "lengthwise compare addition --max-length 4 --budget 10m"
     # Tokens and ids of such a rule are known, so it is the training.
-    assert here.next.startswith("train longer first")
+    assert here.next.startswith("train longer first: twice the steps that it had; if that was done and did not help, ")
     assert "its position ids are those of the rule CoupledPlaces" in here.lines
     assert here.heads is not None
     assert "were all seen in training" in here.heads.ids
     # Weights are random: nothing was learned that could break.
     assert here.lines[0] == here.answer
-    assert here.answer.startswith("not learned: 0 of 16 strings of trained lengths (up to 4) right")
+    asked = sum(row.random.n for row in here.failures.rows if row.length <= 4)
+    assert here.answer.startswith(f"not learned: 0 of {asked} random strings of trained lengths (up to 4) right")
     assert not any("breaks at" in text or "breaks from" in text for text in (*here.lines, here.html()))
 
 
@@ -84,6 +83,13 @@ def test_a_rule_of_one_s_own_is_named_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(lw.LengthwiseError, match=r"attach\(model, rule\), and pass on the model itself") as error:
         lw.explain(tmp_path, "addition", train=4)
     assert "\n" not in str(error.value)
+
+
+def test_a_trained_length_that_the_ids_do_not_reach_is_one_line_about_it(attached) -> None:
+    with pytest.raises(
+        lw.LengthwiseError, match=r"longest length that the model was trained on, got 80, .* to length 37,"
+    ):
+        lw.explain(attached, train=80)
 
 
 def test_ids_of_the_rule_leave_no_offset(attached, tmp_path: Path) -> None:

@@ -55,15 +55,15 @@ def test_a_run_that_never_fitted_is_trained_longer_by_a_command_that_runs(run: P
     assert f"next: {found.next}: {found.command}" in found.lines[:3]
     assert found.next.startswith("train longer first")
     command = command_in(found.command)
-    assert command == f"lengthwise run --config {run / 'config.json'} --set training.steps=8"
+    assert command == f"lengthwise run --config {run / 'config.json'} --set training.steps=4"
     assert main([*shlex.split(command)[1:], "--out", str(tmp_path)]) == 0
     (again,) = lw.results(tmp_path).runs
     before = json.loads((run / "config.json").read_text())["experiment"]
-    assert again.experiment == {**before, "training": {**before["training"], "steps": 8}}
+    assert again.experiment == {**before, "training": {**before["training"], "steps": 4}}
     # In memory it is the same in Python.
     model = lw.load(run)
     in_python = command_in(lw.explain(model, **ASKED).command)
-    assert in_python == "lengthwise.Experiment.of(model.experiment.edited(['training.steps=8'])).run()"
+    assert in_python == "lengthwise.Experiment.of(model.experiment.edited(['training.steps=4'])).run()"
     edited = eval(in_python.removesuffix(".run()"), {"lengthwise": lw, "model": model})
     assert edited.configuration.to_json() == again.experiment
 

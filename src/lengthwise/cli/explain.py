@@ -28,6 +28,9 @@ def explain(
         Path | None, typer.Option("--out", help="For the page, the JSON and finished parts. Default: explain-MODEL.")
     ] = None,
     threads: Threads = None,
+    why: Annotated[
+        bool, typer.Option("--why", help="Also print all findings and lengths, and what words mean.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Say what a trained model computes, what each head does, and where it breaks; writes one page."""
@@ -43,5 +46,5 @@ def explain(
     if as_json:
         emit_json(found.to_json())
         return
-    out().print(str(found), soft_wrap=True)
+    out().print(found.text(why), soft_wrap=True, markup=False, highlight=False)
     notes.print(f"all else is on the page: {page}", soft_wrap=True)

@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from lengthwise.explanation.failures import Failures
-from lengthwise.explanation.model import Accuracy, HuggingFaceNetwork, Subject
-from lengthwise.explanation.verdict import CUT, Verdict
+from lengthwise.explanation.model import HuggingFaceNetwork, Subject
+from lengthwise.explanation.verdict import Verdict
 from lengthwise.forecast.predict import typed_name
 from lengthwise.positions.schemes import Coupled, Sequential
 
-LONGER = 4
-"""How many times as many steps are advised where the trained lengths are not right."""
 MORE = 4
 """How many times as many strings are advised where it is too close to say."""
 MORE_ROWS = 0.1
@@ -58,19 +56,16 @@ class Call:
         return shlex.join(words)
 
 
-def advice(subject: Subject, call: Call, accuracy: Accuracy, failures: Failures) -> tuple[str, str]:
+def advice(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]:
     """What to do about the first length that breaks, or to find one: in words, and the command."""
-    verdict, rate = Verdict(failures.rows, subject.train), accuracy.rate(inside=True) or 0
+    verdict, trained = Verdict(failures.rows, subject.train), Verdict(failures.rows, subject.train).trained
     moved, held, broken, longest = failures.moved, verdict.held, verdict.broken(), failures.rows[-1].length
-    open_run = broken is not None and subject.experiment is not None and rate < 1
-    if rate < CUT or open_run or (broken is not None and broken <= subject.train):
+    open_run = broken is not None and subject.experiment is not None and trained.right < trained.n
+    if not verdict.learned or open_run or (broken is not None and broken <= subject.train):
         return _train_longer(subject, call, held, failures)
     coupled = getattr(subject.network.rule, "token_ids", None) is not None
     if coupled and (failures.kinds or broken is not None):  # The ids suit the task; training is what is left.
-        text = "train it longer (twice the steps)"
-        return _with_rows(
-            text if failures.kinds else f"no cause found, so the default: {text}", subject, call, failures
-        )
+        return _with_rows(subject, call, failures)
     if broken is None and held != longest:
         samples = MORE * call.settings.get("samples", 128)
         return "ask more strings, since it is too close to say", call.again(samples=samples)
@@ -83,25 +78,35 @@ def advice(subject: Subject, call: Call, accuracy: Accuracy, failures: Failures)
         return f"the model has no room beyond length {room}; train one with more position ids: {more}", command
     if moved is not None and (moved.to_blame or moved.absolute) and (start := _other_ids(subject, moved.known, call)):
         return start
-    task = typed_name(subject.task)
-    systems = f"lengthwise compare {shlex.quote(task)} --max-length {subject.train} --budget 10m"
-    if not task:
-        systems = f"lengthwise.compare(task, max_length={subject.train}, budget='10m')"
-    return "train small models under other position systems, to see which one carries this task farther", systems
+    text = "train small models under other position systems, to see which one carries this task farther"
+    return text, _systems(subject)
+
+
+def _systems(subject: Subject) -> str:
+    """What compares position systems on the task."""
+    if task := typed_name(subject.task):
+        return f"lengthwise compare {shlex.quote(task)} --max-length {subject.train} --budget 10m"
+    return f"lengthwise.compare(task, max_length={subject.train}, budget='10m')"
 
 
 def _train_longer(subject: Subject, call: Call, held: int | None, failures: Failures) -> tuple[str, str]:
     """The trained lengths are not right, so nothing beyond them says much."""
     run = subject.experiment
+    done = "if that was done and did not help"
     if run is not None:
-        steps = run.training.steps
-        text = "train longer first, until all strings of the trained lengths are right; here "
-        return f"{text}{LONGER} times the {steps} steps", retrain(subject, call, f"training.steps={LONGER * steps}")
-    longer = "train longer first, in its training script, until the trained lengths are right"
+        steps, model = run.training.steps, run.model
+        wider = f"then model.width={2 * model.width}, or model.layers={model.layers + 1}, at as many steps"
+        text = f"train longer first: {2 * steps} steps, twice the {steps} that it had; {done}, {wider}"
+        return text, retrain(subject, call, f"training.steps={2 * steps}")
+    longer = "train longer first: twice the steps that it had"
     if held is not None and held < subject.train:
         return f"{longer}; if its training had no longer strings than {held}, ask so", call.again(train=held)
     if getattr(subject.network.rule, "token_ids", None) is not None:  # Tokens and ids are known, so training is open.
-        return _with_rows(longer, subject, call, failures)
+        return (
+            f"{longer}; {done}, twice the width or one more layer; if not that either, this shows with which positions "
+            "small models learn these lengths",
+            _systems(subject),
+        )
     wrong = next((f" ({' '.join(failure.tokens)})" for failure in failures.smallest), "")
     text = (
         "check the vocabulary, the offset and the rule of position ids first: does its training script count the "
@@ -111,16 +116,16 @@ def _train_longer(subject: Subject, call: Call, held: int | None, failures: Fail
     return text, call.again()
 
 
-def _with_rows(text: str, subject: Subject, call: Call, failures: Failures) -> tuple[str, str]:
+def _with_rows(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]:
     """Training goes on, with more rows of the kind that fails most, if one does: the line of Python that makes them."""
+    text, done = "train it with twice the steps", "if that was done, another seed, or a larger model"
     if not failures.kinds:
-        return f"{text}; then ask again", call.again()
-    kind, task = failures.kinds[0].kind, subject.task
+        return f"no cause found, so the default: {text}, and ask again; {done}", call.again()
+    # Of kinds that the task names there is a line of Python.
+    task, kinds = subject.task, [each.kind for each in failures.kinds]
+    kind = next((each for each in kinds if each in task.kinds), kinds[0])
     if kind not in task.kinds:
-        return (
-            f"{text}, as a try with more rows where {kind}, which your data has to make; then ask again",
-            call.again(),
-        )
+        return f"{text} and more rows where {kind}, which your data has to make, and ask again; {done}", call.again()
     name, ids = typed_name(task), getattr(subject.network.rule, "token_ids", None)
     own, lines = {token: task.vocab[token] for token in ids or ()}, list[str]()
     if ids and ids != own:
@@ -134,8 +139,8 @@ def _with_rows(text: str, subject: Subject, call: Call, failures: Failures) -> t
         *(line.replace("\0", " ") for line in lines),
         f"more={{{kind!r}: {MORE_ROWS}}})",
     ])  # fmt: skip
-    text += f", as a try with one row in {round(1 / MORE_ROWS)} where {kind} (rows and size as before); then ask again"
-    return f"{text}; if that was done, take another seed or a larger model", f"import lengthwise.hf as hf\n{rows}"
+    text += f" and one row in {round(1 / MORE_ROWS)} where {kind}, and ask again"
+    return f"{text}; {done}", f"import lengthwise.hf as hf\n{rows}"
 
 
 def retrain(subject: Subject, call: Call, *changes: str) -> str:

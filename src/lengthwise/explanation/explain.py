@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -33,7 +34,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 13
+VERSION = 15
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -43,14 +44,14 @@ COLUMNS = {
     "forecast P": "forecast P: that at least 0.95 are right",
 }
 """What columns of the table mean, by the last one that a text is about."""
+ASKED = "accuracy.json"
+"""The first part, which tells of what call a folder holds the answer."""
 INDENT = 14
 """Of what stands beside a name."""
 RULE = f"right: all, or [95 % interval] above {CUT}; breaks: below"
 AT_RANDOM = "; random strings: "
-NAMED = 2
-"""Kinds of strings that the first line names."""
-MOST_SAID, LONG = 2, 132
-"""Sentences on where it fails, and letters of a failing string, that a terminal shows."""
+NAMED, LINES = 2, 22
+"""Kinds of strings that the first line names; and lines of the text for a terminal, where no lengths are chosen."""
 T = TypeVar("T")
 
 
@@ -80,8 +81,8 @@ class Explanation(Tabular):
 
     @property
     def learned(self) -> bool:
-        """Whether it is right on at least `CUT` of the strings at trained lengths, so that it can break beyond."""
-        return (self.accuracy.rate(inside=True) or 0) >= CUT
+        """Whether it is right on at least `CUT` of random strings of trained lengths, so that it can break beyond."""
+        return self.verdict.learned
 
     @property
     def verdict(self) -> Verdict:
@@ -92,23 +93,17 @@ class Explanation(Tabular):
     def answer(self) -> str:
         """To which length it is right and where it breaks, with the share that decides."""
         if self.learned:
-            kinds, (to, mark, rest) = self.failures.kinds, self.verdict.parts
-            if not kinds:
-                return self.verdict.line
-            more = "" if len(kinds) <= NAMED else f" ({len(kinds) - NAMED} more on the page)"
-            where = " and ".join(f"where {kind.kind} ({kind.counts})" for kind in kinds[:NAMED]) + more
-            if to and min(kind.first for kind in kinds) <= (self.verdict.held or 0):
-                return f"{to} on random strings, except {where}{mark.replace(',', ';')}{rest}"
-            return f"{self.verdict.line}; and it fails {where}"
-        held = f", though right to length {self.verdict.held}" if self.verdict.held else ""
-        return f"not learned: {self._trained} right{held}"
-
-    @property
-    def _trained(self) -> str:
-        """How many strings of trained lengths are right."""
-        rows = [row for row in self.accuracy.rows if row.length <= self.accuracy.train]
-        right, n = sum(row.right for row in rows), sum(row.n for row in rows)
-        return f"{right} of {n} strings of trained lengths (up to {self.accuracy.train})"
+            kinds, verdict = self.failures.kinds, self.verdict
+            # Those that fail within what is said to be right, or was trained; without one, those that fail beyond.
+            right_to = max(verdict.of("random").held or 0, self.accuracy.train)
+            within = [kind for kind in kinds if kind.first <= right_to]
+            told = within or list(kinds)
+            more = f" ({len(told) - NAMED} more on the page)" if len(told) > NAMED else ""
+            where = " and ".join(f"where {kind.kind} ({kind.counts})" for kind in told[:NAMED]) + more
+            return f"{verdict.line}; it fails {where}" if kinds else verdict.line
+        held, trained = self.verdict.of("random").held, self.verdict.trained
+        though = f", though right to length {held}" if held else ""
+        return f"not learned: {trained.words('random')} of trained lengths (up to {self.accuracy.train}) right{though}"
 
     @property
     def computes(self) -> str:
@@ -124,9 +119,11 @@ class Explanation(Tabular):
         if self.accuracy.not_finite:
             return f"{self.accuracy.not_finite}, which count as wrong: the model is broken there, not mistaken"
         failures = self.failures
-        lead = [near.line for near in failures.nearby[:1] if near.most]
+        pools = [each for each in (failures.within, failures.border) if each is not None]
+        found = [each.line for each in pools]
         if not self.learned:
-            return "; ".join([f"it has not learned its training lengths: {self._trained} are right", *lead])
+            told = failures.within is not None and any(near.most for near in failures.within.found[:1])
+            return found[0] if told else ""
         if self.verdict.broken() is None and not failures.kinds:
             return ""
         if failures.moved is not None and (failures.moved.to_blame or failures.moved.absolute):
@@ -136,18 +133,14 @@ class Explanation(Tabular):
             *([failures.heads] if failures.heads else []),
             *(head.left for head in heads if head.fault and head.matters),
         ]
-        found, near = ["no cause found"], failures.nearby[:1]
-        if lead:
-            found = [*lead, "the mechanism is not known"]
-        elif near or failures.kinds:
-            found = ["not known", *(each.line for each in near)]
-        elif not failures.tried:
-            found.append("too few strings fail, or are right, to compare what is in them")
-        elif failures.feature is None:
-            found.append("nothing in the strings tells which fail")
+        if not any(each.found for each in pools) and not failures.kinds:
+            found.insert(0, "no cause found")
+        if not pools and failures.feature is None:
+            few = "too few strings fail, or are right, to compare what is in them"
+            found.append("nothing in the strings tells which fail" if failures.tried else few)
         found.append(failures.moved.cause if failures.moved else failures.ids)
         # With a finding, what was only looked at is on the page.
-        found += [f"seen in a head, not tested: {left[0]}"] if left and not failures.nearby else []
+        found += [f"seen in a head, not tested: {left[0]}"] if left and not any(each.found for each in pools) else []
         return "; ".join(filter(None, found))
 
     @property
@@ -167,36 +160,52 @@ class Explanation(Tabular):
         return [line for line in (self.answer, *told, self.measured, *self.notes) if line]
 
     def __repr__(self) -> str:
-        """The answer, why, what to do next, and a small table: 80 columns; the page has the rest."""
+        return self.text()
+
+    def text(self, why: bool = False) -> str:
+        """The answer, why, what to do next, and a small table, in 80 columns and `LINES`; the page has the rest.
+
+        Arguments:
+            why: all findings and lengths, and what words mean, too.
+
+        Returns: the lines.
+        """
         from lengthwise.forecast.answer import beside, fill, typed
 
-        example, why = self.failures.example, self.why
         # What the cause says is not said twice; what only the shortest failures share is on the page.
-        hidden = {self.failures.first_failures}
-        where = [each for each in self.failures.where if each not in hidden and each not in why]
-        answer = f"{self.model} on {self.task}: {self.answer}"
-        lines = fill(answer, "", 2)
-        lines += [*beside("why", why, INDENT), *beside("next", self.next, INDENT)]
-        for number, part in enumerate(self.command.splitlines()):
-            lines += typed("" if number else "command", part, INDENT)
-        shown = "" if example is None else example.line
-        if example is not None and len(shown) > LONG:
-            shown = f"length {example.length}, {example.said}"
-        # A finding of first wrong tokens is one of those that are said.
-        for number, each in enumerate(where[: MOST_SAID - any(near.line in why for near in self.failures.nearby)]):
-            lines += beside("" if number else "fails where", each, INDENT)
-            lines += [] if number else beside("", f"for example {shown}", INDENT)
-        lines += [] if where else beside("for example", shown, INDENT)
-        lines += beside("computes", self.computes, INDENT)
-        if self.asked:
-            lines += beside("left out", "; ".join(note for note in self.notes if note.startswith("length ")), INDENT)
-        train = self.accuracy.train
+        where = [each for each in self.failures.where if each not in self.why and each != self.failures.first_failures]
+        example = "" if self.failures.example is None else self.failures.example.line
+        left = "; ".join(note for note in self.notes if self.asked and note.startswith("length "))
+        command = self.command.splitlines()
+        parts = {
+            "answer": fill(f"{self.model} on {self.task}: {self.answer}", "", 2),
+            "why": beside("why", self.why, INDENT),
+            "next": beside("next", self.next, INDENT),
+            "command": [
+                line for n, each in enumerate(command) for line in typed("" if n else "command", each, INDENT)
+            ],
+            "fails where": [
+                line for n, each in enumerate(where if why else where[:1])
+                for line in beside("" if n else "fails where", each, INDENT)
+            ],
+            "example": beside("for example", example, INDENT),
+            "computes": beside("computes", self.computes, INDENT),
+            "left out": beside("left out", "; ".join(self.notes) if why else left, INDENT),
+            "table": ["", *self._small_table(why), *fill(self.legend if why else f"{self.legend}; more: --why", "", 0)],
+        }  # fmt: skip
+        for name in ("computes", "fails where"):
+            if not why and sum(map(len, parts.values())) > LINES:
+                parts[name] = []
+        return "\n".join(line for lines in parts.values() for line in lines)
+
+    def _small_table(self, every: bool) -> list[str]:
+        """Right strings of the lengths that the answer is about, or of all."""
         cells = [
-            (row.length, "trained" * (row.length <= train), row.random.cell, row.hard.cell)
-            for row in self.verdict.shown(self.asked)
+            (row.length, "trained" * (row.length <= self.accuracy.train), row.random.cell, row.hard.cell)
+            for row in (self.failures.rows if every else self.verdict.shown(self.asked))
         ]
-        table = Table(("length", "", "random strings right", "edited ones right"), tuple(cells)).text()
-        return "\n".join([*lines, "", *(line.rstrip() for line in table.splitlines()), *fill(self.legend, "", 0)])
+        heads = ("length", "", "random strings right", "edited ones right")
+        return [line.rstrip() for line in Table(heads, tuple(cells)).text().splitlines()]
 
     @property
     def legend(self) -> str:
@@ -279,9 +288,21 @@ class Explanation(Tabular):
 def asked_before(folder: Path) -> str:
     """The digest of the settings whose parts a folder holds; empty where it holds none, or none that can be read."""
     with suppress(LengthwiseError):
-        held = read_sealed(folder / "accuracy.json", "part of an explanation")
+        held = read_sealed(folder / ASKED, "part of an explanation")
         return str(held.get("key", "")) if isinstance(held, dict) else ""
     return ""
+
+
+def moved_away(folder: Path) -> Path:
+    """Move the parts and the page of an answer to the folder of this name and a number that is not there yet."""
+    names = (folder.with_name(f"{folder.name}-{number}") for number in itertools.count(1))
+    kept = next(name for name in names if not name.exists())
+    make_folder(kept)
+    # The part that tells whose they are comes last, so that an interrupted move is seen.
+    files = [*folder.glob("*.json"), *folder.glob("*.html")]
+    for file in sorted(files, key=lambda file: file.name == ASKED):
+        file.rename(kept / file.name)
+    return kept
 
 
 def _cell(share: Share) -> float | None:
@@ -299,9 +320,8 @@ class _Stages:
         if self.folder is not None:
             remove_unfinished(self.folder)
             if asked_before(self.folder) not in ("", self.key):
-                note(
-                    f"{self.folder} holds the answer to another call, which is replaced; to keep it, give another `out`"
-                )
+                kept = moved_away(self.folder)
+                note(f"{self.folder} held the answer of another model, or to other settings, which is in {kept} now")
 
     def run(self, name: str, cls: type[T], compute: Callable[[], T | None]) -> T | None:
         """The part ``name``; None is kept, too."""
@@ -361,8 +381,6 @@ def explain_subject(
     strings = RandomStrings(subject, samples, seed)
     scores = stages.run("accuracy", Accuracy, lambda: accuracy(subject, chosen, samples, seed, strings))
     assert scores is not None
-    if (rate := scores.rate(inside=True)) is not None:
-        note(f"right on {rate:.3f} of strings up to length {subject.train}")
     automaton = program = heads = None
     try:
         oracle = WordOracle(subject)
@@ -404,7 +422,7 @@ def explain_subject(
         name, title_of(subject.task), scores, automaton, program, heads, failures, forecast, tuple(notes),
         asked=() if lengths is None else tuple(chosen), measured=_measured(subject, samples),
     )  # fmt: skip
-    text, command = advice(subject, call, scores, failures)
+    text, command = advice(subject, call, failures)
     return replace(found, next=text, command=command)
 
 

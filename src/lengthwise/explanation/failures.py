@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy import ndarray
@@ -15,17 +15,17 @@ from lengthwise.core.config import config
 from lengthwise.core.rng import stream
 from lengthwise.core.table import Table
 from lengthwise.core.vocab import SPECIALS
-from lengthwise.explanation.features import LEAST, Feature, Nearby, telling_feature, telling_nearby
+from lengthwise.explanation.features import LEAST, Compared, Feature, telling_feature, telling_nearby
 from lengthwise.explanation.heads import Heads, head_name, looks, pattern_mask
 from lengthwise.explanation.kinds import Way, WeakKind, distinct, hard_strings, is_apart, weak_kinds, weakest_way
-from lengthwise.explanation.mistakes import LOOKED_AT, Failure, Mistake, Wrong, facts, first_wrong, shared_mistake
+from lengthwise.explanation.mistakes import Failure, Mistake, Wrong, facts, first_wrong, shared_mistake
 from lengthwise.explanation.model import RandomStrings, Subject
 from lengthwise.explanation.verdict import CUT, LengthShares, Share, Verdict
 from lengthwise.languages.automaton import Dfa
 from lengthwise.models.generate import END
 from lengthwise.tasks.kinds import select
 
-AT_RANDOM = "found among random strings"
+AT_RANDOM, OF_KIND = "found among random strings", "fresh, of a kind"
 OF_PARENTS = "the tokens that the wrong one follows from"
 WITHIN, SHOWN = 2, 5
 """Failing strings of trained lengths, and of longer ones, that are shown at most."""
@@ -132,8 +132,10 @@ class Failures:
     """What is known of the position ids where no strings were moved to others."""
     tried: bool = True
     """Whether there are strings enough to look for a feature."""
-    nearby: tuple[Nearby, ...] = ()
-    """What holds of first wrong tokens of all kinds and lengths, the clearest first; of tasks with answers."""
+    within: Compared | None = None
+    """First wrong tokens of all failing strings of trained lengths; of tasks with answers."""
+    border: Compared | None = None
+    """Those of random strings of the first length beyond at which these break; without one, of edited strings."""
     mistake: Mistake | None = None
     """What most failing strings have in common at their first wrong token; of tasks with answers."""
     heads: str = ""
@@ -142,6 +144,8 @@ class Failures:
     """Kinds of strings on which it is worse than on random ones, the worst first."""
     ways: tuple[Way, ...] = ()
     """Right ones of the edited strings, by how they were made."""
+    asked: tuple[Way, ...] = ()
+    """Fresh strings of each kind that was asked, weak or not."""
 
     def __repr__(self) -> str:
         return f"Failures({'; '.join([*self.where, *([self.example.line] if self.example else [])])})"
@@ -172,7 +176,8 @@ class Failures:
         lines = [each.line for each in (*self.kinds[:1], shared, self.feature) if each is not None]
         lines += [
             "" if self.feature else self.edited,
-            *(each.line for each in (*self.kinds[1:], *self.nearby)),
+            *(kind.line for kind in self.kinds[1:]),
+            *(each.line for each in (self.within, self.border) if each is not None),
             self.first_failures,
         ]
         return [line for line in lines if line]
@@ -181,7 +186,7 @@ class Failures:
         """Right strings of each kind and way of editing, by length."""
         lengths, random = [row.length for row in self.rows], {row.length: row.random for row in self.rows}
         groups = [("drawn at random", random)]
-        groups += [(f"where {each.kind}", {row.length: row.share for row in each.rows}) for each in self.kinds]
+        groups += [(f"where {each.how}", dict(each.rows)) for each in self.asked]
         groups += [("edited, in any way", {row.length: row.hard for row in self.rows})] if self.ways else []
         groups += [(f"edited: {way.how}", dict(way.rows)) for way in self.ways]
 
@@ -246,18 +251,18 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
         if doubted := [n for n in verdict().unclear if times[n] < MOST_TIMES]:
             ask(doubted[0], again=True)
             continue
-        if between := next(filter(None, (_between(subject, *edge) for edge in verdict().edges)), []):
+        both = verdict(), verdict().of("random")
+        if between := next(filter(None, (_between(subject, *edge) for each in both for edge in each.edges)), []):
             ask(between[len(between) // 2])
             continue
-        border = {verdict().held, verdict().broken()} - {None}
+        border = {length for each in both for length in (each.held, each.broken())} - {None}
         border = sorted(n for n in border if n is not None and times[n] == 1 and not rows[n].random.every)
         if not border:
             break
         ask(border[0], again=True)
     shares = verdict().rows
     smallest, usual, strings = list[Failure](), _Usual(subject, heads, samples, seed), dict[tuple[str, ...], bool]()
-    trained = [row.random for row in shares if row.length in lengths and row.length <= subject.train]
-    if sum(share.right for share in trained) < CUT * sum(share.n for share in trained):
+    if not verdict().learned:
         # Of a model that has not learned, longer strings say nothing.
         groups = {length: parts for length, parts in groups.items() if length <= subject.train}
 
@@ -287,20 +292,38 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
     seen = [first_wrong(subject, batch, good) for _, _, batch, good in parts]
     kinds, fresh = weak_kinds(asked, groups, shares, learned, replayed)
     mistakes = list(itertools.chain(*seen))
-    wrong_ones = [*mistakes, *itertools.chain(*(first_wrong(subject, *each) for each in fresh))]
-    asked_ones = [*(part[2:] for part in parts), *fresh]
-    if broken is not None and any(each.batch.layout.length <= broken for each in wrong_ones):
-        # Why it begins to fail; far beyond, other things go wrong, too.
-        wrong_ones = [each for each in wrong_ones if each.batch.layout.length <= broken]
+    counted = [(kind, batch, good) for _, kind, batch, good in parts if not is_apart(subject.task, kind)]
+    pool = [*counted, *((OF_KIND, *each) for some in fresh.values() for each in some)]
+    first = {kind: verdict().first(kind, subject.train) for kind in ("random", "hard")}
+    at = first["random"] or first["hard"]
+    border = [each for each in counted if (each[0] == AT_RANDOM) == (first["random"] is not None)]
     wrong = sum(not right for right in strings.values())
     ids = ("", moved) if isinstance(moved, str) else (moved, "")
     there = [(batch, good, found) for (n, _, batch, good), found in zip(parts, seen, strict=True) if n == broken]
     return Failures(
         tuple(shares), tuple(smallest), ids[0] or None, telling_feature(strings, seed), subject.train, ids[1],
         min(wrong, len(strings) - wrong) >= 2 * LEAST,
-        telling_nearby(facts(subject.task, wrong_ones, asked_ones, seed), seed, list(subject.task.details)),
+        _compared(subject, pool, seed, lambda length: length <= subject.train),
+        _compared(subject, border, seed, lambda length: length == at),
         shared_mistake(mistakes), usual.elsewhere(there, broken) if broken is not None else "", kinds, _ways(made),
+        _ways({n: [(kind, *each) for (kind, m), some in fresh.items() for each in some if m == n] for _, n in fresh}),
     )  # fmt: skip
+
+
+def _compared(
+    subject: Subject, strings: Sequence[tuple[str, Batch, ndarray]], seed: int, chosen: Callable[[int], bool]
+) -> Compared | None:
+    """What tells first wrong tokens of strings of some lengths; None where none of them fails, or of a task of sets."""
+    some = [each for each in strings if chosen(each[1].layout.length)]
+    wrong = [(kind, one) for kind, batch, good in some for one in first_wrong(subject, batch, good)]
+    if not wrong:
+        return None
+    ones, kinds = [one for _, one in wrong], Counter(kind == AT_RANDOM for kind, _ in wrong)
+    of_kinds = sum(kind == OF_KIND for kind, _ in wrong)
+    lengths = tuple(sorted({one.batch.layout.length for one in ones}))
+    tokens = facts(subject.task, ones, [each[1:] for each in some], seed)
+    found = telling_nearby(tokens, seed, list(subject.task.details))
+    return Compared(kinds[True], kinds[False] - of_kinds, of_kinds, lengths, found, len(wrong) >= 2 * LEAST)
 
 
 def _ways(made: dict[int, list[tuple[str, Batch, ndarray]]]) -> tuple[Way, ...]:
@@ -456,7 +479,7 @@ class _Usual:
             if not any(field.shape[2] and (field[:, at] >= 0).any() for field in (batch.parents, batch.selectors)):
                 continue
             rows = [each.row for each in found if each.at == at]
-            for number, some in enumerate((rows, np.flatnonzero(good)[:LOOKED_AT])):
+            for number, some in enumerate((rows, np.flatnonzero(good))):
                 if len(some):
                     counts[number] += len(some)
                     for head, mass in self._on(select(batch, some), at - 1).items():

@@ -73,14 +73,54 @@ class Nearby:
         """Whether it holds of at least half of the wrong tokens."""
         return 2 * self.wrong >= self.wrong_n
 
-    @property
-    def line(self) -> str:
-        """It in one sentence."""
-        found = f"{self.wrong} of {self.wrong_n} first wrong tokens are {self.name} (of right ones "
-        found += f"{self.right} of {self.right_n})"
+    def of(self, pool: str) -> str:
+        """It in one sentence, of a pool in words."""
+        right = f"of right ones at the same places {self.right} of {self.right_n}"
+        found = f"in {self.wrong} of {self.wrong_n} {pool} the first wrong token is {self.name} ({right})"
         of = (f", {each.wrong} of these {each.name} (of right ones {each.right} of {each.right_n})"
               for each in self.also)  # fmt: skip
         return "".join([found, *of])
+
+
+@config
+class Compared:
+    """First wrong tokens of a pool of failing strings, beside right tokens at the same places of strings as long."""
+
+    random: int
+    """Failing strings of the pool that were drawn at random."""
+    edited: int
+    of_kinds: int
+    """Those of kinds that the task names, or with a token at an end of every part."""
+    lengths: tuple[int, ...]
+    found: tuple[Nearby, ...]
+    """What holds of wrong ones more often, the clearest first."""
+    enough: bool
+    """Whether they are enough to find something."""
+
+    @property
+    def n(self) -> int:
+        """All of them."""
+        return self.random + self.edited + self.of_kinds
+
+    @property
+    def pool(self) -> str:
+        """Which strings they are, in words, without their number."""
+        counts = {"random": self.random, "edited": self.edited, "of named kinds": self.of_kinds}
+        sizes = {what: n for what, n in counts.items() if n}
+        first, last = self.lengths[0], self.lengths[-1]
+        where = f"length {first}" if first == last else f"lengths {first} to {last}"
+        if len(sizes) == 1 and not self.of_kinds:
+            return f"failing {next(iter(sizes))} string{'s' * (self.n > 1)} of {where}"
+        parts = ", ".join(f"{n} {what}" for what, n in sizes.items())
+        return f"failing string{'s' * (self.n > 1)} of {where} ({parts})"
+
+    @property
+    def line(self) -> str:
+        """The clearest finding, or that there is none."""
+        if not self.found:
+            why = "which are too few to compare" if not self.enough else "in which nothing was found that others lack"
+            return f"{self.n} {self.pool}, {why}"
+        return self.found[0].of(self.pool)
 
 
 def surprise(one: int, n: int, other: int, m: int) -> float:

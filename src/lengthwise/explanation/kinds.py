@@ -17,8 +17,16 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import EOS, SPECIALS
 from lengthwise.explanation.automaton import product
-from lengthwise.explanation.features import SURE, surprise
-from lengthwise.explanation.mistakes import Failure, Mistake, first_wrong, most_common_mistake, unit_of
+from lengthwise.explanation.features import SURE, surprise, telling_nearby
+from lengthwise.explanation.mistakes import (
+    Failure,
+    Mistake,
+    facts,
+    first_wrong,
+    has_token,
+    most_common_mistake,
+    unit_of,
+)
 from lengthwise.explanation.model import RandomStrings, Subject, edited
 from lengthwise.explanation.verdict import LengthShares, Share, Verdict
 from lengthwise.languages.automaton import Dfa, minimize
@@ -38,8 +46,8 @@ FEW = 8
 """Strings of each kind that the task names, among the hard ones of a length."""
 SUSPECTS, FRESH, FEWEST = 6, 128, 32
 """Kinds of hard strings that are asked again at such a length, with so many fresh strings, and with no fewer."""
-TRIES = 4
-"""Random prompts for each string of a kind that nothing makes."""
+TRIES, MOST_TRIES = 4, 16
+"""Random prompts for each string of a kind that nothing makes; and of one that `_Kinds.by_token` found."""
 
 
 @config
@@ -272,15 +280,16 @@ def _changed(task: Task, base: Batch, change: Change, rng: Rng, drawn: Batch | N
 def weak_kinds(
     asked: RandomStrings, groups: Mapping[int, tuple[list[tuple[str, Batch, ndarray]], ...]],
     rows: Sequence[LengthShares], learned: Dfa | None, replayed: Callable[[Batch, str], Failure | None],
-) -> tuple[tuple[WeakKind, ...], list[tuple[Batch, ndarray]]]:  # fmt: skip
+) -> tuple[tuple[WeakKind, ...], dict[tuple[str, int], list[tuple[Batch, ndarray]]]]:  # fmt: skip
     """Kinds of strings that fail more often than random ones, which fresh strings decide; the worst first.
 
     They are asked at the longest trained length, at the last one that is clearly right, and at the last before the
     first break, and those that fail at all other trained lengths. Kinds that the task names are all asked. Where it
     names none, or none of them fails, the suspects are:
     those of the other kinds of which most strings were seen to fail. The test is corrected for all kinds and lengths.
-    What only strings of a worse kind do is not told of another one. Given back, too, are all fresh strings with those
-    that are right.
+    What only strings of a worse kind do is not told of another one. Of a model that has learned, what tells the first
+    wrong tokens at trained lengths is a kind, too, and is asked in the same way. Given back, too, are all fresh strings
+    with those that are right, by kind and length.
     """
     subject, train, verdict = asked.subject, asked.subject.train, Verdict(rows, asked.subject.train)
     claims = (max((n for n in groups if n <= train), default=None), verdict.held, verdict.last)
@@ -289,8 +298,10 @@ def weak_kinds(
              for n in {*lengths, *(n for n in groups if n <= train)}}  # fmt: skip
     ask = _Kinds(asked, groups, known, learned, replayed)
     own = list(subject.task.kinds)
+    if verdict.learned:
+        own += ask.by_token([each[1:] for n, both in groups.items() if n <= train for each in itertools.chain(*both)])
     if told := ask.told(dict.fromkeys(lengths, own), len(own) * len(lengths)):
-        return told, ask.asked
+        return told, ask.fresh
     suspects, tried = dict[int, list[str]](), len(own) * len(lengths)
     for length in lengths:
         seen: dict[str, list[ndarray]] = {}
@@ -303,7 +314,7 @@ def weak_kinds(
                  if kind not in own and (wrong := sum(int((~g).sum()) for g in good))}  # fmt: skip
         suspects[length] = sorted(doubt, key=lambda kind, doubt=doubt: (-doubt[kind], kind))[:SUSPECTS]
         tried += len(seen)
-    return ask.told(suspects, tried), ask.asked
+    return ask.told(suspects, tried), ask.fresh
 
 
 class _Kinds:
@@ -316,7 +327,8 @@ class _Kinds:
         self.random = {n: np.concatenate([good for *_, good in groups[n][0]]) for n in known}
         self.replayed = replayed
         self.fresh: dict[tuple[str, int], list[tuple[Batch, ndarray]]] = {}
-        self.asked: list[tuple[Batch, ndarray]] = []
+        self.tokens: dict[str, frozenset[str]] = {}
+        """Of kinds that `by_token` found, what holds of a token."""
 
     def told(self, kinds: Mapping[int, Sequence[str]], tried: int) -> tuple[WeakKind, ...]:
         """Those that fail, the worst first."""
@@ -353,14 +365,46 @@ class _Kinds:
         kinds, rows = parts[::2], parts[1::2]
         joined: dict[int, KindShare] = {}
         for n in sorted({n for each in rows for n in each}):
-            self.fresh[name, n] = [each for kind in kinds for each in self.fresh.get((kind, n), [])]
+            self.fresh[name, n] = [each for kind in kinds for each in self.fresh.pop((kind, n), [])]
             weak, usual = any(each[n].weak for each in rows if n in each), _share([self.random[n]])
             joined[n] = KindShare(n, _share([good for _, good in self.fresh[name, n]]), usual, weak)
         return joined
 
+    def by_token(self, strings: Sequence[tuple[Batch, ndarray]]) -> list[str]:
+        """Kinds without a name: strings whose answer has a token of which holds what tells wrong ones from right."""
+        task, seed = self.subject.task, self.seed
+        wrong = [each for batch, good in strings for each in first_wrong(self.subject, batch, good)]
+        for near in telling_nearby(facts(task, wrong, strings, seed), seed, list(task.details)) if wrong else ():
+            names = [near.name, *(each.name for each in near.also)]
+            what = " and ".join([names[0], *(name.removeprefix("where ") for name in names[1:])])
+            self.tokens[f"the answer has a {unit_of(strings[0][0])} {what}"] = frozenset(names)
+        return list(self.tokens)
+
+    def _is_of(self, kinds: Sequence[str], batch: Batch, row: int) -> bool:
+        """Whether a string is of one of these kinds, of those that the task names or that `by_token` found."""
+        task, told = self.subject.task, [self.tokens[kind] for kind in kinds if kind in self.tokens]
+        named = [kind for kind in kinds if kind in task.kinds]
+        return any(task.of_kind(kind, batch.text(row)[: batch.prompt_length]) for kind in named) or any(
+            has_token(task, batch, row, names) for names in told
+        )
+
+    def _made(self, kind: str, length: int, rng: Rng) -> Iterator[tuple[str, Batch]]:
+        """Strings of a kind; random ones that are of it, where `by_token` found it."""
+        if kind not in self.tokens:
+            yield from hard_strings(self.subject, length, FRESH, rng, self.learned, kind)
+            return
+        found = 0
+        for _ in range(MOST_TRIES):
+            batch = self.subject.task.batch(length, FRESH, rng)
+            rows = [row for row in range(batch.size) if self._is_of([kind], batch, row)]
+            if rows:
+                yield kind, select(batch, rows)
+            if (found := found + len(rows)) >= FRESH:
+                return
+
     def _weak_kind(self, kind: str, rows: tuple[KindShare, ...]) -> WeakKind:
         fresh = self.fresh[kind, told_row(rows, self.subject.train).length]
-        wrong = [each for batch, good in fresh for each in first_wrong(self.subject, batch, good, len(good))]
+        wrong = [each for batch, good in fresh for each in first_wrong(self.subject, batch, good)]
         ones = (select(batch, [row]) for batch, good in fresh for row in np.flatnonzero(~good).tolist())
         example = next(filter(None, (self.replayed(one, kind) for one in ones)), None)
         return WeakKind(kind, rows, most_common_mistake(wrong), example, self.subject.train)
@@ -369,21 +413,15 @@ class _Kinds:
         """Of fresh strings of a kind, those left out that are of kinds ``without`` which the task names, too."""
         if (kind, length) not in self.fresh:
             rng, some = stream(self.seed, "explain", "fresh", kind, length), list[tuple[Batch, ndarray]]()
-            for _, batch in distinct(
-                hard_strings(self.subject, length, FRESH, rng, self.learned, kind), self.known[length]
-            ):
+            for _, batch in distinct(self._made(kind, length, rng), self.known[length]):
                 batch = select(batch, range(min(batch.size, FRESH - sum(one.size for one, _ in some))))
                 if batch.size:
                     some.append((batch, np.asarray(self.subject.right(batch).all(axis=1))))
             self.fresh[kind, length] = some
-            self.asked += some
-        task = self.subject.task
-        others = [name for name in without if name in task.kinds]
-
-        def alone(batch: Batch, row: int) -> bool:
-            return not any(task.of_kind(name, batch.text(row)[: batch.prompt_length]) for name in others)
-
-        kept = ((good, [alone(batch, row) for row in range(batch.size)]) for batch, good in self.fresh[kind, length])
+        kept = (
+            (good, [not self._is_of(without, batch, row) for row in range(batch.size)])
+            for batch, good in self.fresh[kind, length]
+        )
         return _share([good[np.array(rows, bool)] for good, rows in kept])
 
 

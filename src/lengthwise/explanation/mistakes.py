@@ -18,10 +18,10 @@ from lengthwise.explanation.model import Subject
 from lengthwise.tasks import Task
 from lengthwise.tasks.kinds import select
 
-LOOKED_AT = 16
-"""Failing strings of a kind and length whose first wrong token is looked at."""
-MATCHED = 8
-"""For a failing string, so many right ones of its length give a token each to compare with."""
+MATCHED, MOST_MATCHED = 8, 4096
+"""For a failing string, so many right ones of its length give a token each to compare with; and of all together."""
+LONG, ENDS, BESIDE = 64, 4, 4
+"""A string with more letters than this is shown as so many tokens at its ends and beside the first wrong one."""
 SAID = 4
 """Tokens before a wrong one that are shown with it."""
 FEW_SOURCES = 3
@@ -61,9 +61,9 @@ class Wrong(NamedTuple):
         return [f"writes {what}{place}" for what in says for place in places]
 
 
-def first_wrong(subject: Subject, batch: Batch, good: ndarray, most: int = LOOKED_AT) -> list[Wrong]:
-    """The first wrong tokens of at most so many failing rows; none of a task of sets."""
-    rows = np.flatnonzero(~good)[:most]
+def first_wrong(subject: Subject, batch: Batch, good: ndarray) -> list[Wrong]:
+    """The first wrong tokens of failing rows; none of a task of sets."""
+    rows = np.flatnonzero(~good)
     if batch.allowed is not None or not len(rows):
         return []
     some = select(batch, rows)
@@ -103,9 +103,22 @@ class Failure:
         return f"after {before} the model says {self.got}{may}, right is {self.expected}"
 
     @property
+    def shown(self) -> str:
+        """The string; of a long one its ends, and the first wrong token in brackets with those beside it."""
+        whole, at = " ".join(self.tokens), self.position
+        if len(whole) <= LONG:
+            return whole
+        kept = [*range(ENDS), *range(at - BESIDE, at + BESIDE + 1), *range(len(self.tokens) - ENDS, len(self.tokens))]
+        kept, parts, before = sorted({p for p in kept if 0 <= p < len(self.tokens)}), list[str](), -1
+        for p in kept:
+            parts += ["…"] * (p > before + 1) + [f"[{self.tokens[p]}]" if p == at else self.tokens[p]]
+            before = p
+        return f"{' '.join(parts)} (wrong at token {at + 1} of {len(self.tokens)})"
+
+    @property
     def line(self) -> str:
         """The string and what is wrong."""
-        return f"{' '.join(self.tokens)}; {self.said}"
+        return f"{self.shown}; {self.said}"
 
 
 @config
@@ -166,10 +179,10 @@ def facts(
 ) -> list[tuple[frozenset[str], bool]]:
     """What holds of first wrong tokens, and of right ones at the same place of strings of their length.
 
-    Right are the tokens of right strings, and those of failing ones before their first error. Wrong ones that no right
-    one stands beside are left out.
+    Right are the tokens of right strings, and those of failing ones before their first error.
     """
     rng, told = stream(seed, "explain", "tokens"), list[tuple[frozenset[str], bool]]()
+    matched = max(1, min(MATCHED, MOST_MATCHED // max(1, len(found))))
     lengths: dict[int, tuple[list[Wrong], list[tuple[Batch, int]]]] = {}
     for each in found:
         lengths.setdefault(each.batch.layout.length, ([], []))[0].append(each)
@@ -181,11 +194,21 @@ def facts(
             here = [each for each in wrong if each.at == at]
             others = [each for each in good if at < each[0].tokens and each[0].scored[at]]
             others += [(each.batch, each.row) for each in wrong if each.at > at]
-            told += [(_facts(task, each.batch, each.row, at), False) for each in here] if others else []
-            for index in rng.permutation(len(others))[: MATCHED * len(here)].tolist():
+            told += [(_facts(task, each.batch, each.row, at), False) for each in here]
+            for index in rng.permutation(len(others))[: matched * len(here)].tolist():
                 batch, row = others[index]
                 told.append((_facts(task, batch, row, at), True))
     return told
+
+
+def has_token(task: Task, batch: Batch, row: int, names: frozenset[str]) -> bool:
+    """Whether all these `facts` hold of some token of the answer of a string."""
+    own, text, end = names & {*task.details}, batch.text(row), batch.prompt_length
+    return any(
+        names - own <= _plain_facts(batch, row, at, text)
+        and own <= {*(task.details_of(text[:end], text[end:at]) if own else ())}
+        for at in np.flatnonzero(batch.scored).tolist()
+    )
 
 
 def unit_of(batch: Batch) -> str:
@@ -205,16 +228,20 @@ def _places(batch: Batch, row: int, at: int) -> tuple[str, str]:
 
 
 def _facts(task: Task, batch: Batch, row: int, at: int) -> frozenset[str]:
-    """What holds of a token of the answer: what is due, what it and the one before follow from."""
-    names, ids = batch.vocab.tokens, batch.input_ids[row]
+    """What holds of a token of the answer."""
+    text, end = batch.text(row), batch.prompt_length
+    return frozenset(_plain_facts(batch, row, at, text) | {*task.details_of(text[:end], text[end:at])})
+
+
+def _plain_facts(batch: Batch, row: int, at: int, text: Sequence[str]) -> set[str]:
+    """What is due at a token of the answer, and what it and the one before follow from."""
+    names, ids, end = batch.vocab.tokens, batch.input_ids[row], batch.prompt_length
 
     def sources(at: int) -> set[int]:
-        return {int(p) for field in (batch.parents, batch.selectors) for p in field[row, at]
-                if 0 <= p < batch.prompt_length}  # fmt: skip
+        return {p for field in (batch.parents, batch.selectors) for p in field[row, at].tolist() if 0 <= p < end}
 
-    text = batch.text(row)
-    found = {f"where {text[at]} is due", *task.details_of(text[: batch.prompt_length], text[batch.prompt_length : at])}
-    if at > batch.prompt_length:
+    found = {f"where {text[at]} is due"}
+    if at > end:
         found |= {
             f"after {text[at - 1]}",
             *(["where the token before is due again"] if text[at] == text[at - 1] else ()),
@@ -236,4 +263,4 @@ def _facts(task: Task, batch: Batch, row: int, at: int) -> frozenset[str]:
                 says = f"where the token{before} follows from "
                 found |= {says + " and ".join(sorted(names[ids[p]] for p in own))}
                 found |= {f"{says}{a}, among others" for a in among}
-    return frozenset(found)
+    return found

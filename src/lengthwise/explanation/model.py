@@ -597,6 +597,13 @@ def subject_of(
     ids, outputs = _mapping(task, vocab, model)
     made = Subject(model, task, train, ids, outputs, scheme, offset, experiment=experiment)
     require(bool(made.inside), f"task {task.name!r} has no instances of lengths 1 to {train}; raise `train`")
+    if why := made.misfit(made.inside[-1]):
+        most = made.farthest(train)
+        fits = f"strings up to length {most}, so `train` is at most that" if most else "no string of the task"
+        raise LengthwiseError(
+            f"`train` is the longest length that the model was trained on, got {train}, but its position ids suffice "
+            f"for {fits} ({why.partition(';')[0]})"
+        )
     made.check_outputs()
     return made
 

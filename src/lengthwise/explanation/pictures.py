@@ -10,7 +10,7 @@ import numpy as np
 from lengthwise.explanation.automaton import Automaton
 from lengthwise.explanation.failures import Failure, Failures
 from lengthwise.explanation.model import Accuracy
-from lengthwise.explanation.verdict import CUT, Verdict
+from lengthwise.explanation.verdict import Verdict
 from lengthwise.report.figures import COLOURS, INK, QUIET, Drawing, new_figure
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 MOST_STATES = 12
 """Larger automata are not drawn."""
-MOST_DRAWN = 60
-"""Tokens of a failing string that are drawn with arcs."""
+MOST_DRAWN, BESIDE = 60, 2
+"""Of a failing string with more tokens, those with arcs are drawn, and so many on either side of each."""
 
 
 def curve(accuracy: Accuracy, failures: Failures) -> Drawing:
@@ -35,11 +35,10 @@ def curve(accuracy: Accuracy, failures: Failures) -> Drawing:
         if hard:
             axes.plot([r.length for r in hard], [r.hard.value for r in hard], "s--", color=COLOURS[1],
                       label="edited strings")  # fmt: skip
-        verdict = Verdict(failures.rows, accuracy.train)
-        learned = (accuracy.rate(inside=True) or 0) >= CUT
-        for n, style, what in ((verdict.held, "--", "right to"), (verdict.broken(), ":", "breaks from")):
-            if n is not None and learned:
-                axes.axvline(n, ls=style, lw=1, color=QUIET, label=f"{what} length {n}", zorder=0)
+        verdict = Verdict(failures.rows, accuracy.train).of("random")
+        for n, style, what in ((verdict.held, "--", "right to"), (verdict.broken(), ":", "break from")):
+            if n is not None and verdict.learned:
+                axes.axvline(n, ls=style, lw=1, color=QUIET, label=f"random strings {what} {n}", zorder=0)
         moved = failures.moved
         if moved is not None:
             groups = ((moved.inside, "P", "that training showed", 2), (moved.beyond, "X", f"above {moved.known}", 3))
@@ -106,9 +105,15 @@ def _edge(axes: Axes, source: tuple[float, float], target: tuple[float, float], 
 
 def draw_failure(failure: Failure, number: int) -> Drawing | None:
     """Arcs from the wrong token to those that it follows from (above) and to what the blamed head looks at (below)."""
-    size, longest = len(failure.tokens), max(map(len, failure.tokens[1:-1]), default=1)
-    if size > MOST_DRAWN or not (failure.parents or failure.attention):
+    if not (failure.parents or failure.attention):
         return None
+    kept, longest = _drawn(failure), max(map(len, failure.tokens[1:-1]), default=1)
+    # A gap is a column of its own.
+    columns, size = dict[int, int](), 0
+    for before, position in zip([-1, *kept], kept, strict=False):
+        size += 1 + (position > before + 1)
+        columns[position] = size - 1
+    gaps = [columns[position] - 1 for position in kept if columns[position] and position - 1 not in columns]
     with new_figure(
         max(4.0, (0.1 + 0.08 * longest) * size + 1), 1.9, f"failure{number}", "Attention and parents"
     ) as figure:
@@ -116,17 +121,28 @@ def draw_failure(failure: Failure, number: int) -> Drawing | None:
         axes.set_axis_off()
         axes.set_xlim(-1, size)
         axes.set_ylim(-1.3, 1.3)
-        for position, token in enumerate(failure.tokens):
-            wrong = position == failure.position
-            axes.text(position, 0, token, ha="center", va="center", fontsize=8, color=COLOURS[1] if wrong else INK,
+        for gap in gaps:
+            axes.text(gap, 0, "…", ha="center", va="center", fontsize=8, color=QUIET)
+        for position, column in columns.items():
+            wrong, token = position == failure.position, failure.tokens[position]
+            axes.text(column, 0, token, ha="center", va="center", fontsize=8, color=COLOURS[1] if wrong else INK,
                       fontweight="bold" if wrong else "normal")  # fmt: skip
         for parent in failure.parents:
-            _arc(axes, failure.position, parent, 1, COLOURS[2], 1.0)
+            _arc(axes, columns[failure.position], columns[parent], 1, COLOURS[2], 1.0)
         for key, weight in failure.attention:
-            _arc(axes, failure.position, key, -1, COLOURS[1], weight)
+            _arc(axes, columns[failure.position], columns[key], -1, COLOURS[1], weight)
         axes.text(-0.9, 1.1, "what it follows from" if failure.parents else "", fontsize=8, color=COLOURS[2])
         axes.text(-0.9, -1.2, f"attention of {failure.head}" if failure.head else "", fontsize=8, color=COLOURS[1])
         return figure
+
+
+def _drawn(failure: Failure) -> list[int]:
+    """Positions of the tokens that are drawn: all of a short string; else the ends, and those with arcs."""
+    size, ends = len(failure.tokens), [failure.position, *failure.parents, *(key for key, _ in failure.attention)]
+    if size <= MOST_DRAWN:
+        return list(range(size))
+    near = {each for end in ends for each in range(end - BESIDE, end + BESIDE + 1)}
+    return sorted(each for each in near | {0, size - 1} if 0 <= each < size)
 
 
 def _arc(axes: Axes, one: int, other: int, side: int, colour: str, weight: float) -> None:

@@ -79,6 +79,21 @@ class Verdict:
     rows: Sequence[LengthShares]
     train: int
 
+    def of(self, kind: str) -> Verdict:
+        """The same by random strings alone, or by hard ones."""
+        return Verdict([LengthShares(row.length, getattr(row, kind), Share(0, 0)) for row in self.rows], self.train)
+
+    @property
+    def trained(self) -> Share:
+        """Random strings of all trained lengths that were asked."""
+        rows = [row.random for row in self.rows if row.length <= self.train]
+        return Share(sum(row.right for row in rows), sum(row.n for row in rows))
+
+    @property
+    def learned(self) -> bool:
+        """Whether it is right on at least `CUT` of these, so that it can break beyond."""
+        return self.trained.n > 0 and self.trained.value >= CUT
+
     def first(self, kind: str, after: int = 0) -> int | None:
         """The first length above ``after`` at which random or hard strings break."""
         return next((r.length for r in self.rows if r.length > after and getattr(r, kind).breaks), None)
@@ -129,7 +144,13 @@ class Verdict:
         return [(low, high) for low, high in neighbours if low == self.held or high == self.broken()]
 
     @property
-    def parts(self) -> tuple[str, str, str]:
+    def _lasts(self) -> str:
+        """Whether all lengths from the first that breaks on do, in words."""
+        later = (row for row in self.rows if row.length >= (self.broken() or 0))
+        return f"{'from' if all(row.breaks for row in later) else 'first at'} {self.broken()}"
+
+    @property
+    def _parts(self) -> tuple[str, str, str]:
         """To which length it is right, a mark, and the rest: where it is unclear, and where it breaks, with a share."""
         broken, held, longest, last = self.broken(), self.held, self.rows[-1].length, self.last
         doubts = " and ".join(f"{self._share(n)} right at {n}" for n in self.doubted)
@@ -138,35 +159,44 @@ class Verdict:
             return f"{to}, the longest that was asked", ": ", f"{self._share(held)} right"
         near = self.near
         assert near is not None
+        # Asked lengths, those beside one another as a span.
+        held_by = itertools.groupby((r for r in self.rows if near <= r.length <= (last or 0)), key=lambda r: r.holds)
+        close = [[row.length for row in group] for holds, group in held_by if not holds]
+        spans = [f"{each[0]} to {each[-1]}" if len(each) > 1 else str(each[0]) for each in close or [[near]]]
+        places = " and ".join(filter(None, [", ".join(spans[:-1]), spans[-1]]))
         if broken is None:
-            span = f"from {near} to {last} it is" if near != last else f"at {near} it is"
-            return to, ", ", f"no break found, but {span} too close to say; at {near} {self._share(near)} right"
-        between = [row for row in self.rows if near < row.length < (last or 0)]
-        places = f"{'in places ' * any(row.holds for row in between)}from {near} to"
-        unclear = "" if last is None or last == held else f"unclear {'at' if last == near else places} {last}"
-        later = [row for row in self.rows if row.length >= broken]
-        lasts = all(row.breaks for row in later)
-        at = f"breaks {'from' if lasts else 'first at'} {broken}"
-        at += " on edited strings only" if self.first("random") is None else ""
+            close_at = f"no break found, but at {places} it is too close to say"
+            return to, ", ", f"{close_at}; at {near} {self._share(near)} right"
+        if close:  # Which lengths are too close to say is in the table of `why` and on the page.
+            to = f"{to} for sure, and to {last} at most" if to else f"right to length {last} at most"
+        at = f"breaks {self._lasts}"
         at += f", a trained length (up to {self.train})" if broken <= self.train else ""
-        return to, ", ", f"{', '.join(filter(None, (unclear, at)))}: {self._share(broken)} right"
+        return to, ", ", f"{at}: {self._share(broken)} right"
 
     @property
     def line(self) -> str:
-        """All parts in one sentence."""
-        to, mark, rest = self.parts
-        return f"{to}{mark}{rest}" if to else rest
+        """To which length random strings are right, where these break, and edited ones, if at a shorter length."""
+        random, edited = self.of("random"), self.of("hard")
+        to, mark, rest = random._parts
+        told, first, at = f"{to}{mark}{rest}" if to else rest, random.broken(), edited.broken()
+        if at is None or (first is not None and first <= at):
+            return told
+        share = next(row.hard for row in self.rows if row.length == at)
+        return f"{told}; edited ones break {edited._lasts} ({share.right} of {share.n} right)"
 
     def _share(self, length: int) -> str:
-        """The share that decides at a length: that of random strings; both where only edited ones fall short."""
-        row = next(row for row in self.rows if row.length == length)
-        if row.random.breaks or not row.hard.n or (row.random.value <= row.hard.value and not row.hard.breaks):
-            return row.random.words("" if row.random.every else "random")
-        return f"{row.hard.words('edited')} and {row.random.right} of {row.random.n} random ones"
+        """The share of random strings at a length."""
+        share = next(row.random for row in self.rows if row.length == length)
+        return share.words("" if share.every else "random")
 
     def shown(self, asked: Sequence[int] = ()) -> list[LengthShares]:
-        """A few rows for a small table: those that `line` is about, the longest trained, the last, and ``asked``."""
-        lengths, broken = [row.length for row in self.rows], self.broken()
-        trained = [length for length in lengths if length <= self.train][-1:]
-        wanted = {*trained, *asked, *self.doubted, self.held, self.near, self.last, broken, lengths[-1]}
+        """A few rows for a small table: those that `line` gives a share of, the last one, and ``asked``.
+
+        Of a model that has not learned, all trained lengths, whose sum is `trained`.
+        """
+        if not self.learned:
+            return [row for row in self.rows if row.length <= self.train]
+        random, longest = self.of("random"), self.rows[-1].length
+        wanted = {*asked, *random.doubted, random.held, random.broken(), self.first("hard"), longest}
+        wanted |= {random.near} if random.broken() is None else set()
         return [row for row in self.rows if row.length in wanted]
