@@ -210,7 +210,7 @@ def test_printed_it_is_the_screen_of_the_command():
 def test_a_yes_that_did_not_hold_is_no_promise():
     found = predict("(aa)*", train=40, test=200, encoding="rope")["rope"]
     assert found.answer == UNLIKELY
-    uses = "possible: a program uses counts and the position modulo 2"
+    uses = "possible: a program uses counts of symbols and the position modulo 2"
     assert re.fullmatch(rf"{uses} \(program: \w+; that RoPE can run it: cited\)", found.theory)
     assert "0 of 3 other languages" in found.measured
     assert found.interval is not None
@@ -234,7 +234,7 @@ def test_farther_is_never_likelier():
 def test_outside_of_what_was_measured_there_is_no_number():
     assert "6 times" in predict("(ab)*", 40, 2000, encoding="nope")["nope"].refusal
     assert "trained to 50" in predict("(ab)*", 2, 5, encoding="nope")["nope"].refusal
-    assert "that need no counting was trained with RoPE" in predict("(ab)*", encoding="rope")["rope"].refusal
+    assert "whose programs count nothing was trained with RoPE" in predict("(ab)*", encoding="rope")["rope"].refusal
     assert "FIRE" in predict("(ab)*", encoding="fire")["fire"].refusal
     many = "(" + "".join("(a|b)" for _ in range(31)) + ")*"
     assert language(many).size > 30

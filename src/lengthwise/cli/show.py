@@ -386,9 +386,9 @@ def draw_coupling(console: Console, found: CouplingFinding) -> None:
     elif found.holds:
         answer = "ids found that bring all that a token needs at most 1 place away, also at new lengths"
     else:
-        answer = f"ids found that do not count: {'; '.join(found.check.problems)}"
+        answer = f"no ids found that work: {'; '.join(found.check.problems[:2])}"
     console.print(Text.assemble((found.name, "bold"), f": {answer}\n"))
-    if found.rule is not None and found.check is not None:
+    if found.rule is not None and found.check is not None and found.holds:
         for line in found.rule.describe().splitlines():
             console.print(Text("  " + line), soft_wrap=True)
         console.print()

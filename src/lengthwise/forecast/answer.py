@@ -465,6 +465,8 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
 def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[str]:
     """Why, in short: theory, what coupled ids do not mend, what was measured, a probe, and what to doubt."""
     word, colon, reason = brief(best.theory).partition(": ")
+    if not alone and best.verdict == "unknown":
+        reason = reason.replace("no theorem covers such ids", "no theorem decides it for any positions")
     alike = (f for f in found if f.verdict == "yes" and not f.unmet)
     given = condition_in(best.theory)
     same = [f.words for f in alike if (brief(f.theory).partition(": ")[2], condition_in(f.theory)) == (reason, given)]

@@ -96,8 +96,8 @@ CHEAPEST = ("nope", "ape", "alibi", "rope")
 """Systems that are tried first, since they cost nothing but another setting."""
 OF_KIND: dict[features.Kind, str] = {
     "no": "other languages without such a program",
-    "without counting": "other languages that need no counting",
-    "by counting": "other languages that need counting",
+    "without counting": "other languages whose programs count nothing",
+    "by counting": "other languages whose programs compare counts",
     "by windows or periods": "other languages that need the last few symbols or the position modulo a number",
 }
 """Languages of a kind, in words."""
@@ -273,7 +273,7 @@ def predict(
     )  # fmt: skip
 
 
-FAR_FROM_COUNT = 0.25
+FAR_FROM_COUNT = 0.1
 """How far a forecast may be from what was counted of languages alike without a word."""
 NOT_FEW_AND_NEAR = "what its tokens need is not few and near at every length, which would be enough"
 """Why no theorem on sparsity and locality speaks for a task."""
@@ -907,7 +907,7 @@ def in_theory(dfa: Dfa, format: Format, system: PositionSystem) -> str:
         return "unknown: no program is known that does it, and no proof that there is none"
     if found.verdict == "no":
         return f"{NO_PROGRAM}; a model may still learn it"
-    uses = ["counts"] if not no_counting(dfa) else ["what was read before, without counting"]
+    uses = ["counts of symbols"] if not no_counting(dfa) else ["what was read before, without counting"]
     uses += [f"the last {found.window} symbols"] if (found.window or 1) > 1 else []
     uses += [f"the position modulo {found.period}"] if (found.period or 1) > 1 else []
     cited = f"program: {found.basis}; that {words(system)} can run it: cited"

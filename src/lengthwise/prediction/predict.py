@@ -415,7 +415,7 @@ GIVEN = "your code gives each token its id, answers included"
 def _on_condition(verdict: Verdict, task: Task) -> Verdict:
     """With what Corollary C presupposes: that the ids are given, or the rule by which they are predicted."""
     if verdict.system != "predictive-coupling":
-        content = ", those of the prompt, which depend on what it says, by code of yours"
+        content = "; those of the prompt it must read off what the prompt says, which may be the task itself"
         return replace(verdict, condition=GIVEN + content * places_tell_content(task))
     lengths = tuple(dict.fromkeys(nearest(task, length) for length in LENGTHS))
     found = id_rules(task, lengths, size=RULE_ROWS)
