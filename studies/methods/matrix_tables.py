@@ -78,10 +78,7 @@ def cells() -> dict[tuple[str, str], list[lw.report.summary.SeedResult]]:
 def reached(found: dict[tuple[str, str], list[lw.report.summary.SeedResult]]) -> Far:
     """The longest tested length of each seed up to which 95 % are right."""
     return {
-        cell: [
-            lw.experiments.compare.reach(lw.experiments.compare.rates_by_length(run)) if run.fitted else None
-            for run in runs
-        ]
+        cell: [lw.core.rank.reach(lw.core.rank.rates_by_length(run)) if run.fitted else None for run in runs]
         for cell, runs in found.items()
     }
 

@@ -14,6 +14,7 @@ import pytest
 from lengthwise.api.compare import compare
 from lengthwise.core.errors import LengthwiseError, OutOfTimeError, TooSmallError, UnknownNameError
 from lengthwise.core.files import write_json
+from lengthwise.core.rank import reach
 from lengthwise.core.result_file import write_sealed
 from lengthwise.experiments import compare as comparing
 from lengthwise.experiments.compare import (
@@ -24,7 +25,6 @@ from lengthwise.experiments.compare import (
     default_tests,
     differ_in_every_seed,
     ranked,
-    reach,
     read_plan,
     run_comparison,
     steps_for,

@@ -160,8 +160,8 @@ def test_what_differs_is_said_training_length_first_and_all_of_it() -> None:
     keys = ("lr", "batch_size", "weight_decay", "final_lr")
     other["training"] |= dict.fromkeys(keys, 0.5)
     found = of(runs("a", [200, 199]), runs("b", [20, 19], other))
-    (said,) = [note for note in found.wide().notes if "the two differ in" in note]
-    assert "the two differ in training length (8, 16); " in said
+    (said,) = [note for note in found.wide().notes if "they differ in" in note]
+    assert "they differ in training length (8, 16); " in said
     assert all(f"{setting_text(f'training.{key}')} (" in said for key in keys)
 
 

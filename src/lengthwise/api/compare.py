@@ -146,7 +146,8 @@ def compare(
 
 def gathered(task: Task, plan: Plan, folder: Path, budget_seconds: float, jobs: int) -> Comparison:
     """The comparison from the files of a folder, with the verdict and the structure of every system."""
-    from lengthwise.experiments.compare import MOST_STEPS, REACH, differ_in_every_seed, ranked
+    from lengthwise.core.rank import REACH
+    from lengthwise.experiments.compare import MOST_STEPS, differ_in_every_seed, ranked
     from lengthwise.experiments.defaults import MULTIPLES
     from lengthwise.experiments.provenance import provenance
     from lengthwise.report.figures import draw_accuracy

@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, listed, require
 from lengthwise.core.files import read_json
+from lengthwise.core.rank import how_far
 from lengthwise.core.result_file import Score, each_once, result_files
 from lengthwise.core.statistics import Estimate
-from lengthwise.core.table import Spread, Table, Tabular
+from lengthwise.core.table import DIGITS, Spread, Table, Tabular
+from lengthwise.core.table import shown as cell_text
 from lengthwise.experiments.run_directory import CONFIG, LEASES, RESULT, divergence
 from lengthwise.report.summary import (
     BRACKETS,
@@ -56,7 +58,7 @@ if TYPE_CHECKING:
 
     from lengthwise.report.figures import Drawing
 
-OVER, OF_ALL = "medians of the fitted seeds", "in distribution: of all seeds where none fitted"
+OVER = "medians of the fitted seeds"
 FAILED = 0.5
 """A best median below it is a failure, and not in bold."""
 COMPARISON = "comparison.json"
@@ -79,7 +81,7 @@ class Measured(Tabular):
         corrected for all tests of a task (Holm 1979), also those of systems that `Result.only` left out. Systems of
         different tasks are not compared. ``ranges disjoint`` says whether every seed of one is above every one of the
         other; one seed has no range. With n seeds of each, no p is below 2 of all ways to choose n of 2n: 0.10 for 3
-        seeds, 0.008 for 5.
+        seeds, 0.008 for 5; with unequal numbers of seeds, ties can halve p.
 
         Arguments:
             against: the system that each other is held against, chosen before looking; by default all pairs.
@@ -151,13 +153,15 @@ class Measured(Tabular):
         of = self._curves
         systems = of._labelled(labels)
         cells, guessed = dict[tuple[str, str, str], dict[int, Estimate]](), set[tuple[tuple[str, str, str], int]]()
+        far = dict[tuple[tuple[str, str, str], int], tuple[int, float]]()
         for system in systems:
             for cell in system.cells:
                 row = cells.setdefault(key := (system.name, system.settings, axes_text(cell.axes)), {})
                 if (found := cell.estimate(of.metric)) is not None:
                     row[cell.length] = found
+                    far[key, cell.length] = how_far(system.results, -1, of.metric, [cell.length], [cell.axes])
                     if found.median >= FAILED and found.low <= (
-                        chance(system.experiment, cell.length, cell.axes) or -1
+                        chance(system.experiment, cell.length, cell.axes, of.metric) or -1
                     ):
                         guessed.add((key, cell.length))
             if not system.fitted:
@@ -187,7 +191,7 @@ class Measured(Tabular):
         }
         rows = tuple((*name, *about[name[:2]], *(shown.get((*name, length)) for length in lengths)) for name in cells)
         owners = [by_row[name[:2]] for name in cells]
-        bold, alike = set[tuple[int, int]](), set[tuple[int, int]]()
+        bold, alike, by_mean = set[tuple[int, int]](), set[tuple[int, int]](), False
         contests = {(by_row[key[:2]].contest, key[2]) for key in cells}
         for contest, (column, length) in product(contests, enumerate(lengths, 3 + len(named))):
             rivals = {
@@ -197,19 +201,24 @@ class Measured(Tabular):
             }
             if len(rivals) < 2:
                 continue
-            best = max((found for _, found in rivals.values()), key=lambda each: each.median)
+            ahead = max(far[key, length] for key, _ in rivals.values())
+            best = next(found for key, found in rivals.values() if far[key, length] == ahead)
             first = {
-                at for at, (key, found) in rivals.items()
-                if best.median >= FAILED and found.median == best.median and (key, length) not in guessed
+                at for at, (key, _) in rivals.items()
+                if best.median >= FAILED and far[key, length] == ahead and (key, length) not in guessed
             }  # fmt: skip
             bold |= {(at, column) for at in first}
+            most = max(found.median for _, found in rivals.values())
+            by_mean |= any((found.median == most) is not (at in first) for at, (_, found) in rivals.items() if first)
             alike |= {
                 (at, column)
                 for at, (_, found) in rivals.items()
                 if first and at not in first and found.high >= best.low
             }
         columns = ("system", "settings", "layout", *named, *map(str, lengths))
-        inside, of_all = _inside(systems, brackets)
+        layouts, tasks_of = ({each[at] for each in contests} for at in (1, 0))
+        of_each = ["length", *["layout"] * (len(layouts - {""}) > 1), *["task"] * (len(tasks_of) > 1)]
+        inside, of_all = _inside(systems, brackets, rows)
         found = of.metric == "exact_match" and any(system.cells for system in systems)
         finding = f"{headline(systems, lengths=lengths)} " * found
         trained = f", {trained_text(systems)}" * (same_training(systems) and not found)
@@ -218,13 +227,16 @@ class Measured(Tabular):
         printed = [clause for clause in sure[:2] if not clause.startswith(CAUSE)]
         tasks = {system.contest for system in systems}
         hidden = sum(system.contest in tasks for system in of.whole) > len(systems)
+        left_out = [length for length in tested if length not in lengths]
+        which = ", ".join(map(str, left_out)) if len(left_out) <= MOST_LENGTHS else f"{len(left_out)} lengths"
         said = (
             inside[2:],
             *of_all,
+            f"tested and not shown: {which}" * bool(left_out),
             fit_rule(systems) * any(not system.fitted for system in systems),
             "a dash: not tested" * any(None in row for row, owner in zip(rows, owners, strict=True) if owner.fitted),
             *basis(systems),
-            chance_text(systems, lengths),
+            chance_text(systems, lengths, of.metric),
             last_tests(systems) * (not found),
             f"beyond training, {'; '.join(printed)}" * bool(printed),
             "p is corrected for all systems of these results, of which some are shown"
@@ -236,7 +248,7 @@ class Measured(Tabular):
             caption=f"{finding}{of._what} by length{trained}: {OVER}. {seeds_text(systems)}.",
             notes=tuple(note for note in said if note),
             advice=(
-                *[f"{len(lengths)} of {len(tested)} tested lengths; all: lengths='all'"] * (len(lengths) < len(tested)),
+                *["all lengths: lengths='all'"] * bool(left_out),
                 *of.notes,
                 *(clause for clause in sure if clause not in printed),
                 *advice(systems),
@@ -244,9 +256,11 @@ class Measured(Tabular):
             ),
             bold=frozenset(bold),
             alike=frozenset(alike),
+            source=of.source,
             empty=empty(owners),
             legend=(
-                f"the best of a length{' and task' * (len({one for one, _ in contests}) > 1)}",
+                f"the best of a {', '.join(of_each[:-1])}{' and ' * (len(of_each) > 1)}{of_each[-1]}"
+                + " by the mean of all seeds (unfitted: 0), those with a median of 95 % or more first" * by_mean,
                 f"not told apart from it, since their intervals overlap{unseen}",
             ),
         )
@@ -317,8 +331,9 @@ class Accuracy(Measured):
         metric: str,
         chosen: Sequence[str] = (),
         whole: Sequence[SystemSummary] = (),
+        source: str = "",
     ) -> None:
-        self.systems, self.metric = Systems(systems), metric
+        self.systems, self.metric, self.source = Systems(systems), metric, source
         self.whole = tuple(whole) or self.systems
         """All systems of the results that these were chosen from."""
         self.notes = tuple(f"settings: {says}" for says in chosen)
@@ -425,15 +440,28 @@ def spread(scores: Sequence[Score], metric: str = "exact_match", brackets: Brack
     return Spread(found.median, found.low, found.high)
 
 
-def _inside(systems: Sequence[SystemSummary], brackets: Brackets = "interval") -> tuple[str, list[str]]:
-    """What a caption says of brackets, and a note on the accuracy in distribution of what did not fit, if there is."""
+def _inside(
+    systems: Sequence[SystemSummary], brackets: Brackets = "interval", rows: Iterable[Sequence[Any]] = ()
+) -> tuple[str, list[str]]:
+    """What a caption says of brackets, and notes on what did not fit and on cells without brackets, if there are.
+
+    ``rows`` are the cells that are shown.
+    """
     lost = [system for system in systems if not system.fitted]
     fitted = [system for system in systems if system.fitted] or lost
     text, other = (brackets_text(some, brackets, unfitted_too=True) for some in (fitted, lost))
-    note = OF_ALL + f", in brackets {other}" * (brackets == "interval" and other != text)
+    seeds = {len(system.results) for system in lost}
+    many = "one seed each" if seeds == {1} else f"all {seeds.pop()} seeds" if len(seeds) == 1 else "all seeds"
+    names = listed(system.label for system in lost) if len(lost) <= 3 else f"{len(lost)} systems"
+    note = f"in distribution, of {names}, which fitted in no seed: {many}"
+    note += f", in brackets {other}" * (brackets == "interval" and other != text)
     if brackets == "none":
         return "", [note] * bool(lost)
-    return f", in brackets {text}", [note] * bool(lost) + ["no brackets: both ends are the median"]
+    spreads = [cell_text(cell, DIGITS) for row in rows for cell in row if isinstance(cell, Spread)]
+    closed = [cell for cell in spreads if "(" not in cell]
+    if len(closed) == len(spreads):
+        return f", no brackets, since both ends are the median: {text}", [note] * bool(lost)
+    return f", in brackets {text}", [note] * bool(lost) + ["no brackets: both ends are the median"] * bool(closed)
 
 
 def within_training(system: SystemSummary, brackets: Brackets = "interval") -> float | None:
@@ -454,6 +482,7 @@ class Result(Measured):
         files: Sequence[tuple[Path, SeedResult]],
         whole: Result | None = None,
         lost: Sequence[tuple[Path, dict[str, Any], str]] = (),
+        layout: str = "",
     ) -> None:
         self.files, self.lost = tuple(files), tuple(lost)
         """The runs without a result: folder, configuration, and ``not finished`` or ``diverged``."""
@@ -462,7 +491,10 @@ class Result(Measured):
         gone = ((folder.parent.name, configured, why) for folder, configured, why in self.lost)
         every = summarize((run for _, run in self.files), gone) if whole is None else self.whole._every
         self._every, kept = every, {id(result) for _, result in self.files}
-        self.systems = Systems(self._named(every, [one for one in every if id(one.results[0]) in kept]))
+        self.layout = layout
+        """The layout, or the value of an axis, that is kept; empty for all."""
+        chosen = self._named(every, [one for one in every if id(one.results[0]) in kept])
+        self.systems = Systems(replace(one, layout=layout) for one in chosen)
 
     @staticmethod
     def _named(every: Sequence[SystemSummary], chosen: Sequence[SystemSummary]) -> Iterator[SystemSummary]:
@@ -489,11 +521,12 @@ class Result(Measured):
     def __len__(self) -> int:
         return len(self.files)
 
-    def only(self, task: str | None = None, systems: Sequence[str] = ()) -> Result:
+    def only(self, task: str | None = None, systems: Sequence[str] = (), *, layout: str | None = None) -> Result:
         """The runs of one task or recipe, and of these systems; by default all.
 
         A task goes by its name, or by what tables print before the comma. A system goes by a name in
-        ``systems.names``, or by that without task or settings, which takes all of these.
+        ``systems.names``, or by that without task or settings, which takes all of these. A layout goes by what tables
+        print, such as ``chains 4, depth 20``, or by the value of one axis, such as ``chains 4``.
 
         Raises: `LengthwiseError` for a name that none of the runs has.
         """
@@ -514,7 +547,14 @@ class Result(Measured):
                 if name not in known and all(name not in more(run) for _, run in files):
                     raise UnknownNameError(f"{what} of these results", name, known)
             files = tuple(f for f in files if not wanted or not {*shown(f[1]), *more(f[1])}.isdisjoint(wanted))
-        return Result(files, self)
+        chosen = Result(files, self, layout=self.layout)
+        if layout is None:
+            return chosen
+        texts = {axes_text(cell.axes) for system in chosen.systems for cell in system.cells} - {""}
+        known = texts | {part for text in texts for part in text.split(", ")}
+        if arguments.text("layout", layout) not in known:
+            raise UnknownNameError("layout of these results", layout, known)
+        return Result(files, self, layout=layout)
 
     @property
     def _curves(self) -> Accuracy:
@@ -534,7 +574,18 @@ class Result(Measured):
         """Accuracy against length by ``exact_match``, ``exact_match_ids``, ``oracle_ids`` or ``answer``."""
         if metric not in METRICS:
             raise UnknownNameError("metric", metric, METRICS)
-        return Accuracy(self.systems, metric, self.chosen, self.whole.systems)
+        return Accuracy(self.systems, metric, self.chosen, self.whole.systems, self.source)
+
+    @property
+    def source(self) -> str:
+        """The folder that holds all of these runs, and the commits that they were made with."""
+        shared = takewhile(
+            lambda names: len({*names}) == 1, zip(*(folder.parts for folder in self.folders), strict=False)
+        )
+        commits = [one for one in dict.fromkeys(run.commit for run in self.runs) if one != "unknown"]
+        some = ", ".join(one[:12] for one in commits[:3]) + f" and {len(commits) - 3} more" * (len(commits) > 3)
+        folder = Path(*(names[0] for names in shared)).as_posix()
+        return f"results: {folder}" + f"; commit{'s' * (len(commits) > 1)} {some}" * bool(commits)
 
     @property
     def chosen(self) -> tuple[str, ...]:
@@ -566,10 +617,12 @@ class Result(Measured):
         columns = (
             "system", "settings", "trained to", "seeds", "fitted", "in distribution", "longest test", "accuracy there"
         )  # fmt: skip
-        inside, of_all = _inside(systems)
+        inside, of_all = _inside(systems, rows=rows)
         caption = f"Exact match on {task_title(systems)} at training lengths and at the longest test: {OVER}{inside}."
         said = (*of_all, *notes(systems))
-        return Table(columns, tuple(rows), caption, notes=said, advice=advice(systems), empty=empty(systems))
+        return Table(
+            columns, tuple(rows), caption, notes=said, advice=advice(systems), source=self.source, empty=empty(systems)
+        )
 
     def save_report(self, path: str | Path = "report.html") -> Path:
         """Write the report page of these results; returns its path."""

@@ -90,6 +90,12 @@ class Batch:
         return np.array([column.answer for column in self.columns])
 
     @property
+    def has_trace(self) -> bool:
+        """Whether something is generated before the answer proper: a scratchpad."""
+        rest = self.scored & ~self.answer
+        return bool((self.input_ids[0, rest] != self.vocab[EOS]).any())
+
+    @property
     def prompt_length(self) -> int:
         """Number of tokens before the first scored one; T if none is scored."""
         return int(np.argmax(self.scored)) if self.scored.any() else self.tokens

@@ -19,6 +19,8 @@ from lengthwise.core.files import write_text
 if TYPE_CHECKING:
     import pandas
 
+DIGITS = 3
+"""Digits after the point that are shown of a number, unless a table has others."""
 WIDTH = 80
 """Columns of a terminal that answers keep to."""
 
@@ -61,8 +63,10 @@ class Table:
     """For the author: how settings were chosen, what to do; a line each below the notes, in LaTeX as comments."""
     legend: tuple[str, str] = ("", "")
     """What bold and the dagger mean, below the table; plain text has a star in place of bold."""
-    digits: int = 3
+    digits: int = DIGITS
     """Digits after the point that are shown of a number."""
+    source: str = ""
+    """Where the numbers are from: the last comment in LaTeX."""
     empty: tuple[str, ...] = ()
     """What stands for None, by row."""
 
@@ -137,7 +141,9 @@ class Table:
         ]
         notes = self._below("bold")
         bare = caption == "" or not (caption or label or self.caption or notes)
-        comments = [line for line in (*((self.caption, *notes) if bare else ()), *said, *self.advice) if line]
+        comments = [
+            line for line in (*((self.caption, *notes) if bare else ()), *said, *self.advice, self.source) if line
+        ]
         if not bare:
             title = _latex(self.caption) if caption is None else caption
             above = [rf"\caption{{{title}}}"] * bool(title or label) + [rf"\label{{{label}}}"] * bool(label)

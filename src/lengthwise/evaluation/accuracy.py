@@ -109,7 +109,7 @@ def score_batch(evaluated: EvaluatedModel, batch: Batch, rng: Rng, *, answers: b
     scored = np.flatnonzero(batch.scored)
     is_answer = batch.answer[scored]
     is_eos = batch.input_ids[0, scored] == batch.vocab[EOS]
-    scratchpad = bool((~is_answer & ~is_eos).any())
+    scratchpad = batch.has_trace
     contiguous = isinstance(inputs.at, slice)
     if not scheme.predicted:
         exact = np.array(oracle)

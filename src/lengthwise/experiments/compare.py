@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from lengthwise.core import config as arguments
 from lengthwise.core.config import canonical_json, config, digest, fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError, OutOfTimeError, TooSmallError, TrainingDivergedError, require
 from lengthwise.core.files import locked, make_folder, read_json, remove_folder, remove_unfinished, slug, write_json
+from lengthwise.core.rank import how_far, rates_by_length, seed_far
 from lengthwise.core.result_file import RunResult, read_sealed, write_sealed
 from lengthwise.core.rng import stream
 from lengthwise.core.user_code import code_of
@@ -45,8 +45,6 @@ from lengthwise.positions.system import PositionSystem
 from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
 
-REACH = 0.95
-"""The share of right strings up to which a system is said to go on."""
 FEWEST_STEPS, MOST_STEPS = 200, 20_000
 SPARE, GUESSED = 1.25, 2.0
 """How much more than was timed is asked for, so that it suffices: where all was timed, and where most was not."""
@@ -618,35 +616,18 @@ def _do(stage: str, folder: Path, systems: Sequence[PositionSystem], clock: Cloc
                 pass
 
 
-def rates_by_length(result: RunResult) -> dict[int, float]:
-    """Exact match by length; where a length has several test layouts, that of the worst."""
-    found: dict[int, float] = {}
-    for score in result.scores:
-        found[score.length] = min(score.rate(), found.get(score.length, 1.0))
-    return found
-
-
-def reach(rates: dict[int, float]) -> int:
-    """The longest tested length up to which every tested length has at least 95 % of its strings right; 0 if none.
-
-    ``rates`` is the exact match by length.
-    """
-    passed = list(takewhile(lambda length: rates[length] >= REACH, sorted(rates)))
-    return passed[-1] if passed else 0
-
-
 def ranked(folder: Path, plan: Plan) -> list[dict[str, Any]]:
-    """One row per system, best first, as plain JSON values.
+    """One row per system, best first by `how_far`, as plain JSON values.
 
-    Systems are ordered by the median reach over all seeds, ties by the mean exact match beyond the training lengths. A
-    seed that did not fit in distribution counts as 0 in both and says so. Systems without a finished seed come last.
+    A seed that did not fit in distribution counts as 0 and says so. Systems without a finished seed come last.
     """
     rows = [_row(folder, plan, system) for system in plan.systems]
     return sorted(rows, key=lambda row: (not row["seeds"], -row["reach"], -row["mean_beyond"]))
 
 
 def _row(folder: Path, plan: Plan, system: PositionSystem) -> dict[str, Any]:
-    seeds = [_seed(result, plan.max_length) for result in results_of(folder, plan, system)]
+    results = results_of(folder, plan, system)
+    seeds, (reached, mean) = [_seed(one, plan.max_length) for one in results], how_far(results, plan.max_length)
     setting, tuned = chosen_setting(folder, plan, system), read_tuning(folder, plan, system)
     return {
         "system": system.name,
@@ -658,8 +639,8 @@ def _row(folder: Path, plan: Plan, system: PositionSystem) -> dict[str, Any]:
         "missing": plan.seeds - len(seeds),
         "diverged": tuned is not None and tuned["chosen"] is None,
         "fitted": sum(seed["fitted"] for seed in seeds),
-        "reach": statistics.median_low([seed["reach"] for seed in seeds]) if seeds else 0,
-        "mean_beyond": statistics.fmean(seed["mean_beyond"] for seed in seeds) if seeds else 0.0,
+        "reach": reached,
+        "mean_beyond": mean,
         "copy": None if setting is None else setting_to_copy(plan, system, setting),
         **(_cost(plan, system, setting or plan.grid[0]) if plan.equal else {}),
     }
@@ -684,15 +665,14 @@ def _cost(plan: Plan, system: PositionSystem, setting: ModelSetting) -> dict[str
 
 
 def _seed(result: RunResult, trained: int) -> dict[str, Any]:
-    rates = rates_by_length(result)
-    beyond = [rate for length, rate in rates.items() if length > trained]
+    reached, mean = seed_far(result, trained)
     return {
         "seed": result.seed,
         "fitted": result.fitted,
         "in_distribution": result.in_distribution.rate(),
-        "reach": reach(rates) if result.fitted else 0,
-        "mean_beyond": statistics.fmean(beyond) if result.fitted and beyond else 0.0,
-        "exact_match": {str(length): rate for length, rate in sorted(rates.items())},
+        "reach": reached,
+        "mean_beyond": mean,
+        "exact_match": {str(length): rate for length, rate in sorted(rates_by_length(result).items())},
         "seconds": result.seconds,
     }
 

@@ -9,16 +9,26 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, count
 from math import comb
-from statistics import fmean
+from typing import Any
 
 from lengthwise.core.config import canonical_json
 from lengthwise.core.errors import LengthwiseError, listed
+from lengthwise.core.rank import RULE
 from lengthwise.core.result_file import Axes
 from lengthwise.core.statistics import LEVEL, holm, rank_test
 from lengthwise.positions.schemes import SCHEMES, scheme_with_ids
 from lengthwise.prediction.predict import structure_row
 from lengthwise.prediction.verdict import StructureRow
-from lengthwise.report.summary import Brackets, SystemSummary, brackets_text, called, differing_settings, known_task
+from lengthwise.report.summary import (
+    Brackets,
+    SystemSummary,
+    brackets_text,
+    called,
+    differing_settings,
+    known_task,
+    ranked,
+    steps_text,
+)
 from lengthwise.report.words import setting_text, value_text
 from lengthwise.tasks import TASKS
 
@@ -26,6 +36,8 @@ REMEMBERED = 4096
 """Tasks and schemes whose structure is remembered."""
 IDS_ALONE = "these two differ in the ids alone"
 """The end of a clause about such a pair."""
+MOST_NAMED = 4
+"""Systems that a clause names; of more it says how many they are."""
 CAUSE = "distances in ids"
 """The beginning of the clause of what theory says of a difference."""
 
@@ -74,8 +86,8 @@ def differences(
     for one, other in combinations(every, 2) if against is None else ((against, one) for one in every):
         if one is other or one.contest != other.contest:
             continue
-        cells = {(cell.length, cell.axes): cell for cell in other.cells}
-        for cell in sorted(one.cells, key=lambda cell: (cell.axes, cell.length)):
+        cells = {(cell.length, cell.axes): cell for cell in other.every_cell}
+        for cell in sorted(one.every_cell, key=lambda cell: (cell.axes, cell.length)):
             rival = cells.get((cell.length, cell.axes))
             if rival is None or cell.length <= max(one.max_length, other.max_length):
                 continue
@@ -89,7 +101,10 @@ def differences(
         mine = [test for test in found if test.one.contest == contest]
         ps = holm([test.p for test in mine])
         corrected += [replace(test, holm=p, made=len(mine)) for test, p in zip(mine, ps, strict=True)]
-    return [test for test in corrected if {id(of.results[0]) for of in (test.one, test.other)} <= chosen.keys()]
+    mine = [test for test in corrected if {id(of.results[0]) for of in (test.one, test.other)} <= chosen.keys()]
+    return [
+        test for test in mine if all(test.axes in {cell.axes for cell in of.cells} for of in (test.one, test.other))
+    ]
 
 
 def how_sure(
@@ -113,68 +128,85 @@ def how_sure_and_next(
     systems were tested beyond training. With ``lengths`` only these are spoken of; p is corrected for the tests at all
     lengths and of all systems of ``whole``, since the choice may have followed the results.
     """
-    tests = [test for test in differences(systems, metric, whole=whole) if lengths is None or test.length in lengths]
+    every = differences(systems, metric, whole=whole)
+    tests = [test for test in every if lengths is None or test.length in lengths]
     clauses, wanted = list[str](), 0
     for contest in dict.fromkeys(system.contest for system in systems):
         mine = [system for system in systems if system.contest == contest]
-        some, seeds = _of_contest(mine, tests, metric, lengths)
+        some, seeds = _of_contest(ranked(mine, metric), tests, whole=len(tests) == len(every))
         clauses, wanted = [*clauses, *some], max(wanted, seeds)
     return clauses, f"more runs of each system (seeds={wanted})" if wanted else ""
 
 
-def _of_contest(
-    systems: Sequence[SystemSummary], tests: Sequence[Difference], metric: str, lengths: Collection[int] | None
-) -> tuple[list[str], int]:
-    """The clauses of systems that are compared with each other, and how many seeds are needed; 0 if these suffice."""
-    beyond = {
-        index: fmean(found)
-        for index, system in enumerate(systems)
-        if (
-            found := [
-                e.median
-                for c in system.cells
-                if c.length > system.max_length
-                and (lengths is None or c.length in lengths)
-                and (e := c.estimate(metric))
-            ]
-        )
-    }
-    ranked = [systems[index] for index in sorted(beyond, key=lambda index: -beyond[index])]
+def _of_contest(ranked: Sequence[SystemSummary], tests: Sequence[Difference], *, whole: bool) -> tuple[list[str], int]:
+    """The clauses of systems that are compared with each other, and how many seeds are needed; 0 if these suffice.
+
+    ``whole`` says whether these are the tests at all lengths.
+    """
+    met = {id(system) for test in tests for system in (test.one, test.other)}
+    ranked = [system for system in ranked if id(system) in met]
     facing = {id(other): found for other in ranked[1:] if (found := _between(ranked[0], other, tests))}
     rivals = [other for other in ranked[1:] if id(other) in facing]
     if not rivals:
         return [], 0
+    first, lengths = ranked[0], "length beyond training" if whole else "length shown"
     made = facing[id(rivals[0])][0].made
-    first = ranked[0]
-    second = next((other for other in rivals if lengths_apart(facing[id(other)])), None)
-    alike = rivals if second is None else rivals[: rivals.index(second)]
+    above = [other for other in rivals if lengths_apart(facing[id(other)])]
+    alike, second = [other for other in rivals if other not in above], next(iter(above), None)
     parts = []
     if alike:
-        names = listed(other.label for other in alike[:3]) + f" and {len(alike) - 3} more" * (len(alike) > 3)
-        overlap = not any(test.apart or test.turned.apart for other in alike for test in facing[id(other)])
+        overlap = not any(test.turned.apart for other in alike for test in facing[id(other)])
         parts.append(
-            f"{first.label} is not told apart from {names}: their seeds overlap at every length beyond training"
+            f"{first.label} is not told apart from {_some(alike)}: their seeds overlap at every {lengths}"
             if overlap
-            else f"{first.label} is not above {names}: at no length beyond training are all its seeds above theirs"
+            else f"{first.label} is not above {_some(alike)}: at no {lengths} are all its seeds above theirs"
         )
     if second is not None:
-        order = f"{'first and second' if second is rivals[0] else 'first'} by the mean beyond training"
-        parts.append(_measured(first, second, facing[id(second)], made, order) + _confounded(first, second))
-        parts += [cause] if (cause := _cause(first, second, rivals)) else []
+        order = f"{'first and second' if second is rivals[0] else 'first'} {RULE}"
+        groups = dict[Any, list[SystemSummary]]()
+        for other in above:
+            besides = _confounded(first, other)
+            groups.setdefault((*_pattern(facing[id(other)]), besides), []).append(other)
+        (same, *more_of) = groups.values()
+        said = _measured(first, same, [test for one in same for test in facing[id(one)]], made, order, whole=whole)
+        where = dict[str, list[SystemSummary]]()
+        for other in (one for some in more_of for one in some):
+            found = facing[id(other)]
+            where.setdefault(in_runs(lengths_apart(found), {test.length for test in found}), []).append(other)
+        said += _confounded(first, second)
+        parts.append(said + "".join(f"; it is above {_some(some)} at {at}" for at, some in where.items()))
+        parts += [cause] if (cause := _cause(first, second, rivals, facing[id(second)])) else []
     for one, other in combinations(ranked, 2):
         if other is not second and _ids_alone(one, other):
             found = _between(one, other, tests)
-            clear = lengths_apart(found)
-            said = (
-                _measured(one, other, found, made, "first by the mean beyond training")
-                if clear
-                else (f"{one.label} is not told apart from {other.label}")
-            )
+            if not lengths_apart(found):
+                said = f"{one.label} is not told apart from {other.label}"
+            elif one is first:
+                said = f"{one.label} is above {other.label}"
+            else:
+                said = _measured(one, [other], found, made, f"first {RULE}", whole=whole)
             parts.append(f"{said}; {IDS_ALONE}")
     seeds = min(len(first.fitted), len((second or rivals[0]).fitted))
     enough = next(n for n in count(2) if 2 * made / comb(2 * n, n) <= 1 - LEVEL)
     more = max(enough, 2 * seeds) if second is None else enough * (seeds < enough)
     return parts, more
+
+
+def _some(systems: Sequence[SystemSummary]) -> str:
+    """These systems by name; of many the first, and how many more there are."""
+    named = len(systems) if len(systems) <= MOST_NAMED else MOST_NAMED - 1
+    return listed(system.label for system in systems[:named]) + f" and {len(systems) - named} more" * (
+        len(systems) > named
+    )
+
+
+def _pattern(tests: Sequence[Difference]) -> tuple[Any, ...]:
+    """What two comparisons with the same system must share to be told in one clause."""
+    turned = [test.turned for test in tests]
+    sure = [test for test in tests if test.apart and test.holm <= 1 - LEVEL]
+    tested = tuple(sorted({test.length for test in tests}))
+    counts = frozenset((len(test.rates), len(test.other_rates)) for test in tests)
+    return tested, *(tuple(lengths_apart(some)) for some in (tests, turned, sure)), counts
 
 
 def lengths_apart(tests: Iterable[Difference]) -> list[int]:
@@ -203,36 +235,43 @@ def _between(first: SystemSummary, other: SystemSummary, tests: Sequence[Differe
     return [test if test.one is first else test.turned for test in both]
 
 
-def _measured(first: SystemSummary, second: SystemSummary, tests: Sequence[Difference], made: int, order: str) -> str:
-    """Where all seeds of the first system are above all of the second, and how likely that is by chance.
+def _measured(
+    first: SystemSummary,
+    others: Sequence[SystemSummary],
+    tests: Sequence[Difference],
+    made: int,
+    order: str,
+    *,
+    whole: bool,
+) -> str:
+    """Where all seeds of the first system are above all of the others, and how likely that is by chance.
 
-    Where the second is above it elsewhere, ``order`` says why it is the first all the same.
+    Where another is above it elsewhere, ``order`` says why it is the first all the same.
     """
-    lengths, tested = lengths_apart(tests), {test.length for test in tests}
+    lengths, tested, names = lengths_apart(tests), {test.length for test in tests}, _some(others)
     apart = [test for test in tests if test.length in lengths]
     below = lengths_apart(test.turned for test in tests)
-    where = in_runs(lengths, tested)
+    where, theirs_too = in_runs(lengths, tested), " of theirs" * (len(others) > 1)
     if len(lengths) < len(tested):
-        elsewhere = [f"below it at {in_runs(below, tested)}"] if below else []
-        elsewhere += ["not told apart elsewhere"] if len(lengths) + len(below) < len(tested) else []
+        elsewhere = [f"below {'them' if theirs_too else 'it'} at {in_runs(below, tested)}"] if below else []
+        elsewhere += ["not told apart at the others"] if len(lengths) + len(below) < len(tested) else []
         elsewhere += [order] if below else []
-        where += f" ({len(lengths)} of {len(tested)} lengths, {', '.join(elsewhere)})"
+        where += f" ({len(lengths)} of {len(tested)} lengths{' shown' * (not whole)}, {', '.join(elsewhere)})"
     counts = {(len(test.rates), len(test.other_rates)) for test in apart}
     if counts == {(1, 1)}:
-        return (
-            f"{first.label} has more right than {second.label} at {where}: one seed each, which says nothing of others"
-        )
+        return f"{first.label} has more right than {names} at {where}: one seed each, which says nothing of others"
     p, corrected = (_p([getattr(test, name) for test in apart]) for name in ("p", "holm"))
     sure = lengths_apart(test for test in apart if test.holm <= 1 - LEVEL)
     only = f", significantly by Holm at {in_runs(sure, tested)} alone," if sure else ", not significantly by Holm,"
-    above = f"{'beats' if sure == lengths else 'is above'} {second.label}{only * (sure != lengths)}"
-    seeds = "each fitted seed is above each of the other"
+    above = f"{'beats' if sure == lengths else 'is above'} {names}{only * (sure != lengths)}"
+    seeds = "each fitted seed is above each of the other" + "s" * (len(others) > 1)
     if len(counts) == 1:
         ((ours, theirs),) = counts
         seeds = f"{'its fitted seed' if ours == 1 else f'each of {ours} fitted seeds'} is above each of {theirs}"
+        seeds += theirs_too
     return (
         f"{first.label} {above} at {where}: there {seeds} (exact rank test p {p}, Holm p {corrected} over "
-        f"{made} test{'s' if made > 1 else ''})"
+        f"{made} test{'s' if made > 1 else ''}{' at all lengths' * (not whole)})"
     )
 
 
@@ -256,8 +295,10 @@ def _confounded(first: SystemSummary, second: SystemSummary) -> str:
         besides |= {key: values for key, values in rows.items() if key.startswith("task.")}
     besides |= {key: values for key, values in rows.items() if key.startswith("model.") and not mixed}
     besides |= {key: values for key, values in rows.items() if key.startswith("training.")}
+    if "training.steps" in besides:
+        besides["training.steps"] = [steps_text(system) for system in pair]
     said = [
-        f"{setting_text(key) if '.' in key else key} ({value_text(values[0])}, {value_text(values[1])})"
+        f"{setting_text(key) if '.' in key else key} ({', '.join(value_text(value, key) for value in values)})"
         for key, values in besides.items()
         if values is not None and values[0] != values[1]
     ]
@@ -265,15 +306,18 @@ def _confounded(first: SystemSummary, second: SystemSummary) -> str:
     named = all(system.positions.name in system.known_as for system in pair)
     if said and positions[0] != positions[1] and not named:
         said.insert(0, f"positions ({', '.join(positions)})")
-    return f"; but the two differ in {listed(said)} besides, which may be the cause" * bool(said)
+    return f"; but they differ in {listed(said)} besides, which may be the cause" * bool(said)
 
 
-def _cause(first: SystemSummary, second: SystemSummary, rivals: Sequence[SystemSummary]) -> str:
+def _cause(
+    first: SystemSummary, second: SystemSummary, rivals: Sequence[SystemSummary], tests: Sequence[Difference]
+) -> str:
     """Whether the farthest parent is nearer under the ids of the better system, and whether that was tested by itself.
 
-    Empty for unknown tasks and equal distances.
+    It is that of the longest length that was tested. Empty for unknown tasks and equal distances.
     """
-    ours, theirs = _span(first), _span(second)
+    lengths = (min(first.max_length, second.max_length), max(test.length for test in tests))
+    ours, theirs = _span(first, lengths), _span(second, lengths)
     same_task = canonical_json(first.experiment["task"]) == canonical_json(second.experiment["task"])
     if not same_task or ours is None or theirs is None or ours == theirs:
         return ""
@@ -300,17 +344,17 @@ def _ids_alone(one: SystemSummary, other: SystemSummary) -> bool:
     return mine == theirs and one.experiment["scheme"] != other.experiment["scheme"]
 
 
-def _span(system: SystemSummary) -> StructureRow | None:
-    """The structure of the system's task under its ids; None where it is unknown."""
+def _span(system: SystemSummary, lengths: tuple[int, ...]) -> StructureRow | None:
+    """The structure of the system's task under its ids at these lengths; None where it is unknown."""
     if known_task(system.experiment) is None:
         return None
-    return _structure(canonical_json(system.experiment["task"]), canonical_json(system.experiment["scheme"]))
+    return _structure(canonical_json(system.experiment["task"]), canonical_json(system.experiment["scheme"]), lengths)
 
 
 def _span_text(row: StructureRow) -> str:
-    """The ids to the farthest token needed, at the shortest and the longest length that is asked for."""
-    low, high = row.span[0], row.span[-1]
-    return f"{low}" if low == high else f"up to {high} at length {row.lengths[-1]}"
+    """The ids to the farthest token needed: where it grows, at the longest length that is asked for."""
+    low, high, last = row.span[0], row.span[-1], row.lengths[-1]
+    return f"{low}" if low == high and len(row.lengths) > 1 else f"up to {high} at length {last}"
 
 
 MANY = 1 << 16
@@ -318,10 +362,10 @@ MANY = 1 << 16
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _structure(task: str, scheme: str) -> StructureRow | None:
+def _structure(task: str, scheme: str, lengths: tuple[int, ...]) -> StructureRow | None:
     with suppress(LengthwiseError):
         built, own = TASKS.build(json.loads(task)), SCHEMES.build(json.loads(scheme))
         with suppress(LengthwiseError):
-            return structure_row(built, own)
-        return structure_row(built, scheme_with_ids(own.name, MANY))
+            return structure_row(built, own, lengths)
+        return structure_row(built, scheme_with_ids(own.name, MANY), lengths)
     return None

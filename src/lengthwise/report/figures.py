@@ -413,7 +413,7 @@ def _described(parts: Sequence[_Panel], systems: Sequence[SystemSummary], metric
         seeds_text(systems),
         "; ".join(mark for mark in marks if mark),
         _cut(parts, systems, metric),
-        chance_text(systems) * ("chance" in drew),
+        chance_text(systems, metric=metric) * ("chance" in drew),
         setting_note(systems),
         steps_note(systems),
     )
@@ -630,7 +630,10 @@ class _Panel:
         top = self.heights[1] - 0.0466 * (self.heights[1] - self.heights[0])
         plot.text(self.trained, top, text, ha=side, va="center", color=QUIET, fontsize=size)
         chance = common_chance(
-            [self.systems[index].experiment for index in self.panel.cells], self.lengths[-1], self.panel.axes
+            [self.systems[index].experiment for index in self.panel.cells],
+            self.lengths[-1],
+            self.panel.axes,
+            self.metric,
         )
         if chance and chance > self.heights[0]:
             self.drew.add("chance")

@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache
 from itertools import combinations
 from math import floor
 from pathlib import Path
+from statistics import median
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field
@@ -20,6 +21,7 @@ from lengthwise.core import config as arguments
 from lengthwise.core.config import canonical_json, fields_of
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, did_you_mean, listed, require
 from lengthwise.core.files import read_json
+from lengthwise.core.rank import REACH, how_far
 from lengthwise.core.result_file import Axes, RunResult, Score, check_seal, each_once, result_files
 from lengthwise.core.rng import stream
 from lengthwise.core.statistics import Estimate, estimate, median_rank
@@ -116,15 +118,20 @@ def known_task(experiment: Mapping[str, Any]) -> Task | None:
         return None
 
 
-def common_chance(experiments: Iterable[Mapping[str, Any]], length: int, axes: Axes) -> float | None:
+def common_chance(
+    experiments: Iterable[Mapping[str, Any]], length: int, axes: Axes, metric: str = "exact_match"
+) -> float | None:
     """`chance` if it is equal for all experiments, else None."""
     tasks = {repr(experiment["task"]): experiment for experiment in experiments}
-    found = {chance(experiment, length, axes) for experiment in tasks.values()}
+    found = {chance(experiment, length, axes, metric) for experiment in tasks.values()}
     return found.pop() if len(found) == 1 else None
 
 
-def chance(experiment: Mapping[str, Any], length: int, axes: Axes) -> float | None:
-    """Probability of guessing the answer, without its trace, at a length and axes; None if 0, 1 or unknown."""
+def chance(experiment: Mapping[str, Any], length: int, axes: Axes, metric: str = "exact_match") -> float | None:
+    """Probability of guessing what the metric counts, at a length and axes; None if 0, 1 or unknown.
+
+    Nothing is known of an exact match of an answer with its trace: the chance is that of the answer alone.
+    """
     task = known_task(experiment)
     if task is None:
         return None
@@ -132,16 +139,28 @@ def chance(experiment: Mapping[str, Any], length: int, axes: Axes) -> float | No
     layouts = [layout for layout in task.test_layouts(length) if wanted <= set(layout.axes.items())]
     layout = layouts[0] if layouts else task.layout(length, stream(0, "chance", length))
     value = task.chance(layout)
-    return value if 0 < value < 1 else None
+    known = 0 < value < 1 and (metric == "answer" or not _has_trace(canonical_json(experiment["task"])))
+    return value if known else None
 
 
-def chance_text(systems: Sequence[SystemSummary], lengths: Collection[int] | None = None) -> str:
+@lru_cache(maxsize=4096)
+def _has_trace(task: str) -> bool:
+    """Whether an answer of a built-in task has a trace before it, by a short string."""
+    with no_new_code():
+        built = TASKS.build(json.loads(task))
+    short = list(built.lengths(1, MOST_SHORT))
+    return any(built.batch(n, 1, stream(0, "trace")).has_trace for n in short[len(short) // 2 :][:1])
+
+
+def chance_text(
+    systems: Sequence[SystemSummary], lengths: Collection[int] | None = None, metric: str = "exact_match"
+) -> str:
     """Chance for the answer at the tested lengths, or at these, in words; empty where it is not even half a percent."""
     found, asked = dict[str, list[str]](), 0
     for panel in panels(systems):
         for length in panel.lengths if lengths is None else (n for n in panel.lengths if n in lengths):
             asked += 1
-            value = common_chance([systems[i].experiment for i in panel.cells], length, panel.axes)
+            value = common_chance([systems[i].experiment for i in panel.cells], length, panel.axes, metric)
             if value is not None and value >= LEAST_CHANCE:
                 where = f"{length}{f' ({axes_text(panel.axes)})' * bool(panel.axes)}"
                 found.setdefault(f"{value:.2f}", []).append(where)
@@ -153,6 +172,8 @@ def chance_text(systems: Sequence[SystemSummary], lengths: Collection[int] | Non
 
 MOST_DRAWN = 12
 """Systems on the same axes that can be told apart."""
+MOST_SHORT = 20
+"""A task has strings as short as that."""
 LEAST_CHANCE = 0.005
 """A lower chance is not spoken of."""
 Brackets = Literal["interval", "range", "none"]
@@ -177,25 +198,33 @@ def brackets_text(
 ) -> str:
     """What `over_seeds` shows of these systems, by how many of their seeds fitted, and how often that is right.
 
-    With ``unfitted_too`` all seeds stand for a system of which none fitted, as at training lengths.
+    With ``unfitted_too`` all seeds stand for a system of which none fitted, as at training lengths. Where one seed and
+    several are shown, each kind of brackets has its systems.
     """
-    seeds = (system.fitted or (system.results if unfitted_too else ()) for system in systems)
-    counts = sorted({len(results) for results in seeds} - {0})
     if brackets == "range":
         return "the lowest and the highest of the fitted seeds"
+    every = [(system, len(system.fitted or (system.results if unfitted_too else ()))) for system in systems]
+    counts = sorted({count for _, count in every} - {0})
     ranks = {count: median_rank(count) for count in counts if count > 1}
     ranges = {count: f"{100 * covers:.0f}" for count, (k, covers) in ranks.items() if k == 1}
     whole = f"the range of {' or '.join(map(str, ranges))} seeds, which covers the median with probability "
-    said = (
-        *["Wilson's 95 % interval over the strings of one seed, which says nothing of other seeds"] * (1 in counts),
-        *[f"{whole}{' or '.join(ranges.values())} %"] * bool(ranges),
-        *(
-            f"seeds {k} to {n + 1 - k} of {n}, from the lowest, which covers the median with probability "
+    wilson = "Wilson's 95 % interval over the strings of one seed, which says nothing of other seeds"
+    says = {
+        **dict.fromkeys([count for count in counts if count == 1], wilson),
+        **dict.fromkeys(ranges, f"{whole}{' or '.join(ranges.values())} %"),
+        **{
+            n: f"seeds {k} to {n + 1 - k} of {n}, from the lowest, which covers the median with probability "
             f"{100 * covers:.0f} %"
             for n, (k, covers) in ranks.items()
             if k > 1
-        ),
-    )
+        },
+    }
+    names = {text: [one.label for one, count in every if says.get(count) == text] for text in says.values()}
+    usual = max(names, key=lambda text: len(names[text]), default="")
+    said = [
+        f"{text} ({'all others' if text == usual and len(of) > 1 else listed(of)})" if len(names) > 1 else text
+        for text, of in sorted(names.items(), key=lambda each: each[0] == usual)
+    ]
     return "; ".join(said) if brackets == "interval" and said else "nothing"
 
 
@@ -242,6 +271,8 @@ class SystemSummary:
     """Of the systems that are compared with each other: those of one task, and of a recipe that compares tasks."""
     lost: tuple[str, ...] = ()
     """Of each run of it that has no result, ``not finished`` or ``diverged``."""
+    layout: str = ""
+    """Where only one layout is kept, or one value of an axis, such as ``chains 4``."""
 
     def __repr__(self) -> str:
         fitted = f"{len(self.fitted)} of {len(self.results)} seeds fitted"
@@ -317,7 +348,13 @@ class SystemSummary:
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
-        """One cell per axes and length; empty if no seed fitted."""
+        """One cell per axes and length; empty if no seed fitted. Of another layout than ``layout`` there is none."""
+        wanted = set(self.layout.split(", ")) - {""}
+        return tuple(cell for cell in self.every_cell if wanted <= {*axes_text(cell.axes).split(", ")})
+
+    @property
+    def every_cell(self) -> tuple[Cell, ...]:
+        """`cells` of all layouts."""
         return self._cells(self.fitted)
 
     @staticmethod
@@ -488,7 +525,7 @@ def _differences(experiment: Any, rivals: Sequence[Any]) -> str:
     for count in range(1, len(ranked) + 1):
         for some in combinations(ranked, count):
             if len({tuple(repr(values.get(key)) for key in some) for values in flat}) == distinct:
-                return ", ".join(f"{setting_text(key)} {value_text(mine[key])}" for key in some if key in mine)
+                return ", ".join(f"{setting_text(key)} {value_text(mine[key], key)}" for key in some if key in mine)
     return ""
 
 
@@ -622,7 +659,16 @@ def fit_rule(systems: Sequence[SystemSummary]) -> str:
         return ""
     few = f"less than {share}" if (share := fit_share(systems)) else "too few"
     mark = f" ({NOT_FITTED})" * any(not system.fitted for system in systems)
-    return f"not fitted{mark}: right on {few} of the strings of training lengths, so it says nothing of longer ones"
+    return f"not fitted{mark}: right on {few} of {_trained_strings(systems)}, so it says nothing of longer ones"
+
+
+def _trained_strings(systems: Sequence[SystemSummary]) -> str:
+    """On which strings fit is decided, of all these lengths taken together."""
+    ranges = {(system.experiment["training"].get("min_length"), system.max_length) for system in systems}
+    low, high = ranges.pop() if len(ranges) == 1 else (None, None)
+    if low == high is not None:
+        return f"strings of length {low}"
+    return f"strings of {'training lengths' if low is None else f'lengths {low}–{high}'} together"
 
 
 def percent(share: float, digits: int = 0) -> str:
@@ -660,21 +706,44 @@ def same_training(systems: Sequence[SystemSummary]) -> bool:
 
 def basis(systems: Sequence[SystemSummary]) -> list[str]:
     """What a table of several systems must say: what was trained, on what, and what differs."""
-    lines = [setting_note(systems)]
-    for what, section in (("models differ", "model"), ("training differs", "training")):
-        differing = [
-            f"{setting_text(key)} {_by_value(systems, lambda system, key=key: _flat(system.experiment).get(key))}"
-            for key in _differing_keys(systems)
-            if key.partition(".")[0] == section and key not in SAID_APART
-        ]
-        lines += [f"{what}: {'; '.join(differing)}"] * bool(differing)
-    return [line for line in (*lines, steps_note(systems)) if line]
+    models = [*_differing_in(systems, "model"), *_parameters(systems)]
+    positions = [
+        f"{value_text(name)}: {', '.join(differing)}"
+        for section in ("scheme", "encoding")
+        for name in dict.fromkeys(getattr(system.positions, section) for system in systems)
+        if (differing := _differing_in([s for s in systems if getattr(s.positions, section) == name], section))
+    ]
+    training = _differing_in(systems, "training")
+    every = (("models differ", models), ("positions differ", positions), ("training differs", training))
+    differ = [f"{what}: {'; '.join(differing)}" for what, differing in every if differing]
+    return [line for line in (setting_note(systems), *differ, steps_note(systems)) if line]
+
+
+def _differing_in(systems: Sequence[SystemSummary], section: str) -> list[str]:
+    """Each setting of a section in which systems differ, with who has which value; not those that stand in names."""
+
+    def values(key: str) -> str:
+        return _by_value(systems, lambda system: value_text(_flat(system.experiment).get(key), key))
+
+    return [
+        f"{setting_text(key)} {values(key)}"
+        for key in _differing_keys(systems)
+        if key.partition(".")[0] == section
+        and key not in SAID_APART
+        and (section in ("model", "training") or not all(setting_text(key) in system.settings for system in systems))
+    ]
+
+
+def _parameters(systems: Sequence[SystemSummary]) -> list[str]:
+    """Between which numbers of parameters systems differ."""
+    sizes = {one.parameters for system in systems for one in system.results if one.parameters is not None}
+    return [f"{min(sizes):,} to {max(sizes):,} parameters"] * (len(sizes) > 1)
 
 
 def seeds_text(systems: Sequence[SystemSummary]) -> str:
     """How many seeds of how many fitted, what that means, and what is left out, as a sentence without its end."""
     share = fit_share(systems)
-    means = f" (right on at least {share} at training lengths)" * bool(share)
+    means = f" (right on at least {share} of {_trained_strings(systems)})" * bool(share)
     left_out = [
         f"{count} run{'s' * (count > 1)} of {system.label} {why}"
         for system in systems
@@ -705,13 +774,13 @@ def setting_note(systems: Sequence[SystemSummary]) -> str:
     keys = dict.fromkeys(key for values in flat for key in values if key.startswith("task.") and key not in said)
     task = [f"{setting_text(key)} {value_text(shared(key))}" for key in keys if shared(key) is not None]
     name, layers, width = shared("task.name"), shared("model.layers"), shared("model.width")
-    steps, rate = {one.steps for system in systems for one in system.results}, shared("training.lr")
+    steps, rate = {steps_text(system) for system in systems}, shared("training.lr")
     strings = {score.n for system in systems for cell in system.cells for score in cell.scores}
     size = [f"{layers} layer{'s' * (layers != 1)}"] * bool(layers) + [f"width {width}"] * bool(width)
     parts = (
         f"{title}{' with ' * bool(task)}{', '.join(task)}" if name else tasks_note(flat),
         " × ".join(size),
-        f"{steps.pop():,} steps" if len(steps) == 1 and None not in steps else "",
+        f"{steps.pop()} steps" if not steps_note(systems) and steps != {"unknown"} else "",
         f"learning rate {rate:g}" if rate else "",
         f"{strings.pop():,} strings for each length and seed" if len(strings) == 1 else "",
     )
@@ -731,18 +800,23 @@ def tasks_note(flat: Sequence[Mapping[str, Any]]) -> str:
     return "; ".join(f"{listed(names)}: {settings}" for settings, names in found.items() if settings)
 
 
+def steps_text(system: SystemSummary) -> str:
+    """For how many steps its runs were trained, such as ``2,000 to 3,000 of at most 12,000``."""
+    planned = [result.experiment["training"].get("steps") for result in system.results]
+    steps = {own.steps or plan for own, plan in zip(system.results, planned, strict=True)} - {None}
+    if not steps:
+        return "unknown"
+    most = max((plan for plan in planned if plan is not None), default=0)
+    taken = " to ".join(f"{count:,}" for count in sorted({min(steps), max(steps)}))
+    return taken + f" of at most {most:,}" * (min(steps) < most)
+
+
 def steps_note(systems: Sequence[SystemSummary]) -> str:
     """For how many steps each system was trained; empty where all runs have as many."""
-
-    def taken(system: SystemSummary) -> str:
-        planned = (result.experiment["training"].get("steps") for result in system.results)
-        steps = {own.steps or plan for own, plan in zip(system.results, planned, strict=True)} - {None}
-        return " to ".join(f"{count:,}" for count in sorted({min(steps), max(steps)})) if steps else "unknown"
-
-    counts = _by_value(systems, taken)
+    counts = _by_value(systems, steps_text)
     early = any(system.experiment["training"].get("stop_when_fitted") for system in systems)
     why = ", where some runs end once they fit" * early
-    differ = len({taken(system) for system in systems}) > 1 or " to " in counts
+    differ = len({steps_text(system) for system in systems}) > 1 or " to " in counts
     return f"trained for different numbers of steps{why}: {counts}" if differ else ""
 
 
@@ -804,54 +878,117 @@ def findings(systems: Sequence[SystemSummary]) -> list[dict[str, Any]]:
     return result
 
 
-def headline(systems: Sequence[SystemSummary], *, every: bool = False, lengths: Collection[int] | None = None) -> str:
-    """The finding in one sentence: the system that goes best at its longest test, and the one that goes worst.
+def ranked(systems: Sequence[SystemSummary], metric: str = "exact_match") -> list[SystemSummary]:
+    """These systems in the order of `how_far`, at the lengths at which all that fitted were tested.
 
-    With ``every`` those between follow the best, in order, as many as a figure can show; with ``lengths`` it is of
+    Ties are in the order of how far each goes in its own tests. Without such a length beyond training, all count.
+    """
+    trained = max((system.max_length for system in systems), default=0)
+    tested = [{cell.length for cell in system.cells} for system in systems if system.cells]
+    shared = set[int]().union(*tested[:1]).intersection(*tested)
+    lengths = shared if any(length > trained for length in shared) else None
+
+    def far(system: SystemSummary) -> tuple[Any, ...]:
+        beyond = system.max_length if lengths is None else trained
+        kept = {cell.axes for cell in system.cells} if system.layout else None
+        shared_tests = how_far(system.results, beyond, metric, lengths, kept)
+        return shared_tests, how_far(system.results, system.max_length, metric, None, kept)
+
+    return sorted(systems, key=far, reverse=True)
+
+
+MOST_COMPARED = 3
+"""Systems that a finding names all; of more it names the first and the last."""
+WIDE_RANGE = 0.1
+"""From it on the range of the seeds is said beside their median."""
+
+
+def headline(systems: Sequence[SystemSummary], *, every: bool = False, lengths: Collection[int] | None = None) -> str:
+    """The finding in one sentence: the first of `ranked` at its longest test, and the last there, or all of a few.
+
+    What was not tested there is compared at the longest length that both were tested at; what was tested farther is
+    named, too. With ``every`` all follow the first, in order, as many as a figure can show; with ``lengths`` it is of
     tests at these alone. `last_tests` is a second sentence.
     """
-    found = [(*last, system) for system in systems if (last := hardest(system, lengths)) is not None]
-    if not found:
+    shown = [(one, found) for one in ranked(systems) if (found := _tests(one, lengths))]
+    if not shown:
         return "No system fitted its training lengths and was tested at longer ones, so nothing is known about length."
-    best, *rest = sorted(found, key=lambda each: each[:2], reverse=True)
-    right, length, layout, system = best
-    fitted, seeds = len(system.fitted), len(system.results)
+    (best, mine), *rest = shown
+    first = _hardest(mine.values())
+    fitted, seeds = len(best.fitted), len(best.results)
     of = f"{fitted} seeds" if fitted == seeds else f"the {fitted} of {seeds} seeds that fitted"
-    alike = same_training([system for *_, system in found])
-    who = f"Trained on lengths up to {system.max_length}, {system.label}" if alike else _and_trained(system)
-    text = f"{who} is right on {right:.3f} of the strings of length {length}{layout}"
-    over = f" (median of {of})" * (seeds > 1)
-    left_out = len(rest) - MOST_DRAWN if every else 0
-    others = rest if every else [one for one in rest[-1:] if one[0] != right]
-    said = [
-        f"{other.label if alike else _and_trained(other)} on {share:.3f} "
-        f"{'there' if (shorter, where) == before[1:3] else f'at length {shorter}{where}'}"
-        for (share, shorter, where, other), before in zip(others, [best, *others], strict=False)
-    ]
-    if left_out > 0:
-        said = [*said[: MOST_DRAWN - 1], f"{left_out} more between", said[-1]]
+    alike = same_training([one for one, _ in shown])
+    who = f"Trained on lengths up to {best.max_length}, {best.label}" if alike else _and_trained(best)
+    text = f"{who} is right on {_rate(first):.3f} of the strings of length {first.length}{_layout(first, mine)}"
+    over = _range(first)
+    text += f" (median of {of}{f'; {over}' * bool(over)})" * (seeds > 1)
+    if not every and len(shown) > MOST_COMPARED:
+        rest = [each for each in rest if each is rest[-1] or max(each[1])[0] > first.length]
+        if len(rest) == 1 and (same := rest[0][1].get((first.length, first.axes))) and _rate(same) == _rate(first):
+            rest = []
+    said, before = list[str](), (first.length, first.axes)
+    for other, theirs in rest:
+        met = first if (first.length, first.axes) in theirs else _hardest(mine[key] for key in mine if key in theirs)
+        cell = _hardest(theirs.values()) if met is None else theirs[met.length, met.axes]
+        where = f"at length {cell.length}{_layout(cell, theirs)}"
+        clause = f"{other.label if alike else _and_trained(other)} on {_rate(cell):.3f} "
+        clause += "there" if (cell.length, cell.axes) == before else where
+        over = _range(cell)
+        clause += f" ({over})" * bool(over)
+        clause += "" if met in (None, first) else f", where {best.label} has {_rate(met):.3f}"
+        last = _hardest(theirs.values())
+        farther = last.length > max(first.length, cell.length)
+        clause += f", and {_rate(last):.3f} at length {last.length}" * farther
+        said, before = [*said, clause], None if farther else (cell.length, cell.axes)
+    if every and len(rest) > MOST_DRAWN:
+        said = [*said[: MOST_DRAWN - 1], f"{len(rest) - MOST_DRAWN} more between", said[-1]]
     ends = last_tests(systems)
-    return f"{'; '.join([f'{text}{over}', *said])}." + f" {ends[:1].upper()}{ends[1:]}." * bool(ends)
+    return f"{'; '.join([text, *said])}." + f" {ends[:1].upper()}{ends[1:]}." * bool(ends)
+
+
+Tests = Mapping[tuple[int, Axes], Cell]
+"""The tests of a system by length and axes."""
+
+
+def _tests(system: SystemSummary, lengths: Collection[int] | None) -> Tests:
+    kept = (cell for cell in system.cells if lengths is None or cell.length in lengths)
+    return {(cell.length, cell.axes): cell for cell in kept}
+
+
+def _hardest(cells: Iterable[Cell]) -> Any:
+    """Of the longest of these tests, that with the fewest right strings; None if there is none."""
+    return min(cells, key=lambda cell: (-cell.length, _rate(cell), axes_text(cell.axes)), default=None)
+
+
+def _rate(cell: Cell) -> float:
+    return median(score.rate() for score in cell.scores)
+
+
+def _layout(cell: Cell, tests: Tests) -> str:
+    """The layout of a test as a text such as `` (chains 1)``, empty where the system has one at this length."""
+    several = sum(length == cell.length for length, _ in tests) > 1
+    return f" ({axes_text(cell.axes)})" * several
+
+
+def _range(cell: Cell) -> str:
+    """Between which rates the fitted seeds lie, where that is far apart, or one fails where the median does not."""
+    rates = [score.rate() for score in cell.scores]
+    low, high = min(rates), max(rates)
+    return f"range {low:.3f}–{high:.3f}" * (high - low >= WIDE_RANGE or low < REACH <= median(rates))
 
 
 def _and_trained(system: SystemSummary) -> str:
     return f"{system.label} (trained to {system.max_length})"
 
 
-def hardest(system: SystemSummary, lengths: Collection[int] | None = None) -> tuple[float, int, str] | None:
+def hardest(system: SystemSummary) -> tuple[float, int, str] | None:
     """Of the longest tests of a system, the layout with the fewest right strings: their share, the length, the layout.
 
-    With ``lengths`` it is of tests at these alone. The layout is a text such as `` (chains 1)``, empty where there is
-    one only. None without a test.
+    The layout is a text such as `` (chains 1)``, empty where there is one only. None without a test.
     """
-    cells = [cell for cell in system.cells if lengths is None or cell.length in lengths]
-    longest = max((cell.length for cell in cells), default=0)
-    tested = [(cell.estimate(), axes_text(cell.axes)) for cell in cells if cell.length == longest]
-    rated = [(found.median, layout) for found, layout in tested if found is not None]
-    if not rated:
-        return None
-    right, layout = min(rated)
-    return right, longest, f" ({layout})" if len(rated) > 1 else ""
+    tests = _tests(system, None)
+    cell = _hardest(tests.values())
+    return None if cell is None else (_rate(cell), cell.length, _layout(cell, tests))
 
 
 RIGHT, WRONG = 0.95, 0.5

@@ -10,7 +10,7 @@ WORDS = {
     "encoding.name": "encoding", "final_lr": "final/first learning rate",
     "groups": "lengths in a batch", "id_head": "head for ids", "id_loss": "weight of the loss of ids",
     "init": "initial weights", "init_std": "initial spread", "k_max": "most bits k", "k_test": "k in tests",
-    "log_length": "attention scaled by log length, 1 at", "lr": "learning rate", "m": "modulus",
+    "log_length": "log-length scaling of attention", "lr": "learning rate", "m": "modulus",
     "max_distance": "largest distance", "max_length": "longest training length", "max_position": "largest id",
     "min_length": "shortest training length", "mlp_ratio": "MLP width/width", "probe_every": "steps per probe",
     "qk_norm": "normed queries and keys", "random_loops": "random change of loops", "scheme.name": "scheme",
@@ -25,6 +25,10 @@ VALUES = {
 }  # fmt: skip
 
 
+PHRASES = {"model.log_length": "1 at length {}"}
+"""Of settings, by section and name, whose values are no words by themselves."""
+
+
 def setting_text(key: str) -> str:
     """A setting by its section and name, such as ``training.lr``, in words."""
     name = key.partition(".")[2]
@@ -32,8 +36,10 @@ def setting_text(key: str) -> str:
     return found.replace(".", " ").replace("_", " ")
 
 
-def value_text(value: Any) -> str:
+def value_text(value: Any, key: str = "") -> str:
     """The value of a setting in words: ``none``, ``true``, ``[0.9, 0.98]``; of a list of parts how many they are."""
+    if value is not None and (phrase := PHRASES.get(key)):
+        return phrase.format(value)
     if isinstance(value, list | tuple):
         parts = any(isinstance(one, list | tuple | dict) for one in value)
         return f"{len(value)} parts" if parts else f"[{', '.join(map(value_text, value))}]"

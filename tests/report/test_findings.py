@@ -1,0 +1,191 @@
+"""What captions and notes of every committed result say is what its numbers are: one order, one length, wide ranges."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from statistics import fmean, median, median_low
+from typing import Any
+
+import pytest
+from made_up import experiment, result, score
+
+import lengthwise as lw
+from lengthwise.core.errors import UnknownNameError
+from lengthwise.core.rank import REACH
+from lengthwise.core.table import Spread
+from lengthwise.report.summary import SeedResult, SystemSummary, headline, ranked
+
+FOLDERS = sorted({path.parent.parent for path in Path("studies").glob("*/results/*/*/result.json")})
+
+
+@cache
+def contests(folder: Path) -> tuple[lw.Result, ...]:
+    """The results of a folder, those that are compared with each other together; none of other kinds."""
+    found = lw.results(folder)
+    if not len(found):
+        return ()
+    groups = dict[Any, list[str]]()
+    for system in found.systems:
+        groups.setdefault((system.recipe, system.contest), []).append(system.label)
+    return tuple(found.only(systems=names) for names in groups.values())
+
+
+def of(*made: dict[str, Any]) -> lw.Result:
+    return lw.Result([(Path(f"run-{at}"), SeedResult.of(values)) for at, values in enumerate(made)])
+
+
+def seeds(name: str, *rates: dict[int, int], fitted: bool = True) -> list[dict[str, Any]]:
+    return [
+        result(name, at, scores=[score(n, right) for n, right in each.items()], fitted=fitted)
+        for at, each in enumerate(rates)
+    ]
+
+
+def rates(system: SystemSummary) -> list[dict[int, float]]:
+    """The exact match of each seed by length, of the hardest layout; of one that did not fit nothing."""
+    found = []
+    for run in system.results:
+        mine = dict[int, float]()
+        for one in run.scores if run.fitted else ():
+            mine[one.length] = min(mine.get(one.length, 1.0), one.rate())
+        found.append(mine)
+    return found
+
+
+def by_reach(system: SystemSummary) -> tuple[float, float]:
+    """The rule of `lengthwise compare`, written once more: median reach of all seeds, then the mean beyond training."""
+    reaches, means = [], []
+    for mine in rates(system):
+        passed = [n for n in sorted(mine) if all(mine[m] >= REACH for m in mine if m <= n)]
+        reaches.append(passed[-1] if passed else 0)
+        beyond = [rate for n, rate in mine.items() if n > system.max_length]
+        means.append(fmean(beyond) if beyond else 0.0)
+    return median_low(reaches), fmean(means)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_the_first_of_a_finding_is_the_first_of_a_comparison(folder: Path) -> None:
+    for found in contests(folder):
+        fitted = [one for one in ranked(found.systems) if one.fitted]
+        tested = {frozenset(cell.length for cell in one.cells) for one in fitted}
+        if not fitted or len(tested) > 1 or len({one.max_length for one in fitted}) > 1:
+            continue
+        assert by_reach(fitted[0]) == max(map(by_reach, found.systems))
+        said = headline(found.systems)
+        assert re.match(rf"(Trained on lengths up to \d+, )?{re.escape(fitted[0].label)} ", said)
+        if len(fitted) <= 3:
+            assert all(one.label in said for one in fitted)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_finding_compares_at_one_length_and_says_a_wide_range(folder: Path) -> None:
+    """Every number of the sentence is that of its system where the sentence says."""
+    for found in contests(folder):
+        systems = [one for one in ranked(found.systems) if one.fitted]
+        if not systems:
+            continue
+        said = headline(systems, every=True).partition(". ")[0]
+        lengths = {int(n) for n in re.findall(r"at length (\d+)|of length (\d+)", said) for n in n if n}
+        assert max(lengths) == max(cell.length for one in systems for cell in one.cells) or len(systems) > 12
+        first = re.search(r"on (\d\.\d{3}) of the strings of length (\d+)", said)
+        assert first is not None
+        shown, length = float(first[1]), int(first[2])
+        cells = [cell for cell in systems[0].cells if cell.length == length]
+        (cell,) = [min(cells, key=lambda cell: median(one.rate() for one in cell.scores))]
+        each = [one.rate() for one in cell.scores]
+        assert shown == pytest.approx(median(each), abs=6e-4)
+        wide = max(each) - min(each) >= 0.1 or min(each) < REACH <= median(each)
+        assert (f"range {min(each):.3f}–{max(each):.3f}" in re.split("; (?!range)", said)[0]) is wide
+        for other in systems[1:]:
+            if all(cell.length != length for cell in other.cells) and len(systems) <= 12:
+                shared = {c.length for c in other.cells} & {c.length for c in systems[0].cells}
+                assert not shared or f"at length {max(shared)}" in said
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_notes_speak_of_what_a_table_shows(folder: Path) -> None:
+    for found in contests(folder):
+        table = found.wide()
+        notes = "; ".join(table.notes)
+        spreads = [cell for row in table.rows for cell in row if isinstance(cell, Spread)]
+        closed = [f"{cell.low:.3f}" == f"{cell.high:.3f}" for cell in spreads]
+        assert ("no brackets" in notes) is any(closed)
+        assert ("in brackets" in notes) is (not all(closed)) or not spreads
+        shown = {int(name) for name in table.columns if name.isdigit()}
+        tested = {cell.length for one in found.systems for cell in one.cells}
+        assert ("tested and not shown" in notes) is (shown < tested)
+        for one, many in re.findall(r"\((\d+) of (\d+) lengths", notes):
+            assert int(one) <= int(many) <= len(shown)
+        layouts = {row[2] for row in table.rows} - {""}
+        assert ("layout" in table.legend[0]) is (len(layouts) > 1)
+        traced = [one for one in found.systems if "scratchpad" in one.experiment["task"]["name"]]
+        if len(traced) == len(found.systems):
+            assert "chance" not in notes, "the exact match of an answer with its trace is not that of a guess"
+
+
+def test_a_failing_seed_does_not_win_and_is_said() -> None:
+    flat = {8: 200, 16: 200, 40: 200}
+    sure = seeds("sure", *[{8: 199, 16: 199, 40: 197}] * 3)
+    risky = seeds("risky", flat, {8: 200, 16: 0, 40: 0}, flat)
+    low = seeds("low", *[{8: 200, 16: 0, 40: 0}] * 3)
+    found = of(*risky, *low, *sure)
+    assert [one.label for one in ranked(found.systems)] == ["sure", "risky", "low"]
+    said = found.wide().caption
+    assert "sure is right on 0.985 of the strings of length 40" in said
+    assert "risky on 1.000 there (range 0.000–1.000)" in said
+    bold = {(found.wide().rows[row][0], found.wide().columns[column]) for row, column in found.wide().bold}
+    assert ("sure", "40") in bold
+    assert ("risky", "40") not in bold
+    assert "by the mean of all seeds" in found.wide().legend[0]
+    assert found.plot().alt.startswith(said.partition(". ")[0])  # type: ignore[union-attr]
+
+
+def test_systems_with_other_tests_are_compared_where_both_were_tested() -> None:
+    far = seeds("far", *[{8: 200, 16: 200, 160: 200}] * 2)
+    near = seeds("near", *[{8: 200, 16: 20}] * 2)
+    said = headline(of(*near, *far).systems)
+    assert "far is right on 1.000 of the strings of length 160" in said
+    assert "near on 0.100 at length 16, where far has 1.000" in said
+    said = headline(
+        of(*seeds("near", *[{8: 200, 16: 200}] * 2), *seeds("far", *[{8: 200, 16: 20, 160: 0}] * 2)).systems
+    )
+    assert "near is right on 1.000 of the strings of length 16" in said
+    assert "far on 0.100 there, and 0.000 at length 160" in said
+
+
+def test_all_that_a_system_is_above_is_named_and_each_row_has_its_brackets() -> None:
+    made = [*seeds("a", *[{40: 200}] * 3), *seeds("b", *[{40: 20}] * 3), *seeds("c", *[{40: 10}] * 3)]
+    assert any("a is above b, c" in note for note in of(*made).wide().notes)
+    found = of(*seeds("a", *[{40: 190}, {40: 180}]), *seeds("b", {40: 20}), *seeds("lost", {}, {}, {}, fitted=False))
+    notes = found.wide().notes
+    assert "seeds, which covers the median with probability 50 % (a)" in notes[0]
+    assert "which says nothing of other seeds (b)" in notes[0]
+    assert any(note.startswith("in distribution, of lost, which fitted in no seed: all 3 seeds") for note in notes)
+
+
+def test_steps_are_those_that_were_run_in_every_note() -> None:
+    short, long = experiment(), experiment()
+    long["training"]["steps"] = 12_000
+    made = [*(one | {"experiment": long, "steps": 2_000} for one in seeds("a", *[{40: 200}] * 2))]
+    made += [one | {"experiment": short} for one in seeds("b", *[{40: 20}] * 2)]
+    notes = "; ".join(of(*made).wide().notes)
+    assert notes.count("12,000") == notes.count("2,000 of at most 12,000") == 2
+    assert "12000" not in notes
+
+
+def test_one_layout_is_kept_and_p_is_corrected_for_all() -> None:
+    def runs(name: str, right: int) -> list[dict[str, Any]]:
+        scores = [score(n, right - chains, axes={"chains": chains}) for n in (8, 40) for chains in (1, 4)]
+        return [result(name, at, scores=scores) for at in range(3)]
+
+    found = of(*runs("a", 190), *runs("b", 20))
+    part = found.only(layout="chains 4")
+    assert {row[2] for row in part.wide().rows} == {"chains 4"}
+    assert "0.930" in part.wide().caption
+    assert "layout" not in part.wide().legend[0]
+    whole = {tuple(row[:4]): row[-1] for row in found.differences().rows}
+    assert {tuple(row[:4]): row[-1] for row in part.differences().rows}.items() <= whole.items()
+    with pytest.raises(UnknownNameError, match="chains 4"):
+        found.only(layout="chains 5")
