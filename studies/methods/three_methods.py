@@ -95,7 +95,8 @@ def tables() -> dict[str, str]:
         within = shown([run.in_distribution.rate() for run in runs])
         tests = "; ".join(f"{length}: {shown(shares(length))}" for length in lengths) if runs else "not trained yet"
         rows.append([job.name, within, tests])
-        outcomes.append(statistics.fmean(shares(lengths[-1])) if runs else None)
+        # What is not complete is shown, and not compared.
+        outcomes.append(statistics.fmean(shares(lengths[-1])) if len(runs) == len(SEEDS) else None)
     said = []
     for (control, method), row in zip(zip(outcomes[::2], outcomes[1::2], strict=True), rows[1::2], strict=True):
         helps = "–" if control is None or method is None else "yes" if method > control else "no"

@@ -52,9 +52,11 @@ def test_memory_and_folder_give_the_same_explanation(attached, tmp_path: Path) -
     here, there = lw.explain(attached, **settings), lw.explain(tmp_path, **settings)
     assert attached.config._attn_implementation == before
     assert {**here.to_json(), "model": "", "command": ""} == {**there.to_json(), "model": "", "command": ""}
-    assert there.command == here.command == "lengthwise compare addition --max-length 4 --budget 10m"
+    asked = "--train 4 --lengths 2,4,7 --samples 8"
+    assert there.command == f"lengthwise explain {tmp_path} {asked}"
+    assert here.command == "lengthwise.explain(model, train=4, lengths=[2, 4, 7], samples=8)"
     # Tokens and ids of such a rule are known, so it is the training.
-    assert here.next.startswith("train longer first: twice the steps that it had; if that was done and did not help, ")
+    assert here.next.startswith("train longer first: twice the steps that it had, and ask again; if that was done and ")
     assert "its position ids are those of the rule CoupledPlaces" in here.lines
     assert here.heads is not None
     assert "were all seen in training" in here.heads.ids

@@ -34,6 +34,8 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Say what a trained model computes, what each head does, and where it breaks; writes one page."""
+    from lengthwise.forecast.answer import MORE
+
     use_threads(threads)
     notes, target = err(), folder or Path(f"explain-{model.resolve().name}")
     if offset != "random" and not offset.isdigit():
@@ -46,5 +48,6 @@ def explain(
     if as_json:
         emit_json(found.to_json())
         return
-    out().print(found.text(why), soft_wrap=True, markup=False, highlight=False)
+    text = found.text(why).replace(MORE, "--why")
+    out().print(text, soft_wrap=True, markup=False, highlight=False)
     notes.print(f"all else is on the page: {page}", soft_wrap=True)

@@ -60,10 +60,12 @@ def advice(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]:
     """What to do about the first length that breaks, or to find one: in words, and the command."""
     verdict, trained = Verdict(failures.rows, subject.train), Verdict(failures.rows, subject.train).trained
     moved, held, broken, longest = failures.moved, verdict.held, verdict.broken(), failures.rows[-1].length
+    coupled = getattr(subject.network.rule, "token_ids", None) is not None
+    if coupled and any(each.kind in subject.task.kinds for each in failures.kinds):
+        return _with_rows(subject, call, failures)
     open_run = broken is not None and subject.experiment is not None and trained.right < trained.n
     if not verdict.learned or open_run or (broken is not None and broken <= subject.train):
         return _train_longer(subject, call, held, failures)
-    coupled = getattr(subject.network.rule, "token_ids", None) is not None
     if coupled and (failures.kinds or broken is not None):  # The ids suit the task; training is what is left.
         return _with_rows(subject, call, failures)
     if broken is None and held != longest:
@@ -102,11 +104,7 @@ def _train_longer(subject: Subject, call: Call, held: int | None, failures: Fail
     if held is not None and held < subject.train:
         return f"{longer}; if its training had no longer strings than {held}, ask so", call.again(train=held)
     if getattr(subject.network.rule, "token_ids", None) is not None:  # Tokens and ids are known, so training is open.
-        return (
-            f"{longer}; {done}, twice the width or one more layer; if not that either, this shows with which positions "
-            "small models learn these lengths",
-            _systems(subject),
-        )
+        return f"{longer}, and ask again; {done}, twice the width or one more layer", call.again()
     wrong = next((f" ({' '.join(failure.tokens)})" for failure in failures.smallest), "")
     text = (
         "check the vocabulary, the offset and the rule of position ids first: does its training script count the "

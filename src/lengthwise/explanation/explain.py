@@ -99,7 +99,8 @@ class Explanation(Tabular):
             within = [kind for kind in kinds if kind.first <= right_to]
             told = within or list(kinds)
             more = f" ({len(told) - NAMED} more on the page)" if len(told) > NAMED else ""
-            where = " and ".join(f"where {kind.kind} ({kind.counts})" for kind in told[:NAMED]) + more
+            does = f": there it {told[0].mistake.what}" if told and told[0].mistake else ""
+            where = " and ".join(f"where {kind.kind} ({kind.counts})" for kind in told[:NAMED]) + more + does
             return f"{verdict.line}; it fails {where}" if kinds else verdict.line
         held, trained = self.verdict.of("random").held, self.verdict.trained
         though = f", though right to length {held}" if held else ""
@@ -170,7 +171,7 @@ class Explanation(Tabular):
 
         Returns: the lines.
         """
-        from lengthwise.forecast.answer import beside, fill, typed
+        from lengthwise.forecast.answer import MORE, beside, fill, typed
 
         # What the cause says is not said twice; what only the shortest failures share is on the page.
         where = [each for each in self.failures.where if each not in self.why and each != self.failures.first_failures]
@@ -191,12 +192,12 @@ class Explanation(Tabular):
             "example": beside("for example", example, INDENT),
             "computes": beside("computes", self.computes, INDENT),
             "left out": beside("left out", "; ".join(self.notes) if why else left, INDENT),
-            "table": ["", *self._small_table(why), *fill(self.legend if why else f"{self.legend}; more: --why", "", 0)],
+            "table": ["", *self._small_table(why), *fill(self.legend + f"; more:\u00a0{MORE}" * (not why), "", 0)],
         }  # fmt: skip
         for name in ("computes", "fails where"):
             if not why and sum(map(len, parts.values())) > LINES:
                 parts[name] = []
-        return "\n".join(line for lines in parts.values() for line in lines)
+        return "\n".join(line for lines in parts.values() for line in lines).replace("\u00a0", " ")
 
     def _small_table(self, every: bool) -> list[str]:
         """Right strings of the lengths that the answer is about, or of all."""

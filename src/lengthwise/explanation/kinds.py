@@ -405,7 +405,9 @@ class _Kinds:
     def _weak_kind(self, kind: str, rows: tuple[KindShare, ...]) -> WeakKind:
         fresh = self.fresh[kind, told_row(rows, self.subject.train).length]
         wrong = [each for batch, good in fresh for each in first_wrong(self.subject, batch, good)]
-        ones = (select(batch, [row]) for batch, good in fresh for row in np.flatnonzero(~good).tolist())
+        # The shortest example is the easiest to read.
+        every = [part for (name, _), parts in sorted(self.fresh.items()) if name == kind for part in parts]
+        ones = (select(batch, [row]) for batch, good in every for row in np.flatnonzero(~good).tolist())
         example = next(filter(None, (self.replayed(one, kind) for one in ones)), None)
         return WeakKind(kind, rows, most_common_mistake(wrong), example, self.subject.train)
 

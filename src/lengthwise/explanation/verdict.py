@@ -179,6 +179,7 @@ class Verdict:
         random, edited = self.of("random"), self.of("hard")
         to, mark, rest = random._parts
         told, first, at = f"{to}{mark}{rest}" if to else rest, random.broken(), edited.broken()
+        told = "not fully learned: " * (first is not None and first <= self.train) + told
         if at is None or (first is not None and first <= at):
             return told
         share = next(row.hard for row in self.rows if row.length == at)
