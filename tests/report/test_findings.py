@@ -104,7 +104,15 @@ def test_a_finding_compares_at_one_length_and_says_a_wide_range(folder: Path) ->
                 assert not shared or f"at length {max(shared)}" in said
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+LARGE = ("method-matrix", "golowich-sparse-parity", "sparse-parity")
+"""Recipes whose tables take seconds."""
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [pytest.param(each, marks=[pytest.mark.slow] * (each.name in LARGE)) for each in FOLDERS],
+    ids=lambda folder: folder.name,
+)
 def test_notes_speak_of_what_a_table_shows(folder: Path) -> None:
     for found in contests(folder):
         table = found.wide()
