@@ -10,6 +10,7 @@ from lengthwise.sparsity.coupling import (
     NoCouplingError,
     PlaceFormula,
     check_coupling,
+    corrected,
     linear,
     propose_coupling,
     same_places,
@@ -40,6 +41,21 @@ def test_found_at_short_lengths_and_holds_at_longer_ones(name):
     symbols = np.array(known[10].varies)
     assert same_places(rule.places(10), handmade(name, 10), known[10].prompt_length, symbols) != "no"
     assert rule.places(10)[symbols].min() >= 1
+
+
+def test_a_rule_that_short_lengths_have_by_accident_is_corrected_at_the_length_that_breaks_it():
+    known = {
+        n: estimate_dependencies(toys.swap, toys.sample_letters, n, stream(0, "swap", n)) for n in (4, 5, 6, 7, 10)
+    }
+    rule = propose_coupling([known[n] for n in (4, 5, 6)])
+    assert "spans" in check_coupling(rule, known, (7, 10)).problems[0]
+    better, check = corrected(rule, known, (7, 10))
+    assert check.holds
+    assert better.lengths[:3] == (4, 5, 6)
+    assert {one.length for one in check.checks if not one.seen}, "a length is left that the rule was not found from"
+    # One that holds is left as it is, and so is one that nothing corrects.
+    assert corrected(better, known, (7, 10)) == (better, check)
+    assert corrected(rule, known, (4, 5))[0] is rule
 
 
 @pytest.mark.slow

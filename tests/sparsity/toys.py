@@ -53,6 +53,12 @@ def doubled(prompt):
     return [letter for letter in prompt[:-1] for _ in range(2)]
 
 
+def swap(prompt):
+    """Neighbours exchanged; an odd last letter stays."""
+    letters = prompt[:-1]
+    return [letters[i ^ 1] if i ^ 1 < len(letters) else letters[i] for i in range(len(letters))]
+
+
 def sort(prompt):
     return sorted(prompt[:-1])
 

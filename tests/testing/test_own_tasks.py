@@ -13,8 +13,9 @@ import pytest
 
 import lengthwise as lw
 from fresh_process import ran
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LawError, LengthwiseError
 from lengthwise.tasks import TASKS
+from lengthwise.testing.laws import shapes_and_labels
 from lengthwise.testing.own_tasks import refuse_broken
 
 PARITY = """
@@ -81,6 +82,52 @@ def test_the_command_line_refuses_it_too(tmp_path: Path, command: str) -> None:
     assert done.exit_code != 0
     assert isinstance(done.exception, LengthwiseError)
     assert "changing token 1 changes the answer" in str(done.exception)
+
+
+KEPT = """
+from functools import cached_property
+from lengthwise.core.batch import Layout
+from lengthwise.core.config import config
+from lengthwise.core.vocab import Vocab
+from lengthwise.tasks import Task
+
+@config
+class Some(Layout):
+    kept: tuple[bool, ...] = ()
+
+@config
+class Kept(Task):
+    summary = "some of the bits"
+    min_length = 2
+
+    @cached_property
+    def vocab(self):
+        return Vocab.of(["0", "1"])
+
+    def layout(self, length, rng):
+        return Some(length, tuple(bool(each) for each in rng.random(length) < 0.75))
+
+    def write(self, seq, layout, rng):
+        seq.bos()
+        bits = [bit + self.vocab["0"] for bit in rng.integers(2, size=(layout.length, seq.size))]
+        given = [seq.given(bit, place=1) for bit in bits]
+        seq.sep(place=1)
+        for one, bit, stays in zip(given, bits, layout.kept):
+            if stays:
+                seq.predicted(bit, place=1, parents=[one])
+        seq.eos(place=1)
+
+    def answer(self, prompt):
+        raise ValueError("which bits are kept is not in the prompt")
+"""
+
+
+def test_a_layout_that_is_drawn_now_and_then_is_met(tmp_path: Path) -> None:
+    """One of sixteen layouts of length 2 has an empty answer."""
+    (tmp_path / "kept.py").write_text(KEPT)
+    task = TASKS.build(f"{tmp_path / 'kept.py'}:Kept")
+    with pytest.raises(LawError, match="let `layout` draw none whose answer is empty"):
+        shapes_and_labels(task)
 
 
 def test_a_sound_task_passes_and_is_checked_once(tmp_path: Path) -> None:

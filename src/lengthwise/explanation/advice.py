@@ -58,11 +58,12 @@ class Call:
 
 def advice(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]:
     """What to do about the first length that breaks, or to find one: in words, and the command."""
-    verdict, trained = Verdict(failures.rows, subject.train), Verdict(failures.rows, subject.train).trained
+    verdict = Verdict(failures.rows, subject.train)
     moved, held, broken, longest = failures.moved, verdict.held, verdict.broken(), failures.rows[-1].length
     coupled = getattr(subject.network.rule, "token_ids", None) is not None
     if coupled and any(each.kind in subject.task.kinds for each in failures.kinds):
         return _with_rows(subject, call, failures)
+    trained = verdict.trained
     open_run = broken is not None and subject.experiment is not None and trained.right < trained.n
     if not verdict.learned or open_run or (broken is not None and broken <= subject.train):
         return _train_longer(subject, call, held, failures)

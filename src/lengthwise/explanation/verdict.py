@@ -151,7 +151,7 @@ class Verdict:
 
     @property
     def _parts(self) -> tuple[str, str, str]:
-        """To which length it is right, a mark, and the rest: where it is unclear, and where it breaks, with a share."""
+        """To which length it is right, a mark, and the rest: where it breaks, or is too close to say, with a share."""
         broken, held, longest, last = self.broken(), self.held, self.rows[-1].length, self.last
         doubts = " and ".join(f"{self._share(n)} right at {n}" for n in self.doubted)
         to = f"right to length {held}{f' ({doubts}: too close to say)' if doubts else ''}" if held else ""
@@ -159,15 +159,15 @@ class Verdict:
             return f"{to}, the longest that was asked", ": ", f"{self._share(held)} right"
         near = self.near
         assert near is not None
-        # Asked lengths, those beside one another as a span.
-        held_by = itertools.groupby((r for r in self.rows if near <= r.length <= (last or 0)), key=lambda r: r.holds)
-        close = [[row.length for row in group] for holds, group in held_by if not holds]
-        spans = [f"{each[0]} to {each[-1]}" if len(each) > 1 else str(each[0]) for each in close or [[near]]]
-        places = " and ".join(filter(None, [", ".join(spans[:-1]), spans[-1]]))
         if broken is None:
+            # Asked lengths, those beside one another as a span.
+            held_by = itertools.groupby((row for row in self.rows if row.length >= near), key=lambda row: row.holds)
+            close = [[row.length for row in group] for holds, group in held_by if not holds]
+            spans = [f"{each[0]} to {each[-1]}" if len(each) > 1 else str(each[0]) for each in close]
+            places = " and ".join(filter(None, [", ".join(spans[:-1]), spans[-1]]))
             close_at = f"no break found, but at {places} it is too close to say"
             return to, ", ", f"{close_at}; at {near} {self._share(near)} right"
-        if close:  # Which lengths are too close to say is in the table of `why` and on the page.
+        if near < broken:  # Which lengths are too close to say is in the table of `why` and on the page.
             to = f"{to} for sure, and to {last} at most" if to else f"right to length {last} at most"
         at = f"breaks {self._lasts}"
         at += f", a trained length (up to {self.train})" if broken <= self.train else ""

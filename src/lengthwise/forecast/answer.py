@@ -226,10 +226,10 @@ class SystemForecast:
     @property
     def in_brackets(self) -> str:
         """`chance` as it stands beside the word of the answer: of an interval, the end that could change the word."""
-        low, high = map(percent, self.interval or (0.0, 0.0))
-        ends = {LIKELY: f"at least {low} %", UNLIKELY: f"at most {high} %", OPEN: f"from {low} to {high} %"}
         if "[" not in self.chance:
             return f"({self.chance.strip('()')})" if self.chance else ""
+        low, high = map(percent, self.interval or (0.0, 0.0))
+        ends = {LIKELY: f"at least {low} %", UNLIKELY: f"at most {high} %", OPEN: f"from {low} to {high} %"}
         return f"({percent(self.probability or 0.0)} %, {ends[self.answer]})"
 
     @property
@@ -375,7 +375,7 @@ OWN_LANGUAGE = "this language, "
 
 
 def in_words(others: tuple[int, int], alike: str = "task") -> str:
-    """How many tasks alike, or languages, were right, and of how many, in words."""
+    """How many other tasks, or languages alike, were right, and of how many, in words."""
     right, of = others
     were, which = "was" if of == 1 else "were", SAME_VERDICT if alike == "task" else "alike"
     return f"{right} of {counted(of, alike)} {which} {were} right" if of else f"no {alike} {which} was measured"
@@ -448,7 +448,7 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
     trained = f", trained to {found.train}, is right at {found.test}"
     if best.answer in BY_THEORY:
         own = alone and (found.format == "answer" or best.measured.startswith(OWN_LANGUAGE)) and best.measured
-        # Where theory says nothing, tasks alike are all others, and no system stands out.
+        # Where theory says nothing, the other tasks have nothing in common, and no system stands out.
         counts = best.base_rate and best.verdict != "unknown" and not own
         alike = f"; {best.base_rate}" * bool(counts)
         conclusively = " conclusively" * bool(own)
@@ -667,7 +667,7 @@ def verdict_lines(verdicts: Iterable[Verdict]) -> Iterator[str]:
 
 
 def other_tasks(found: Forecasts) -> Iterator[str]:
-    """Which the tasks alike are: those that were right, and, under systems that theory allows, the others, too."""
+    """Which the other tasks are: those that were right, and, under systems that theory allows, the others, too."""
     first, lines = found.systems[0], list[tuple[SystemForecast, str]]()
     for f in found:
         if f.others and f.others[1] and f.alike == "task":

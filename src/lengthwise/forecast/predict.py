@@ -629,7 +629,7 @@ def instead_of(
 
 
 def share(found: SystemForecast) -> float | None:
-    """How likely a system is right by all that is known: `sure`, else the share of tasks alike; None without both."""
+    """How likely a system is right by all that is known: `sure`, else the share of other tasks; None without both."""
     by_others = found.others[0] / found.others[1] if found.others and found.others[1] else None
     return by_others if sure(found) is None else sure(found)
 

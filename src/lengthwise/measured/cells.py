@@ -148,8 +148,8 @@ def _cell(row: Mapping[str, Any], content: Mapping[str, Any]) -> MeasuredCell:
 def evidence(by_test: bool = False) -> pandas.DataFrame:
     """All measured cells of all studies as a table, each once; needs pandas (the extra ``pandas``).
 
-    Tables and figures of it are those of pandas; in a clone ``lengthwise.results("studies/golowich/results")`` reads
-    runs of a study, with ``wide`` and ``plot``.
+    Tables and figures of it are those of pandas; in a clone ``lengthwise.results`` reads runs of a study, such as
+    ``"studies/golowich/results/variable-assignment"``, with ``wide`` and ``plot``.
 
     Arguments:
         by_test: One row for each cell and test instead of one for each cell.

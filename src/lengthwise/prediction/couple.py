@@ -23,7 +23,6 @@ from lengthwise.sparsity.coupling import (
     CouplingRule,
     MoreLengthsError,
     NoCouplingError,
-    check_coupling,
     corrected,
     propose_coupling,
     same_places,
@@ -165,7 +164,7 @@ def _couple(
     found = replace(found, queries=queries, reason=unfinished, unfinished=unfinished)
     if not checked:
         return found
-    rule, checks = corrected(rule, queried | known, checked)
+    rule, checks = corrected(rule, known | queried, checked)
     return replace(
         found,
         lengths=rule.lengths,
@@ -302,8 +301,9 @@ def couple_examples(
     found = CouplingFinding(path.name, None, True, count, tuple(known), {}, 0, reason=reason)
     if rule is not None:
         known |= {n: estimate(n) for n in lengths if n not in known}
-        checks = check_coupling(rule, known, lengths)
-        found = replace(found, rule=rule, reason="" if checks.holds else checks.problems[0], check=checks)
+        rule, checks = corrected(rule, known, lengths)
+        reason = "" if checks.holds else checks.problems[0]
+        found = replace(found, lengths=rule.lengths, rule=rule, reason=reason, check=checks)
     return replace(found, sparsity={n: d.sparsity for n, d in known.items()})
 
 
