@@ -163,11 +163,10 @@ def test_a_budget_that_is_too_small_ends_in_a_command(
 
 @pytest.mark.parametrize("command", ["compare", "run", "predict", "show"])
 def test_a_call_in_place_of_a_task_says_where_settings_go(terminal: Terminal, command: str) -> None:
-    option = "--set" if command != "predict" else "`set`"
     said = terminal(command, "copy(letters=16)")
     assert said.code == 2
     assert "'copy(letters=16)' looks like a call of task 'copy'" in said.err
-    assert f"by the option {option}, as task.letters=16" in said.err
+    assert "by the option --set, as task.letters=16" in said.err
     assert "lw.task('copy', letters=16)" in said.err
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lengthwise.core import config as arguments
-from lengthwise.core.config import fields_of, from_fields
+from lengthwise.core.config import apply_edits, fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.core.registry import Registry
 from lengthwise.core.table import Table, Tabular
@@ -43,6 +43,12 @@ def task(spec: str | Task | dict[str, Any], **fields: Any) -> Task:
     Raises: `LengthwiseError` for an unknown name (with a suggestion), an unknown field, or a value of the wrong type.
     """
     return TASKS.build(spec, **fields)
+
+
+def changed_task(task: Task, changes: Sequence[str]) -> Task:
+    """A task with other settings, such as ``"task.letters=16"``; raises `LengthwiseError` for one that it lacks."""
+    edited = apply_edits({"task": TASKS.describe(task)}, arguments.names("changes", changes))
+    return TASKS.build(edited["task"]) if changes else task
 
 
 def scheme(spec: str | PositionScheme | dict[str, Any], **fields: Any) -> PositionScheme:

@@ -51,6 +51,7 @@ def predict(
     scheme: str | None = None,
     probe: Probe | str | float | None = None,
     *,
+    changes: Sequence[str] = (),
     cut: float = 0.95,
     out: str | Path | None = None,
     progress: Callable[[str], None] = silent,
@@ -67,6 +68,7 @@ def predict(
         scheme: the scheme of position ids that goes with the encoding, such as ``"coupled"``.
         probe: the time for a probe of one system, such as ``"2m"``: it trains on lengths up to N/2, tests up to N,
             never beyond, and goes on where an earlier one stopped. In Python also the `Probe` that one returned.
+        changes: settings of the task, such as ``"task.letters=16"``.
         cut: the accuracy that counts as right, 0.7 or 0.95.
         out: the folder of the probe, by default one in ``runs/probe``.
         progress: called with a line before each part of a search, and at least every ten seconds of a probe.
@@ -78,6 +80,7 @@ def predict(
     Raises: `LengthwiseError` for a target, a system or a scheme that is unknown, for lengths out of range, for a task
         whose laws are broken, and for a probe of several systems or of a target without strings to train on.
     """
+    from lengthwise.api.components import changed_task
     from lengthwise.api.components import task as build_task
     from lengthwise.forecast.predict import predict as forecast
 
@@ -86,10 +89,15 @@ def predict(
         None if encoding is None else [encoding] if isinstance(encoding, str) else arguments.names("encoding", encoding)
     )
     asked = None if scheme is None else arguments.text("scheme", scheme)
-    refuse_broken(target if isinstance(target, str) else build_task(target))
+    typed = ""
+    if isinstance(target, str) and changes:
+        typed = " ".join([shlex.quote(target), *(f"--set {shlex.quote(change)}" for change in changes)])
+    if changes or not isinstance(target, str):
+        target = changed_task(build_task(target), changes)
+    refuse_broken(target)
     return forecast(
-        target if isinstance(target, str) else build_task(target), train, test, names, asked, probe, cut, progress,
-        None if out is None else arguments.path("out", out),
+        target, train, test, names, asked, probe, cut, progress,
+        None if out is None else arguments.path("out", out), typed=typed,
     )  # fmt: skip
 
 

@@ -24,30 +24,24 @@ from lengthwise.prediction.search import NOT_SEARCHED
 from lengthwise.prediction.verdict import CAVEATS, CONDITION, NO_ARGUMENT, SHOWN, Prediction, Verdict
 from lengthwise.tasks import Task
 
-INDENT = 11
+INDENT = 12
 """Columns before the text beside a name."""
-ALIKE = "other tasks"
-"""The column that counts `SystemForecast.others` of a task."""
-SAME_VERDICT = "on which theory says the same"
-"""Which tasks it counts."""
+LIKE_IT = "like it"
+"""Said of tasks and languages that are counted beside one: theory says the same of them."""
 IN_THEORY = SHOWN | {"yes": "possible"}
-ForecastWord = Literal[
-    "MEASURED RIGHT", "MEASURED WRONG", "LIKELY", "OPEN", "UNLIKELY", "NOT KNOWN WELL", "NOT MEASURED"
-]
-RIGHT, WRONG, LIKELY, OPEN, UNLIKELY, NOT_KNOWN, NOT_MEASURED = get_args(ForecastWord)
+ForecastWord = Literal["MEASURED RIGHT", "MEASURED WRONG", "LIKELY", "UNCERTAIN", "UNLIKELY", "NOT KNOWN"]
+RIGHT, WRONG, LIKELY, UNCERTAIN, UNLIKELY, NOT_KNOWN = get_args(ForecastWord)
 LIKELY_FROM, UNLIKELY_TO = 70, 30
 """Percent from which the answer is LIKELY, and up to which it is UNLIKELY, the interval on the same side."""
 CERTAINLY_NOT = 0.05
 """The probability up to which a whole interval says that a training would only confirm the answer."""
 BANDS = (
     f"LIKELY: at least {LIKELY_FROM} %, and the interval does not begin below {UNLIKELY_TO}; UNLIKELY: at most "
-    f"{UNLIKELY_TO} %, and it does not end above {LIKELY_FROM}; else OPEN"
+    f"{UNLIKELY_TO} %, and it does not end above {LIKELY_FROM}; else UNCERTAIN"
 )
 """The rule of the words, on the percents that are shown."""
-ORDER = (NOT_MEASURED, NOT_KNOWN, WRONG, UNLIKELY, "possible in theory", OPEN, LIKELY, RIGHT)
-"""The answers, the worst first; *not known well* counts for more where theory has a yes."""
-BY_THEORY = (NOT_KNOWN, NOT_MEASURED)
-"""The answers where nothing but theory is known of the target itself."""
+ORDER = (NOT_KNOWN, WRONG, UNLIKELY, "possible in theory", UNCERTAIN, LIKELY, RIGHT)
+"""The answers, the worst first; *not known* counts for more where theory has a yes and others like it were right."""
 BEYOND = " tested beyond "
 """Part of the reason for having no forecast at lengths that are too far."""
 NEEDS_PLACES = "it needs places"
@@ -61,7 +55,7 @@ MORE = ".text(why=True)"
 NOT_FITTED = "not fitted"
 """What is measured of a system that is wrong on its training lengths, so that longer ones were not tested."""
 ASKED: dict[Format, str] = {
-    "next": "the symbols that may come next, the end included (not membership)",
+    "next": "after every symbol which ones may come next, or the end (not: is it a word)",
     "member": "membership after every prefix",
     "state": "the state after every prefix",
     "answer": "the whole answer",
@@ -109,9 +103,9 @@ class Instead:
     @property
     def line(self) -> str:
         """The system with its forecast, or with its measurements."""
-        if self.measured:
+        if self.measured or self.probability is None or self.interval is None:
             return f"{self.words}: {self.measured}"
-        return f"{self.words} {chance_of(self.probability, self.interval)}"
+        return "{}: {} % (from {} to {})".format(self.words, *map(percent, (self.probability, *self.interval)))
 
 
 @dataclass(frozen=True, repr=False)
@@ -143,6 +137,8 @@ class SystemForecast:
     others: tuple[int, int] | None = None
     """Of the other tasks on which theory says the same, how many were right, and of how many; None where more is known
     than that."""
+    seen: str = ""
+    """What was measured of this target, else of those `LIKE_IT`, in two or three words; empty where nothing was."""
     verdict: Answer = "unknown"
     """Theory's answer."""
     unmet: bool = False
@@ -185,19 +181,17 @@ class SystemForecast:
     def answer(self) -> ForecastWord:
         """The answer in a word: that of a measurement, else by the rule `BANDS` from the percents that are shown.
 
-        It is *not known well* where nothing but theory and the share of other tasks is known.
+        It is *not known* where nothing but theory and the share of other tasks is known.
         """
         if self.accuracy is not None:
             return RIGHT if self.accuracy >= self.cut else WRONG
-        if self.forecast is None and self.others is None:
-            return NOT_MEASURED
         if self.counted is None:
             return NOT_KNOWN
         found = whole_percent(self.counted.probability)
         low, high = (whole_percent(end) for end in self.counted.interval)
         if found >= LIKELY_FROM and low >= UNLIKELY_TO:
             return LIKELY
-        return UNLIKELY if found <= UNLIKELY_TO and high <= LIKELY_FROM else OPEN
+        return UNLIKELY if found <= UNLIKELY_TO and high <= LIKELY_FROM else UNCERTAIN
 
     @property
     def against(self) -> bool:
@@ -212,10 +206,10 @@ class SystemForecast:
     def rank(self) -> tuple[int, float, float]:
         """What systems are ordered by, the best last: the answer, then theory, then the number."""
         share = self.others[0] / self.others[1] if self.others and self.others[1] else 0.0
-        hoped = self.answer == NOT_KNOWN and self.verdict == "yes" and (share > 0 or self.alike == "task")
+        hoped = self.others is not None and self.verdict == "yes" and (share > 0 or self.alike == "task")
         word = "possible in theory" if hoped else self.answer
         number = self.accuracy if self.accuracy is not None else share if self.others else self.probability or 0.0
-        by_theory = ("no", "unknown", "yes").index(self.verdict) * (self.answer in BY_THEORY)
+        by_theory = ("no", "unknown", "yes").index(self.verdict) * (self.answer == NOT_KNOWN)
         return ORDER.index(word), by_theory, number
 
     @property
@@ -229,7 +223,8 @@ class SystemForecast:
         if "[" not in self.chance:
             return f"({self.chance.strip('()')})" if self.chance else ""
         low, high = map(percent, self.interval or (0.0, 0.0))
-        ends = {LIKELY: f"at least {low} %", UNLIKELY: f"at most {high} %", OPEN: f"from {low} to {high} %"}
+        between = f"anything from {low} to {high} %"
+        ends = {LIKELY: f"at least {low} %", UNLIKELY: f"at most {high} %", UNCERTAIN: between}
         return f"({percent(self.probability or 0.0)} %, {ends[self.answer]})"
 
     @property
@@ -377,8 +372,8 @@ OWN_LANGUAGE = "this language, "
 def in_words(others: tuple[int, int], alike: str = "task") -> str:
     """How many other tasks, or languages alike, were right, and of how many, in words."""
     right, of = others
-    were, which = "was" if of == 1 else "were", SAME_VERDICT if alike == "task" else "alike"
-    return f"{right} of {counted(of, alike)} {which} {were} right" if of else f"no {alike} {which} was measured"
+    were = "was" if of == 1 else "were"
+    return f"{right} of {counted(of, alike)} {LIKE_IT} {were} right" if of else f"no {alike} {LIKE_IT} was measured"
 
 
 def counted(number: int, of: str = "task") -> str:
@@ -397,19 +392,21 @@ def text(found: Forecasts, why: bool = False) -> str:
         reason = next(f.refusal for f in asked if BEYOND in f.refusal).removeprefix("no forecast: ")
         beyond = f"{reason}, so the answer is that at {found.test}"
         if best.answer in (LIKELY, RIGHT):
-            first = f"{NOT_MEASURED} at {asked.test}; at {found.test} {first}"
-        else:
+            first = f"{NOT_KNOWN} at {asked.test}; at {found.test} {first}"
+        elif best.answer != NOT_KNOWN:
             first += f", and at {asked.test} no likelier"
     lines = fill(first, "", 2) + fill(beyond) * bool(beyond)
     lines += fill(found.meant) * bool(found.meant)
-    for number, reason in enumerate(reasons(found, best, alone)):
-        lines += beside("" if number else "why", reason)
-    lines += beside("if", condition_in(best.theory))
+    rows = [] if alone else table(found)
+    lines += ["", *rows, ""] * bool(rows)
+    for name, reason in reasons(found, best, alone):
+        lines += beside(name, in_sentences(reason))
+    lines += beside("if", in_sentences(condition_in(best.theory)))
     if alone or best.answer not in (RIGHT, LIKELY):
         for number, each in enumerate(best.instead):
             line = each.line.replace(each.measured, in_short(each.measured)) if each.measured else each.line
-            lines += beside("or" if number else "instead", line) + typed("", each.command)
-        lines += beside("instead", found.helps * (not best.instead))
+            lines += beside("or" if number else "instead", in_sentences(line)) + typed("", each.command)
+        lines += beside("instead", in_sentences(found.helps) * (not best.instead))
     if found.couple and found.helps:
         lines += typed("", found.couple) * (not best.instead)
     elif found.couple:
@@ -425,15 +422,13 @@ def text(found: Forecasts, why: bool = False) -> str:
         lines += typed("confirm" if best.against else "next", found.settle)
         if " --probe " in found.settle:
             half = f"{found.train // 2}, half of your {found.train}"
-            lines += beside("", f"it trains small models to {half}, says how long it takes, and resumes")
+            lines += beside("", f"it trains small models to {half}, and says how long it takes")
         if found.settle.startswith("lengthwise compare"):
             from lengthwise.experiments.defaults import MULTIPLES
 
-            *some, last = (f"{multiple:g}" for multiple in MULTIPLES)
-            lines += beside("", f"it tests at {', '.join(some)} and {last} times the training length")
+            lines += beside("", f"it tests up to {MULTIPLES[-1]:g} times the training length")
     lines += beside("next", found.by_hand * (not found.settle))
-    rows = [] if alone else table(found)
-    lines += ["", *rows] * bool(rows) + ["", *fill(legend(found, rows) + "." + f" More:\u00a0{MORE}" * (not why))]
+    lines += ["", *fill(legend(found, rows) + "." + f" More:\u00a0{MORE}" * (not why))]
     if why:
         for heading, sentences in everything(found, best).items():
             lines += ["", heading, *(line for each in sentences for line in fill(each))] * bool(sentences)
@@ -446,13 +441,12 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
     tied = [f.words if f.system in f.words.lower() else f"{f.words} ({f.system})" for f in alike]
     of = f" with {' or '.join(tied) if len(tied) < 3 else f'{tied[0]} and {len(tied) - 1} others'}"
     trained = f", trained to {found.train}, is right at {found.test}"
-    if best.answer in BY_THEORY:
-        own = alone and (found.format == "answer" or best.measured.startswith(OWN_LANGUAGE)) and best.measured
-        # Where theory says nothing, the other tasks have nothing in common, and no system stands out.
-        counts = best.base_rate and best.verdict != "unknown" and not own
-        alike = f"; {best.base_rate}" * bool(counts)
-        conclusively = " conclusively" * bool(own)
-        return f"{best.answer}{conclusively} whether {found.target}{of * bool(alone or counts)}{trained}{alike}"
+    if best.answer == NOT_KNOWN:
+        whether = f"{NOT_KNOWN} whether {found.target}{of * alone}{trained}"
+        count = best.base_rate * bool(best.verdict != "unknown" and best.others and best.others[1])
+        if alone or best.verdict != "yes":
+            return whether + f"; {count}" * bool(alone and count)
+        return f"{whether}. Most promising: {tied[0]}" + (f"; {count}" if count else ", possible in theory")
     if best.accuracy is None:
         return f"{best.answer} {best.in_brackets}: {found.target}{of}{trained}"
     at = re.search(rf"trained to (\d+): ({NOT_FITTED}|\S+ at (\S+))", best.measured)
@@ -462,8 +456,8 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
     return f"{best.answer} {best.in_brackets}: {found.target}{of}, {seen} {asked}"
 
 
-def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[str]:
-    """Why, in short: theory, what coupled ids do not mend, what was measured, a probe, and what to doubt."""
+def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tuple[str, str]]:
+    """Why, in short, each beside a name: theory, what was measured, a probe, and what to doubt."""
     word, colon, reason = brief(best.theory).partition(": ")
     if not alone and best.verdict == "unknown":
         reason = reason.replace("no theorem covers such ids", "no theorem decides it for any positions")
@@ -472,45 +466,30 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[str
     same = [f.words for f in alike if (brief(f.theory).partition(": ")[2], condition_in(f.theory)) == (reason, given)]
     more = f" and {len(same) - 1} others" if len(same) > 3 else ", ".join(["", *same[1:]])
     of = f" with {same[0]}{more}" if same and not alone else ""
-    against = "; what was measured is against it" * (best.verdict == "yes" and best.answer in (WRONG, UNLIKELY))
-    yield f"{'in theory ' * (not word.startswith('no theorem'))}{word}{of}{colon}{reason}{against}"
+    yield "theory", f"{word}{of}{colon}{reason}"
     if found.span and (not alone or best.scheme in SCHEMES_OF_PLACES):
-        yield brief(found.span)
+        yield "", brief(found.span)
     seen = [in_short(best.measured)] * bool(best.measured)
     if best.base_rate and best.alike == "task":
         alike = [alike_in_words(found, best)] * (best.verdict != "unknown")
-        yield f"measured: {'; '.join([*seen, 'else not' if seen else 'not this task', *alike])}"
+        yield "measured", "; ".join([*(seen or ["not tried on this task"]), *alike])
     elif seen:
-        yield f"measured: {'; '.join(seen)}"
-    wrong = [f for f in found if f is not best and f.answer == WRONG and NOT_FITTED not in f.measured]
-    if wrong and best.answer != UNLIKELY:
-        of = "language" if found.format != "answer" else "task"
-        yield f"this {of} was measured wrong with {', '.join(f'{f.words} ({f.chance})' for f in wrong[:3])}"
-    if best.counted is not None:
-        own = percent(best.counted.probability)
-        tied = [f for f in found if f is not best and f.counted and percent(f.counted.probability) == own]
-        # Those that are named in the first line are left out.
-        if tied := [f for f in tied if f.chance != best.chance]:
-            these = ", ".join(f"{f.words} ({f.chance})" for f in tied)
-            of = "the forecast cannot tell it from" if best.answer == OPEN else "as likely with"
-            yield f"{of} {these}"
+        yield "measured", "; ".join(seen)
     if best.refusal:
-        yield best.refusal
+        yield "" if seen else "measured", best.refusal
     if best.probe:
-        yield f"probe: {best.probe}"
+        yield "probe", best.probe
     if best.weak:
-        yield f"weak spot: {best.weak}"
+        yield "doubt", best.weak
 
 
 def alike_in_words(found: Forecasts, best: SystemForecast) -> str:
     """How tasks came out that are like this one in what theory says of them."""
     right, of = best.others or (0, 0)
-    says = "nothing of" if best.verdict == "unknown" else "the same of"
-    same = f"on which theory says {says} {best.words}"
     if not of:
-        return f"nor any task {same}"
+        return f"nor was any task {LIKE_IT} with {best.words}"
     which = exceptions(others_of(found, best))
-    return f"{right} of {counted(of)} {same} {'was' if of == 1 else 'were'} right {found.near}{which}"
+    return f"{in_words((right, of))} with {best.words}, {found.near}{which}"
 
 
 def others_of(found: Forecasts, f: SystemForecast) -> dict[str, bool]:
@@ -529,61 +508,38 @@ def exceptions(counted: Mapping[str, bool]) -> str:
 
 
 def table(found: Forecasts) -> list[str]:
-    """The systems, those of which it says the same in one row."""
+    """The systems with their answers, those of which it says the same in one row."""
     groups: dict[tuple[str, str, str], list[SystemForecast]] = {}
     for f in found:
-        theory = "if ids are predictable" if f.unmet else IN_THEORY[f.verdict]
+        theory = "if predictable" if f.unmet else IN_THEORY[f.verdict]
         theory = "needs places" if NEEDS_PLACES in f.theory else "as plain ids" if PLAIN_PLACES in f.theory else theory
         if found.span and f.scheme in SCHEMES_OF_PLACES and f.others:
             theory = "does not apply"
-        measured = " measured" * (f.accuracy is not None and NOT_FITTED not in f.chance)
-        number = "–" if f.others or not f.chance else f.chance.strip("()") + measured
-        # Tasks of which theory says nothing, as of this one, are alike in nothing else.
-        others = "{} of {}".format(*f.others) if f.others and f.others[1] and f.verdict != "unknown" else "–"
-        groups.setdefault((number, theory, others), []).append(f)
-    rows = [("positions", "chance", "in theory", heading_alike(found))]
+        answer = f"{f.answer} {f.chance}" if f.counted else f.answer
+        groups.setdefault((answer, theory, f.seen or "–"), []).append(f)
+    rows = [("positions", "answer", "in theory", "measured")]
     rows += [(", ".join(f.system for f in same), *said) for said, same in groups.items()]
-    shown = [column for column in zip(*rows, strict=True) if {*column[1:]} != {"–"}]
-    widths = [max(map(len, column)) for column in shown]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     widths[0] = min(widths[0], WIDTH - 2 * len(widths) - sum(widths[1:]))
     lines = []
-    for names, *rest in zip(*shown, strict=True):
-        first, *more = textwrap.wrap(names, widths[0], break_on_hyphens=False)
+    for names, *rest in rows:
+        first, *more = textwrap.wrap(names, widths[0], break_long_words=False, break_on_hyphens=False)
         cells = (f"{cell:{width}}" for cell, width in zip((first, *rest), widths, strict=True))
         lines += [f"  {'  '.join(cells)}".rstrip(), *(f"  {name}" for name in more)]
     return lines
 
 
-def heading_alike(found: Forecasts) -> str:
-    """The heading of the column that counts what is alike."""
-    return ALIKE if found.format == "answer" else "languages alike"
-
-
 def legend(found: Forecasts, rows: Sequence[str]) -> str:
     """What the words of the answer mean."""
-    does = "writes the whole answer" if found.format == "answer" else f"names {ASKED[found.format]}"
-    means = [f"right: {does}, on at least {100 * found.cut:.0f} % of the strings of a length"]
+    does = "writes the whole answer" if found.format == "answer" else f"tells {ASKED[found.format]}"
+    means = [f"right: on at least {100 * found.cut:.0f} % of the strings of this length it {does}"]
     shown = found.systems if rows else found.systems[:1]
-    of = "tasks" if found.format == "answer" else "languages"
-    if "--scheme random-start --encoding learned" in found.settle:
-        means += ["ape: learned positions from a random start"]
-    refits = f"[from, to]: the middle 90 % of refits on resampled {of}, wider where few were measured"
-    if any("[" in f.chance for f in shown):
-        means += [refits if rows else refits.replace("[from, to]", "at most, at least, from")]
-    if found.systems[0].answer == OPEN:
-        means += ["OPEN: neither likely nor unlikely, with its interval"]
-    if rows:
-        said = {IN_THEORY[f.verdict] for f in found}
-        program, possible = "a program for such models does it at every length", IN_THEORY["yes"] in said
-        means += [f"possible: {program}; training may miss it"] * possible
-        means += [f"no guarantee: no {'such program' if possible else program[2:]}"] * (IN_THEORY["no"] in said)
-    if any(re.search(r"  –(  |$)", row) for row in rows):
-        means += ["–: not known"]
-    if any((heading := heading_alike(found)) in row for row in rows):
-        same = SAME_VERDICT if found.format == "answer" else "that count as much beside the period"
-        means += [f"{heading}: of those {same}, how many were right"]
-    shares = f"the share of strings right {found.near}, " * any(" measured" in row for row in rows)
-    means += [f"measured: {shares}in this package's studies; your own runs are not counted"]
+    if any("[" in f.chance for f in shown) and rows:
+        means += ["[from, to]: where 90 % of refits of the forecast lie"]
+    if any(f.verdict == "yes" and not f.unmet for f in shown):
+        means += ["possible: a program for such models does it at every length; training may miss it"]
+    if LIKE_IT in "".join(rows) or LIKE_IT in found.systems[0].base_rate:
+        means += [f"{LIKE_IT}: theory says the same of them"]
     return ". ".join(means)
 
 
@@ -606,14 +562,8 @@ def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
     if any(f.interval for f in found):
         numbers += [f"chance: a forecast by {basis}. No test at {found.test}", BANDS]
     if any(f.others for f in found):
-        alike = heading_alike(found)
-        tried = (
-            "it was not tested longer"
-            if best.measured and best.alike == "task"
-            else f"this {best.alike} was not measured"
-        )
-        numbers += [f"{NOT_KNOWN}: {tried}, so only theory is known, and how {alike} came out"] * bool(best.others)
-        numbers.append(f"{alike}: trained with such ids, tested {found.near}")
+        numbers.append(f"{LIKE_IT}: trained with such ids, tested {found.near}")
+    numbers.append("measured: in this package's studies; your own runs are not counted")
     return {
         "theory: does a program exist? (not: does training find it)": [
             *together(own, f"of {ASKED[found.format]}: " * (found.format != "answer")),
@@ -672,7 +622,7 @@ def other_tasks(found: Forecasts) -> Iterator[str]:
     for f in found:
         if f.others and f.others[1] and f.alike == "task":
             lines.append((f, named(others_of(found, f), f is first or f.verdict == "yes")))
-    yield from together(lines, f"{ALIKE}: ")
+    yield from together(lines, f"tasks {LIKE_IT}: ")
     yield from (f"{each.words}: {named(each.counted)}" for each in first.instead if each.counted)
 
 
@@ -718,10 +668,16 @@ def in_short(measured: str) -> str:
     return re.sub(r"; ([\w-]+(, commit \w+)?(?=;|$)|(not|namely) [^;]*|the forecast without it .*)", "", measured)
 
 
+def in_sentences(text: str) -> str:
+    """What semicolons keep apart, as sentences."""
+    said = (part[:1].upper() + part[1:] for part in text.split("; "))
+    return ". ".join(said) + "." if text else ""
+
+
 def fill(sentence: str, first: str = "  ", later: int = 4) -> list[str]:
     """Lines of at most 80 columns, but for longer words: a target stays what can be typed."""
     return textwrap.wrap(
-        sentence, WIDTH, initial_indent=first, subsequent_indent=" " * later,
+        sentence.replace(" %", "\u00a0%"), WIDTH, initial_indent=first, subsequent_indent=" " * later,
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
 

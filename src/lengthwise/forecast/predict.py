@@ -21,16 +21,16 @@ from lengthwise.forecast import features
 from lengthwise.forecast.answer import (
     ASKED,
     BEYOND,
-    BY_THEORY,
     KNOWN,
+    LIKE_IT,
     LIKELY,
     NEEDS_PLACES,
     NOT_FITTED,
     NOT_KNOWN,
-    OPEN,
     OWN_LANGUAGE,
     PLAIN_PLACES,
     RIGHT,
+    UNCERTAIN,
     UNLIKELY,
     UNLIKELY_TO,
     WRONG,
@@ -38,6 +38,7 @@ from lengthwise.forecast.answer import (
     Instead,
     SystemForecast,
     chance_of,
+    counted,
     exceptions,
     name_of,
     near_ratio,
@@ -86,7 +87,7 @@ FEW = 10
 that all came out alike gives no spread."""
 Z90, LEAST = 1.645, 0.001
 """The 95 % point of the normal distribution, for an interval of 90 %; no end of an interval is certain."""
-SO_FEW, WIDE = "; so few leave the interval wide", 0.25
+SO_FEW, WIDE = "; so few that the chance is uncertain", 0.25
 """Said where few languages of a kind, and not the draws, make the interval that is shown at least this wide."""
 FAR = 50
 """How far from the length in question another is looked for, where no automaton says how far."""
@@ -118,8 +119,8 @@ def weak_spot(kind: features.Kind, format: Format, encoding: str) -> str:
     if not languages or (format == "next" and kind != "by windows or periods"):  # ALiBi's fragment has no periods.
         return ""
     return (
-        f"an earlier fit said yes to {languages} such languages (third study), and none was right; refitted since, "
-        "not tested afresh"
+        f"an earlier version said yes to {languages} such languages, and none was right (third study); this one was "
+        "not tested on fresh ones"
     )
 
 
@@ -139,11 +140,15 @@ def pair(system: PositionSystem) -> str:
 
 @dataclass(frozen=True)
 class Measured:
-    """A line on what was measured; ``accuracy`` where it was this very target; ``alike``: right ones of its kind."""
+    """A line on what was measured; ``accuracy`` where it was this very target; ``alike``: right ones of its kind.
+
+    ``seen`` is what was measured of the target where it is no accuracy, in a word or two.
+    """
 
     line: str
     accuracy: float | None
     alike: tuple[int, int] = (0, 0)
+    seen: str = ""
 
 
 def predict(
@@ -157,6 +162,7 @@ def predict(
     note: Callable[[str], None] = silent,
     folder: Path | None = None,
     tested: int | None = None,
+    typed: str = "",
 ) -> Forecasts:
     """The engine of `lengthwise.predict`, which says what the arguments are.
 
@@ -166,6 +172,7 @@ def predict(
         note: Called with a line of progress.
         folder: Where a probe that is run keeps its checkpoints; by default one in ``runs/probe``.
         tested: The length at which commands test; by default ``test``.
+        typed: What to type for the target in a shell; by default its name, with its settings.
     """
     require(cut in CUTS, f"cut must be one of {', '.join(map(str, CUTS))}, got {cut}")
     require(train >= 1, f"train must be at least 1, got {train}")
@@ -180,7 +187,10 @@ def predict(
         require(len(requested) == 1, f"probe is of one system, got {given}; name one by encoding and scheme")
     systems = tuple(dict.fromkeys((*SYSTEMS, *requested)))
     parsed = parse_target(target) if isinstance(target, str) else target
-    name, word = (target, target) if isinstance(target, str) else (called(target), typed_name(target))
+    if isinstance(target, str):
+        name, word = target, shlex.quote(target)
+    else:
+        name, word = called_in_full(target), typed or typed_name(target)
     from lengthwise.experiments.defaults import coupled_name
 
     trainable, couple = task_of(parsed), ""
@@ -204,21 +214,21 @@ def predict(
         format = parsed.ask if isinstance(parsed, Language) else "answer"
         count, periods, pad = forecaster("task").cells, None, scratchpad_instead(trainable, train, test, cut, at)
         found_by_search = any(a.certificate.get("kind") == "coupling" for v in theory.verdicts for a in v.arguments)
-        couple = f"lengthwise couple {shlex.quote(word)}" if found_by_search and word else ""
+        couple = f"lengthwise couple {word}" if found_by_search and word else ""
         span, mend = not_near(theory, trainable)
         asked = set(map(name_of, requested))
         helps = "" if any(f.verdict == "yes" for f in forecasts) else mend or what_helps(theory, asked)
         if helps.endswith(COUPLING) and word:
             searched = any(line.startswith(COUPLING_SEARCHED) for line in theory.searched)
             looks = "a search of seconds found none, this takes its time" if searched else "this looks for them"
-            helps, couple = f"{helps}; {looks}", f"lengthwise couple {shlex.quote(word)}"
+            helps, couple = f"{helps}; {looks}", f"lengthwise couple {word}"
     if probe is not None and (probe.accuracy or 0.0) >= cut:
         pad = None  # What was seen to work has no rival that nobody measured.
     if any(found.by_probe for found in forecasts):
         count = forecaster(f"{'task' if regular is None else 'language'} with probe").cells
     if span:  # Tasks whose tokens coupled ids do bring near tell nothing.
         of_places = features.SCHEMES_OF_PLACES
-        forecasts = [replace(f, others=(0, 0)) if f.others and f.scheme in of_places else f for f in forecasts]
+        forecasts = [replace(f, others=(0, 0), seen="") if f.others and f.scheme in of_places else f for f in forecasts]
     no_places = trainable is not None and coupled_name(trainable) is None
     if no_places:
         lacks = PLAIN_PLACES if regular else f"{NEEDS_PLACES}, and it states none"
@@ -258,13 +268,13 @@ def predict(
         one = f", systems=[{short_name(chosen[0])!r}]" * bool(requested)
         by_hand = f"in Python, with this task: lw.compare(task{one}, max_length={train}, budget='10m')"
     if no_places and couple and not helps and not requested:
-        settle, by_hand = f"lengthwise compare {shlex.quote(word)} --max-length {train}", "with the places written in:"
+        settle, by_hand = f"lengthwise compare {word} --max-length {train}", "with the places written in:"
     nearer = None
     if tested is None and probe is None and any(BEYOND in f.refusal for f in chosen):
         limit = math.floor(train * forecaster("task" if regular is None else "language").domain["ratio"][1])
         lengths = range(limit, max(train, limit - FAR), -1)
         if near := next((n for n in lengths if meant_length(parsed, name, train, n)[0] == n), None):
-            nearer = predict(target, train, near, encoding, scheme, cut=cut, note=note, tested=test)
+            nearer = predict(target, train, near, encoding, scheme, cut=cut, note=note, tested=test, typed=typed)
             best_first = [f.system for f in nearer]
             chosen = tuple(sorted(chosen, key=lambda f: best_first.index(f.system)))
     return Forecasts(
@@ -365,13 +375,36 @@ def meant_length(parsed: Any, name: str, train: int, test: int) -> tuple[int, st
     return near, f"{what}; {near} is the nearest length with any, and is meant"
 
 
+def settings_of(task: Task) -> dict[str, Any]:
+    """The settings of a task that are not the usual ones, but for what its name says of them."""
+    return {key: value for key, value in changed_fields(task).items()
+            if not (isinstance(task, Language) and key == "language")}  # fmt: skip
+
+
+def called_in_full(task: Task) -> str:
+    """What a task is called, with its settings in brackets."""
+    settings = ", ".join(f"{key} {as_text(value)}" for key, value in settings_of(task).items())
+    return called(task) + f" ({settings})" * bool(settings)
+
+
+def as_text(value: Any) -> str:
+    """A setting in words: what is built of other parts by their names."""
+    return str(value["name"]) if isinstance(value, dict) and "name" in value else str(value)
+
+
 def typed_name(task: Task) -> str:
-    """What to type for a task with its settings; empty where no name stands for them."""
-    if changed_fields(task).keys() - ({"language"} if isinstance(task, Language) else set()):
+    """What to type for a task with its settings, as a shell takes it; empty for one that no name stands for."""
+    if "name" not in vars(type(task)):
         return ""
-    if not isinstance(task, Language):
-        return task.name
-    return task.language if task.language in {*LANGUAGES, *COUNTER_LANGUAGES} else EXPRESSION + task.language
+    name = task.name
+    if isinstance(task, Language):
+        name = task.language if task.language in {*LANGUAGES, *COUNTER_LANGUAGES} else EXPRESSION + task.language
+    return " ".join([shlex.quote(name), *(setting(f"task.{key}", value) for key, value in settings_of(task).items())])
+
+
+def setting(key: str, value: Any) -> str:
+    """The option that changes a setting, as a shell takes it."""
+    return f"--set {shlex.quote(f'{key}={json.dumps(value)}')}"
 
 
 def run_probe(
@@ -464,10 +497,7 @@ def run_command(task: Task | None, word: str, scheme: str, encoding: str, train:
         return ""
     ids = "" if scheme == "sequential" else f" --scheme {scheme}"
     lengths = ",".join(str(length) for length in tests)
-    return (
-        f"lengthwise run {shlex.quote(word)}{ids} --encoding {encoding}{more} --max-length {train} "
-        f"--test-lengths {lengths}"
-    )
+    return f"lengthwise run {word}{ids} --encoding {encoding}{more} --max-length {train} --test-lengths {lengths}"
 
 
 def named_scheme(found: SystemForecast) -> str:
@@ -496,7 +526,6 @@ def settle_command(
 
     if task is None or not word:
         return ""
-    word = shlex.quote(word)
     if found[0].against and (others := [each.command for each in found[0].instead if each.command]):
         return others[0]
     if named and len(found) == 1:
@@ -507,27 +536,27 @@ def settle_command(
             how = f" --encoding {one.system}" if one.system in KNOWN else how
             # Tests come on top.
             longer = LONGEST_PROBE if probe is None else f"{math.ceil(1.5 * probe.needs / 60) or 10}m"
-            if train >= SHORTEST_PROBE:
+            if train >= SHORTEST_PROBE and not (isinstance(task, Language) and task.ask != "next"):
                 return f"lengthwise predict {word}{how}{lengths} --probe {longer}"
         return train_it(one)
-    known = [f for f in found if f.answer not in BY_THEORY]
+    known = [f for f in found if f.answer != NOT_KNOWN]
     hopeful = [f for f in found[:1] if f.scheme == "modulo" and f.others]
     first = first_with_command(hopeful or known or found, train_it)
     if isinstance(task, Language) and task.automaton() is not None:
         as_best = percent(found[0].probability or 0.0)
-        close = [f for f in found if f.answer == OPEN or (f.counted and percent(f.counted.probability) == as_best)]
+        close = [f for f in found if f.answer == UNCERTAIN or (f.counted and percent(f.counted.probability) == as_best)]
         tied = [short_name(f) for f in close if train_it(f)]
-        if first and (found[0].answer != OPEN or len(tied) < 2 or test > MULTIPLES[-1] * train):
+        if first and (found[0].answer != UNCERTAIN or len(tied) < 2 or test > MULTIPLES[-1] * train):
             return first[0][1]
         return compare_command(word, tied, train) if first else ""
     yes = [f for f in found if f.verdict == "yes" and f.scheme != "modulo"]  # whose m nobody named
     open_ones = [
         f for f in found if f.verdict == "unknown" and not (places_far and f.scheme in features.SCHEMES_OF_PLACES)
     ]
-    promising = [f for f in known if f.answer in (RIGHT, LIKELY, OPEN)][:2]
+    promising = [f for f in known if f.answer in (RIGHT, LIKELY, UNCERTAIN)][:2]
     named_ones = [f for f in [*promising, *(yes or open_ones)] if f.answer not in (WRONG, UNLIKELY) and train_it(f)]
     if len(named_ones) < 2:
-        named_ones += [f for f in open_ones if f.answer in BY_THEORY and train_it(f)]
+        named_ones += [f for f in open_ones if f.answer == NOT_KNOWN and f.scheme != "modulo" and train_it(f)]
     if not named_ones:
         named_ones = [f for f in found if train_it(f) and not (places_far and f.scheme in features.SCHEMES_OF_PLACES)]
     systems = list(dict.fromkeys(short_name(f) for f in named_ones))[:MOST_COMPARED]
@@ -617,7 +646,7 @@ def instead_of(
         return (periods,)
     better_ones = [f for f in others if (sure(f) or 0.0) > max(own + 0.05, UNLIKELY_TO / 100)]
     if found.verdict != "yes":
-        better_ones += [f for f in others if f.answer == NOT_KNOWN and f.verdict == "yes" and better(share(f), found)]
+        better_ones += [f for f in others if f.others and f.verdict == "yes" and better(share(f), found)]
     best = best or first_with_command(better_ones, train_it)
     known = []
     for f, line in best:
@@ -660,15 +689,13 @@ def scratchpad_instead(task: Task | None, train: int, test: int, cut: float, at:
     """
     if isinstance(task, Language) and task.ask == "next" and task.automaton() is not None:
         pad: Task = StateScratchpad(language=task.language, alphabet=task.alphabet)
-        more = f" --set {shlex.quote('task.language=' + json.dumps(task.language))}"
-        more += f" --set task.alphabet={task.alphabet}" if task.alphabet else ""
+        typed = typed_name(pad)
     elif task is not None and "name" in vars(type(task)) and task.machine() and not isinstance(task, Language):
-        pad, shown = Traced(task), TASKS.show(task)
-        own = {key: value for key, value in shown.items() if key == "name" or value != getattr(type(task), key, None)}
-        more = f" --set {shlex.quote('task.task=' + json.dumps(own))}"
+        pad = Traced(task)
+        typed = f"{pad.name} {setting('task.task', {'name': task.name, **settings_of(task)})}"
     else:
         return None
-    command = run_command(pad, pad.name, "predictive-coupling", "learned", train, at, more)
+    command = run_command(pad, typed, "predictive-coupling", "learned", train, at)
     system = KNOWN["predictive-coupling"]
     found = others_by_name(system, test / train, cut)
     written = {name: right for name, right in found.items() if "scratchpad" in name}
@@ -682,12 +709,14 @@ def scratchpad_instead(task: Task | None, train: int, test: int, cut: float, at:
             name += f" {len(written) + 1}" * (name in written)
             written[name] = (cell.accuracy(*place) or 0.0) >= cut
             if TASKS.build(cell.task["task"]) == task:
-                here = f"Measured here: {line_of(cell, place)}"
-    of = "the model also writes the state after each symbol, so data and output change. "
-    right = (
-        f"right {near_ratio(test / train)} in {sum(written.values())} of {len(written)} tasks with such a scratchpad"
+                here = f"measured here, {line_of(cell, place)}"
+    line = "the model also writes the state after each symbol; " + (
+        here
+        or (
+            f"not measured here; {sum(written.values())} of {counted(len(written))} with one were right "
+            f"{near_ratio(test / train)}"
+        )
     )
-    line = of + (here or f"Not measured here; {right}{exceptions(written)}")
     rate = sum(written.values()) / len(written) if written else None
     named = "a scratchpad of states with coupled ids"
     return Instead("predictive-coupling", named, None, None, line, command, written, rate)
@@ -826,9 +855,10 @@ def of_language(
             apart = not low <= forecast.probability <= high
             if apart or abs(share - forecast.probability) > FAR_FROM_COUNT:
                 count, own = percent(share), percent(forecast.probability)
-                apart_since = f"; alone that would be {count} %, fitted with all other languages it is {own} %"
+                apart_since = f"; the forecast weighs all other languages, too, hence {own} % and not {count} %"
                 known = replace(known, measured=known.measured + apart_since)
         known = replace(known, weak=weak_spot(kind, format, system.encoding) * (known.accuracy is None))
+    known = replace(known, seen=seen_of(known, measured))
     if system.scheme == "modulo" and known.accuracy is None:
         known = replace(known, others=measured.alike if measured.alike[1] else None)
     return with_probe(replace(known, verdict=answer), "language", values, cut, probe)
@@ -871,9 +901,21 @@ def of_task(
             unfitted = never_fitted(task, system, train) if task else ""
             alike = others_right(system, test / train, cut, "" if verdict is None else verdict.short)
             known = replace(known, others=alike, measured=unfitted)
+            # Tasks of which theory says nothing, as of this one, are alike in nothing else.
+            counts = alike if verdict is not None and verdict.answer != "unknown" else (0, 0)
+            measured = Measured(unfitted, None, counts, NOT_FITTED * unfitted.startswith("trained"))
     if verdict is not None:
         known = replace(known, verdict=verdict.answer, unmet=verdict.unmet)
+    known = replace(known, seen=seen_of(known, measured))
     return with_probe(known, "task", values, cut, probe)
+
+
+def seen_of(found: SystemForecast, measured: Measured) -> str:
+    """`SystemForecast.seen`."""
+    if found.accuracy is not None:
+        return NOT_FITTED if NOT_FITTED in found.chance else f"{found.chance} right"
+    right, of = measured.alike
+    return measured.seen or (f"{right} of {of} {LIKE_IT}" if of else "")
 
 
 def answered(
@@ -961,16 +1003,14 @@ def measured_language(dfa: Dfa, format: Format, system: PositionSystem, train: i
         line += "" if near else f"{TOO_FAR} {train}"
         return Measured(line, accuracy if near and agreeing([one[1] for one in own]) else None, counts)
     if not counts[1]:
-        line = (
-            f"none like it was; with {words(system)}, right in {sum(others)} of {len(others)} languages of other kinds"
-        )
+        line = f"no language {LIKE_IT} with {words(system)}; of {len(others)} others {sum(others)} were right"
         return Measured(line if others else "", None)
-    said = ", and in ".join(f"{sum(found.values())} of {len(found)} {of}" for of, found in alike.items() if found)
+    said = ", and ".join(f"{sum(found.values())} of {len(found)} {of}" for of, found in alike.items() if found)
     named = exceptions(*alike.values()).strip(" ()") if len(alike) == 1 else ""
     reached = {(round(low / cell.train), round(high / cell.train)) for cell, _, (low, high) in tested}
     at = "; ".join(f"{low} to {high}" if low < high else f"{low}" for low, high in sorted(reached))
     return Measured(
-        f"with {words(system)}, right at {at} times the training length in {said}" + f"; {named}" * bool(named),
+        f"{said} were right with {words(system)}, at {at} times the training length" + f"; {named}" * bool(named),
         None,
         counts,
     )
@@ -998,7 +1038,8 @@ def never_fitted(task: Task, system: PositionSystem, train: int) -> str:
         return ""
     own = [cell for cell in found if TASKS.build(dict(cell.task)) == task]
     cell = min(own or found, key=lambda cell: abs(math.log(cell.train / train)))
-    return ("" if own else "with other settings of the task, ") + line_of(cell, (train, train))
+    of = "" if own else "with other settings of the task, "
+    return f"{of}trained to {cell.train} it is {NOT_FITTED} ({sum(cell.fitted)} of {len(cell.seeds)} seeds fit)"
 
 
 def measured_task(
@@ -1027,4 +1068,7 @@ def measured_task(
     line += f", from {min(shares):.2f} to {max(shares):.2f}" * mixed
     line = line if len(found) > 1 else line_of(*found[0])
     line += f"{TOO_FAR} {train}" * bool(own and not near)
-    return Measured(line if own else f"with other settings of the task, {line}", middle if near and not mixed else None)
+    apart = f"{min(shares):.2f}–{max(shares):.2f}" if mixed else f"{middle:.2f}"
+    seen = f"{apart} right" if near else "mixed elsewhere" if mixed else f"{apart} elsewhere"
+    line = line if own else f"with other settings of the task, {line}"
+    return Measured(line, middle if near and not mixed else None, seen=seen)

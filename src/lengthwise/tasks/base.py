@@ -355,7 +355,7 @@ def refuse_call(text: str) -> None:
         setting = call[2].partition(",")[0] if "=" in call[2] else "NAME=VALUE"
         raise LengthwiseError(
             f"{text!r} looks like a call of task {call[1]!r}, whose settings are given apart: in Python as "
-            f"lw.task({call[1]!r}, {setting}), to `lengthwise run` and `lengthwise compare` by the option `set`, as "
+            f"lw.task({call[1]!r}, {setting}), to `lengthwise run`, `compare` and `predict` by the option `set`, as "
             f"task.{setting}, to other commands in a file of your own (FILE.py:Class)"
         )
 
