@@ -538,8 +538,8 @@ def test_where_this_target_was_measured_the_measurement_answers():
 
 @pytest.mark.parametrize(
     ("p", "low", "high", "word"),
-    [(0.71, 0.10, 0.98, UNCERTAIN), (0.01, 0.001, 0.47, UNLIKELY), (0.696, 0.5, 0.8, LIKELY), (0.2, 0.1, 0.706, UNCERTAIN),
-     (0.0002, 0.0001, 0.2, UNLIKELY)],
+    [(0.71, 0.10, 0.98, UNCERTAIN), (0.01, 0.001, 0.47, UNLIKELY), (0.696, 0.5, 0.8, LIKELY),
+     (0.2, 0.1, 0.706, UNCERTAIN), (0.0002, 0.0001, 0.2, UNLIKELY)],
 )  # fmt: skip
 def test_one_rule_of_the_words_on_the_percents_that_are_shown(p: float, low: float, high: float, word: str):
     made = module.SystemForecast("rope", "sequential", "rope", Forecast(p, (low, high), p, 1.0, 0.95), "", "")
