@@ -594,6 +594,9 @@ def test_theory_of_an_own_task_comes_before_other_tasks(tmp_path: Path):
     text = " ".join(found.text().split())
     parts = [text.index(part) for part in ("positions answer in theory", "theory Possible with", "lengthwise compare")]
     assert parts == sorted(parts)
+    # What coupled ids do not mend is said where a system without them is possible only with `why`.
+    assert not says(text, "coupled ids do not shorten what it looks back on")
+    text = " ".join(found.text(why=True).split())
     assert says(text, "coupled ids do not shorten what it looks back on")
     # The token, its place, and what it is predicted from; the numbers by length with `why`.
     assert re.search(r"needs '.' at position \d+, which has place \d+, and is predicted from '<sep>' at position", text)

@@ -431,7 +431,7 @@ def text(found: Forecasts, why: bool = False) -> str:
     lines += ["", *fill(legend(found, rows) + "." + f" More:\u00a0{MORE}" * (not why))]
     if why:
         for heading, sentences in everything(found, best).items():
-            lines += ["", heading, *(line for each in sentences for line in fill(each))] * bool(sentences)
+            lines += ["", *fill(heading, ""), *(line for each in sentences for line in fill(each))] * bool(sentences)
     return "\n".join(lines).replace("\u00a0", " ")
 
 
@@ -467,7 +467,7 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     more = f" and {len(same) - 1} others" if len(same) > 3 else ", ".join(["", *same[1:]])
     of = f" with {same[0]}{more}" if same and not alone else ""
     yield "theory", f"{word}{of}{colon}{reason}"
-    if found.span and (not alone or best.scheme in SCHEMES_OF_PLACES):
+    if found.span and (best.verdict != "yes" if not alone else best.scheme in SCHEMES_OF_PLACES):
         yield "", brief(found.span)
     seen = [in_short(best.measured)] * bool(best.measured)
     if best.base_rate and best.alike == "task":
@@ -475,7 +475,7 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
         yield "measured", "; ".join([*(seen or ["not tried on this task"]), *alike])
     elif seen:
         yield "measured", "; ".join(seen)
-    if best.refusal:
+    if best.refusal and best.accuracy is None:
         yield "" if seen else "measured", best.refusal
     if best.probe:
         yield "probe", best.probe
@@ -563,10 +563,11 @@ def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
         numbers += [f"chance: a forecast by {basis}. No test at {found.test}", BANDS]
     if any(f.others for f in found):
         numbers.append(f"{LIKE_IT}: trained with such ids, tested {found.near}")
+    of = "" if found.format == "answer" else f" that tells {ASKED[found.format]}"
     numbers.append("measured: in this package's studies; your own runs are not counted")
     return {
-        "theory: does a program exist? (not: does training find it)": [
-            *together(own, f"of {ASKED[found.format]}: " * (found.format != "answer")),
+        f"theory: does a program exist{of}? (not: does training find it)": [
+            *together(own),
             *[membership] * (theory.kind == "language"), *in_full(theory), *[found.span] * bool(found.span),
         ],
         "measured": [

@@ -713,7 +713,7 @@ def scratchpad_instead(task: Task | None, train: int, test: int, cut: float, at:
     line = "the model also writes the state after each symbol; " + (
         here
         or (
-            f"not measured here; {sum(written.values())} of {counted(len(written))} with one were right "
+            f"untried on this one, {sum(written.values())} of {counted(len(written))} with one were right "
             f"{near_ratio(test / train)}"
         )
     )
