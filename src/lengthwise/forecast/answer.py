@@ -532,7 +532,8 @@ def table(found: Forecasts) -> list[str]:
 def legend(found: Forecasts, rows: Sequence[str]) -> str:
     """What the words of the answer mean."""
     does = "writes the whole answer" if found.format == "answer" else f"tells {ASKED[found.format]}"
-    means = [f"right: on at least {100 * found.cut:.0f} % of the strings of this length it {does}"]
+    of = "the strings" if found.format == "answer" else "evenly drawn words"
+    means = [f"right: on at least {100 * found.cut:.0f} % of {of} of this length it {does}"]
     shown = found.systems if rows else found.systems[:1]
     if any("[" in f.chance for f in shown) and rows:
         means += ["[from, to]: where 90 % of refits of the forecast lie"]
