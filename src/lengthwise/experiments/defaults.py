@@ -21,7 +21,7 @@ from lengthwise.models.mixers import MIXERS, layer_mixers
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes import SCHEMES, Coupled, Draw, PositionScheme, PredictiveCoupling, Sequential
 from lengthwise.positions.structure import check_places, has_places, structure
-from lengthwise.positions.system import RANDOM_START, PositionSystem
+from lengthwise.positions.system import ALIASES, RANDOM_START, PositionSystem
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.base import EXPRESSION
 from lengthwise.training.config import TrainingConfig
@@ -360,6 +360,7 @@ def _system(task: Task, name: str) -> PositionSystem:
             raise LengthwiseError(f"system {name!r}: {error}") from None
         return dataclasses.replace(_system(task, positions), mixer=mixer)
     name = "+".join(spelled(part, {*SCHEMES, *ENCODINGS, RANDOM_START}) for part in name.split("+"))
+    name = {system: alias for alias, system in ALIASES.items()}.get(name, name) if name not in SCHEMES else name
     if name == "coupled" and (coupled := coupled_system(task)) is not None:
         return coupled
     scheme, plus, encoding = name.partition("+")

@@ -137,8 +137,10 @@ class SystemForecast:
     others: tuple[int, int] | None = None
     """Of the other tasks on which theory says the same, how many were right, and of how many; None where more is known
     than that."""
-    seen: str = ""
-    """What was measured of this target, else of those `LIKE_IT`, in two or three words; empty where nothing was."""
+    record: tuple[int, int] = (0, 0)
+    """Of the targets `LIKE_IT` that were measured, how many were right, and of how many."""
+    own: str = ""
+    """What was measured of this target that is no answer at these lengths, in two or three words."""
     verdict: Answer = "unknown"
     """Theory's answer."""
     unmet: bool = False
@@ -161,6 +163,14 @@ class SystemForecast:
     def interval(self) -> tuple[float, float] | None:
         """That of `probability`."""
         return None if self.counted is None else self.counted.interval
+
+    @property
+    def seen(self) -> str:
+        """What was measured of this target, else of those `LIKE_IT`, in two or three words; empty without both."""
+        if self.accuracy is not None:
+            return NOT_FITTED if NOT_FITTED in self.chance else f"{self.chance} right"
+        right, of = self.record
+        return self.own or (f"{right} of {of} {LIKE_IT}" if of else "")
 
     @property
     def words(self) -> str:
@@ -203,14 +213,16 @@ class SystemForecast:
         return self.answer == WRONG or (sure and self.answer == UNLIKELY)
 
     @property
-    def rank(self) -> tuple[int, float, float]:
-        """What systems are ordered by, the best last: the answer, then theory, then the number."""
+    def rank(self) -> tuple[int, float, float, float]:
+        """What systems are ordered by, the best last: the answer, theory, the number that is shown, those like it."""
         share = self.others[0] / self.others[1] if self.others and self.others[1] else 0.0
         hoped = self.others is not None and self.verdict == "yes" and (share > 0 or self.alike == "task")
         word = "possible in theory" if hoped else self.answer
-        number = self.accuracy if self.accuracy is not None else share if self.others else self.probability or 0.0
+        forecast = whole_percent(self.probability or 0.0) / 100
+        number = self.accuracy if self.accuracy is not None else share if self.others else forecast
+        right, of = self.record
         by_theory = ("no", "unknown", "yes").index(self.verdict) * (self.answer == NOT_KNOWN)
-        return ORDER.index(word), by_theory, number
+        return ORDER.index(word), by_theory, number, right / of if of else 0.0
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -420,9 +432,6 @@ def text(found: Forecasts, why: bool = False) -> str:
         lines += beside("next", found.by_hand) + typed("", found.settle)
     else:
         lines += typed("confirm" if best.against else "next", found.settle)
-        if " --probe " in found.settle:
-            half = f"{found.train // 2}, half of your {found.train}"
-            lines += beside("", f"it trains small models to {half}, and says how long it takes")
         if found.settle.startswith("lengthwise compare"):
             from lengthwise.experiments.defaults import MULTIPLES
 
@@ -517,8 +526,10 @@ def table(found: Forecasts) -> list[str]:
             theory = "does not apply"
         answer = f"{f.answer} {f.chance}" if f.counted else f.answer
         groups.setdefault((answer, theory, f.seen or "–"), []).append(f)
-    rows = [("positions", "answer", "in theory", "measured")]
+    rows: list[tuple[str, ...]] = [("positions", "answer", "in theory", "measured")]
     rows += [(", ".join(f.system for f in same), *said) for said, same in groups.items()]
+    if all(f.answer == NOT_KNOWN for f in found):
+        rows = [(name, *rest) for name, _, *rest in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     widths[0] = min(widths[0], WIDTH - 2 * len(widths) - sum(widths[1:]))
     lines = []

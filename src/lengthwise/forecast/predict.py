@@ -76,12 +76,10 @@ TOO_FAR = "; it may differ where it is trained to"
 """Said of what was measured of a target that was trained to a far shorter, or longer, length."""
 MOST_COMPARED = 4
 """Systems of a comparison that is proposed."""
+CONTROL = "rope"
+"""The last of these, beside coupled ids: plain ids, to see that ids matter."""
 VARIANTS_OF_LADDER = ("nope", "ape", "rope", "alibi")
 """Systems that a probe trains as the frozen ladder does."""
-LONGEST_PROBE = "1h"
-"""The time of a probe that is proposed: most end far earlier, since they end once they fit."""
-SHORTEST_PROBE = 8
-"""A probe trains to half of the lengths; below this N that is too little."""
 FEW = 10
 """Below this number of languages of a kind, an interval is at least that of their share: resampling three languages
 that all came out alike gives no spread."""
@@ -228,7 +226,9 @@ def predict(
         count = forecaster(f"{'task' if regular is None else 'language'} with probe").cells
     if span:  # Tasks whose tokens coupled ids do bring near tell nothing.
         of_places = features.SCHEMES_OF_PLACES
-        forecasts = [replace(f, others=(0, 0), seen="") if f.others and f.scheme in of_places else f for f in forecasts]
+        forecasts = [
+            replace(f, others=(0, 0), record=(0, 0)) if f.others and f.scheme in of_places else f for f in forecasts
+        ]
     no_places = trainable is not None and coupled_name(trainable) is None
     if no_places:
         lacks = PLAIN_PLACES if regular else f"{NEEDS_PLACES}, and it states none"
@@ -516,7 +516,7 @@ def settle_command(
     train_it: Callable[[SystemForecast], str],
     places_far: bool,
 ) -> str:
-    """The command that finds out: a probe first, then training and a test at M; empty where nothing trains.
+    """The command that finds out: training and a test at M, or more time for a probe; empty where nothing trains.
 
     Of several systems of a task those are compared that theory has a *yes* for, and, where fewer than two of them can
     be trained as the task is, those that it does not exclude; no coupled ids where ``places_far`` says that they mend
@@ -530,14 +530,12 @@ def settle_command(
         return others[0]
     if named and len(found) == 1:
         (one,) = found
-        if one.accuracy is None and one.scheme != "modulo" and (probe is None or probe.status == "out of time"):
+        if probe is not None and probe.status == "out of time" and one.accuracy is None:
             lengths = "" if (train, test) == (40, 200) else f" --train {train} --test {test}"
             how = f" --scheme {one.scheme} --encoding {one.encoding}"
             how = f" --encoding {one.system}" if one.system in KNOWN else how
-            # Tests come on top.
-            longer = LONGEST_PROBE if probe is None else f"{math.ceil(1.5 * probe.needs / 60) or 10}m"
-            if train >= SHORTEST_PROBE and not (isinstance(task, Language) and task.ask != "next"):
-                return f"lengthwise predict {word}{how}{lengths} --probe {longer}"
+            minutes = math.ceil(1.5 * probe.needs / 60) or 10  # Tests come on top.
+            return f"lengthwise predict {word}{how}{lengths} --probe {minutes}m"
         return train_it(one)
     known = [f for f in found if f.answer != NOT_KNOWN]
     hopeful = [f for f in found[:1] if f.scheme == "modulo" and f.others]
@@ -561,7 +559,7 @@ def settle_command(
         named_ones = [f for f in found if train_it(f) and not (places_far and f.scheme in features.SCHEMES_OF_PLACES)]
     systems = list(dict.fromkeys(short_name(f) for f in named_ones))[:MOST_COMPARED]
     if "coupled" in systems[:1]:  # Attention to near ids went as far or farther on 7 of 9 tasks (studies/methods).
-        systems[1:] = ["coupled+local-bias-sink", *systems[1 : MOST_COMPARED - 1]]
+        systems[1:] = ["coupled+local-bias-sink", CONTROL]
     if len(systems) == 1 or test > MULTIPLES[-1] * train:
         return train_it(named_ones[0])  # A comparison tests no farther.
     return compare_command(word, systems, train)
@@ -579,7 +577,7 @@ def short_name(found: SystemForecast) -> str:
 
     scheme = named_scheme(found)
     own = PositionSystem(scheme, found.encoding)
-    for name in (found.encoding, scheme):
+    for name in (found.system, found.encoding, scheme):
         try:
             if chosen_systems(TASKS.build("copy"), [name]) == (own,):
                 return name
@@ -855,10 +853,10 @@ def of_language(
             apart = not low <= forecast.probability <= high
             if apart or abs(share - forecast.probability) > FAR_FROM_COUNT:
                 count, own = percent(share), percent(forecast.probability)
-                apart_since = f"; the forecast weighs all other languages, too, hence {own} % and not {count} %"
-                known = replace(known, measured=known.measured + apart_since)
+                weighs = "the forecast weighs other kinds of languages and positions, too"
+                known = replace(known, measured=f"{known.measured}; {weighs}, hence {own} % and not {count} %")
         known = replace(known, weak=weak_spot(kind, format, system.encoding) * (known.accuracy is None))
-    known = replace(known, seen=seen_of(known, measured))
+    known = replace(known, record=measured.alike)
     if system.scheme == "modulo" and known.accuracy is None:
         known = replace(known, others=measured.alike if measured.alike[1] else None)
     return with_probe(replace(known, verdict=answer), "language", values, cut, probe)
@@ -906,16 +904,8 @@ def of_task(
             measured = Measured(unfitted, None, counts, NOT_FITTED * unfitted.startswith("trained"))
     if verdict is not None:
         known = replace(known, verdict=verdict.answer, unmet=verdict.unmet)
-    known = replace(known, seen=seen_of(known, measured))
+    known = replace(known, record=measured.alike, own=measured.seen)
     return with_probe(known, "task", values, cut, probe)
-
-
-def seen_of(found: SystemForecast, measured: Measured) -> str:
-    """`SystemForecast.seen`."""
-    if found.accuracy is not None:
-        return NOT_FITTED if NOT_FITTED in found.chance else f"{found.chance} right"
-    right, of = measured.alike
-    return measured.seen or (f"{right} of {of} {LIKE_IT}" if of else "")
 
 
 def answered(
