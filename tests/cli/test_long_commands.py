@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -25,13 +26,17 @@ def test_compare_ranks_a_task_of_a_file_and_writes_its_page(terminal: Terminal, 
     answer = terminal(*words, "--out", tmp_path)
     assert answer.code == 0
     first, _, rest = answer.out.partition("\n")
-    assert first.startswith(("Trained up to 3, ", "No system is right on 98 % of the strings of its training"))
-    assert "\nsettings: 1 layer at lr 0.01: the first that makes seed 0" in rest
-    assert "longer lengths chose nothing" in " ".join(rest.split())
+    assert first.startswith(
+        ("Trained on lengths up to 3, ", "No system is right on 98 % of the strings of its training")
+    )
+    assert "settings: 1 layer" not in rest
+    assert re.search(r"2 trainings of [\d,]+ steps, and their settings: about [\d.]+ min", answer.err), "the cost first"
     assert len(answer.out.splitlines()) <= 24
     assert {"comparison.json", "comparison.html"} <= {path.name for path in tmp_path.iterdir()}
     page = (tmp_path / "comparison.html").read_text(encoding="utf-8")
     assert "<h1>Position systems on EverySecond</h1>" in page
+    assert "settings: 1 layer at lr 0.01: the first that makes seed 0" in page
+    assert "longer lengths chose nothing" in page
     assert "coupled+learned" in page
     again = terminal(*words, "--out", tmp_path, "--json").json()
     assert [row["system"] for row in again["systems"]]

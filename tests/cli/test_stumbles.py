@@ -272,6 +272,10 @@ def test_a_printed_configuration_runs_again(terminal: Terminal, tmp_path: Path, 
     again = terminal("run", "--config", path, "--out", tmp_path / "runs", "--json")
     assert "reused" in again.err, "the same run has the same directory"
     assert again.json()["systems"][0]["scores"] == first.json()["systems"][0]["scores"]
+    (own,) = (tmp_path / "runs").rglob("config.json")
+    (system,) = terminal("run", "--config", own, "--print-config").json()["systems"]
+    made = system["experiment"]
+    assert system["name"] == f"{made['scheme']['name']}+{made['encoding']['name']}", "as any other run"
 
 
 def _toml(values: dict[str, Any]) -> str:

@@ -13,8 +13,7 @@ from huang_table import build_table
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json, write_json
 from lengthwise.core.result_file import RunResult, check_seal, each_once, sealed
-from lengthwise.report.page import findings
-from lengthwise.report.summary import SeedResult, summarize
+from lengthwise.report.summary import SeedResult, headline, summarize
 
 ROOT = Path(__file__).parents[2]
 SOUND = next(
@@ -60,7 +59,7 @@ def test_one_change_anywhere() -> None:
             continue
         accepted += 1
         (summary,) = summarize([SeedResult.of(changed)])
-        findings([summary])
+        headline([summary])
         assert summary.max_length >= 1
     assert len(refused) > 300
     assert all(text.startswith("file x ") and "\n" not in text for text in refused)

@@ -110,3 +110,20 @@ def test_marks_do_not_move_the_columns_of_plain_text(marks: list[tuple[bool, boo
     lines = Table(("system", "8", "16", "32"), rows, bold=bold).text().splitlines()[2:]
     for at in ("0.500", "("):
         assert len({tuple(found.start() for found in re.finditer(re.escape(at), line)) for line in lines}) == 1
+
+
+@given(st.integers(1, 60), st.integers(1, 12), st.integers(1, 60))
+def test_a_terminal_shows_what_fits_and_says_what_it_leaves_out(rows: int, columns: int, letters: int) -> None:
+    """Every line has 80 columns where names leave room; what is missing is named, and Markdown has it."""
+    made = tuple((f"{'s' * letters}{at}", *[Spread(0.5, 0.25, 0.75)] * columns) for at in range(rows))
+    table = Table(("system", *(f"n{at}" for at in range(columns))), made, caption="A finding.")
+    lines = repr(table).splitlines()
+    assert max(map(len, lines)) <= 80
+    whole = table.to_markdown()
+    assert all(f"n{at}" in repr(table) for at in range(columns)), "shown, or named as missing"
+    assert whole.count("(0.250–0.750)") == rows * columns
+    left_out = [line for line in lines if line.startswith("not shown: ")]
+    assert bool(left_out) is (repr(table).count("(0.250–0.750)") < rows * columns)
+    assert ("row" in "".join(left_out)) is (rows > 30)
+    plain = [line for line in lines if line.startswith("s" * letters) and line != lines[1]]
+    assert len(plain) == min(rows, 30)

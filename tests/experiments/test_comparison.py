@@ -254,11 +254,11 @@ def test_what_the_budget_cuts_off_is_named_and_goes_on(tmp_path: Path, monkeypat
         patch.setattr(comparing.Smallest, "check", lambda *_: None)
         none = compare(task, out=tmp_path, budget=1e-6, seeds=1, **wanted)
     assert [row["missing"] for row in none.rows] == [1, 1]
-    notes = " ".join(comparison_table(none.values).notes)
+    notes = " ".join(comparison_table(none.values).advice)
     assert "seeds that the budget did not reach: nope (1), sequential+rope (1); the same command goes on" in notes
     assert "no theorem covers" not in notes
     silent = {**none.values, "systems": [{**row, "verdict": None} for row in none.values["systems"]]}
-    notes = " ".join(comparison_table(silent).notes)
+    notes = " ".join(comparison_table(silent).advice)
     assert "no theorem covers nope, sequential+rope" in notes
     assert not (tmp_path / "comparison.svg").exists(), "there is nothing to draw yet"
     done = compare(task, out=tmp_path, budget=600.0, seeds=1, **wanted)

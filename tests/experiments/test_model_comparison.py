@@ -80,7 +80,7 @@ def test_one_page_has_accuracy_speed_and_state(comparison: Comparison) -> None:
     assert rows["lstm"]["verdict"] == "yes"
     table = comparison_table(comparison.values)
     assert table.columns[-3:] == ("parameters", "steps/s", "state")
-    assert any("training tokens: the same for all" in note for note in table.notes)
+    assert any("training tokens: the same for all" in note for note in table.advice)
     assert "lstm" in comparison.page.read_text()
     assert comparison.setting("lstm")["model"]["mixer"] == "lstm"
 

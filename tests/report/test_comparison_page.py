@@ -12,26 +12,29 @@ from lengthwise.report.pages import (
     comparison_finding,
     comparison_page,
     comparison_table,
+    details_of,
     next_rung,
     notes_of,
 )
 
 
 def notes(**changes: Any) -> str:
-    return " | ".join(notes_of({**comparison_values(), **changes}))
+    values = {**comparison_values(), **changes}
+    return " | ".join((*notes_of(values), *details_of(values)))
 
 
 def test_the_finding_and_the_curve_stand_before_the_table() -> None:
     html = comparison_page(comparison_values(), comparison_systems())
-    assert "A system is right up to a length where at least 95 % of the strings are right" in html
-    assert "band and brackets: the lowest and the highest" in html.replace("Band", "band")
+    assert "Right means at least 95 % of the strings, there and at every shorter test." in html
+    assert "band and brackets: lowest and highest" in html.replace("Band", "band")
     assert "Wilson" not in html
     order = ["is right up to 48, the longest length tested (", "<svg", ">beyond<", 'class="note"']
     assert [html.index(text) for text in order] == sorted(html.index(text) for text in order)
 
 
 @pytest.mark.parametrize(
-    ("fitted", "finished", "left"), [(3, 3, ""), (0, 3, "did not fit in any seed"), (0, 0, "had no finished seed")]
+    ("fitted", "finished", "left"),
+    [(3, 3, ""), (0, 3, "did not fit its training lengths"), (0, 0, "had no finished seed")],
 )
 def test_the_finding_names_the_systems_of_which_nothing_is_known(fitted: int, finished: int, left: str) -> None:
     values = comparison_values()
@@ -73,7 +76,7 @@ def test_what_did_not_fit_says_by_which_share_and_what_to_do() -> None:
     values = comparison_values(2, (6, 12))
     values["systems"][1] |= {"fitted": 0}
     said = " | ".join(notes_of(values))
-    assert "× is not fitted (right on less than 98 % of strings of training lengths)" in said
+    assert "×: not fitted, so right on less than 98 % of strings of training lengths" in said
     assert "coupled+learned" in said
 
 
@@ -104,7 +107,7 @@ def test_what_did_not_fit_says_the_next_rung_and_promises_nothing(
 
 
 def test_the_caption_and_the_legend_are_of_what_the_table_shows() -> None:
-    assert "exact match by length" in comparison_table(comparison_values()).caption
+    assert "mean exact match at longer tests" in comparison_table(comparison_values()).notes[0]
     values = comparison_values(2, (6, 12))
     assert not any(row["fitted"] for row in values["systems"])
     table = comparison_table(values | {"top_and_bottom_differ_in_every_seed": None})
@@ -112,7 +115,7 @@ def test_the_caption_and_the_legend_are_of_what_the_table_shows() -> None:
     assert "× × ×" in shown
     assert "unfitted" not in shown
     assert "no seed fitted" in table.caption
-    for promised in ("mean beyond", "exact match by length", "columns of lengths"):
+    for promised in ("mean exact match", "lowest and highest"):
         assert promised not in " ".join((table.caption, *table.notes)), promised
 
 
@@ -130,7 +133,7 @@ def test_the_cut_is_named_where_it_decides() -> None:
         row |= {"fitted": 3, "mean_beyond": rate}
         row["seeds"] = [{"seed": 0, "fitted": True, "in_distribution": 1.0, "exact_match": {"6": 1.0, "12": rate}}]
     values["systems"][1]["mean_beyond"] = 0.5
-    said = " | ".join(notes_of(values))
+    said = " | ".join(details_of(values))
     assert "which system is first depends on the cut: coupled+learned at 90 %, coupled+learned at 95 %" in said
 
 
@@ -152,6 +155,6 @@ def test_theory_and_measurement_are_set_against_each_other(verdict: str | None, 
         "seeds": [{"seed": 0, "fitted": True, "in_distribution": 1.0, "exact_match": {"6": 1.0, "12": rate}}],
         "copy": {"model": {"layers": 1, "width": 8}, "training": {"lr": 0.1}},
     }  # fmt: skip
-    said = " | ".join(notes_of(values))
+    said = " | ".join(details_of(values))
     assert says in said
     assert ("yet the models" in said) is bool(says)

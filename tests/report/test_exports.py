@@ -24,12 +24,11 @@ from text_boxes import problems
 
 import lengthwise as lw
 from lengthwise.api.compare import Comparison
-from lengthwise.api.result import notes
 from lengthwise.cli.run import draw_summary
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, listed
 from lengthwise.core.rank import RULE
 from lengthwise.report import differences
-from lengthwise.report.summary import BRACKETS, SeedResult
+from lengthwise.report.summary import BRACKETS, SeedResult, details
 from lengthwise.report.terminal import accuracy_text
 from lengthwise.report.words import setting_text
 
@@ -132,10 +131,9 @@ def test_a_wide_table_has_the_chosen_columns_names_and_facts() -> None:
     assert [row[0] for row in table.rows] == ["ours", "near"]
     compiled = "\n".join(line for line in table.to_latex().splitlines() if not line.startswith("%"))
     for fact in (
-        "the range of 2 seeds, which covers the median with probability 50",
+        "Bold: best of a length.\nBeyond training, ours is above near in every seed at 40, not significantly",
         "Trained on lengths up to 8, ours is right on 0.950 of the strings of length 40 (median of 2 seeds)",
-        "Exact match on addition by length: medians of the fitted seeds",
-        "Seeds that fitted (right on at least 98 \\% of strings of lengths 1--8 together): 2 of 2.",
+        "Exact match on addition by length: medians of 2 seeds.",
     ):
         assert fact in compiled
     with pytest.raises(LengthwiseError, match=r"lengths \[41\] were not tested; choose from \[8, 40\]"):
@@ -147,8 +145,9 @@ def test_models_that_differ_are_named_below_tables() -> None:
     larger["model"]["layers"] += 2
     found = _of([result("a"), result("b", config=larger)])
     for table in (found.table(), found.wide(), found.accuracy().table()):
-        assert "models differ: layers 1 (a), 3 (b)" in table.notes
-    assert not any("models differ" in note for note in _two_systems().wide().notes)
+        assert "models differ: layers 1 (a), 3 (b)" in table.advice
+        assert "systems also differ in layers" in table.notes
+    assert not any("differ" in note for note in _two_systems().wide().notes)
 
 
 SETTINGS = [
@@ -167,22 +166,23 @@ def test_every_setting_in_which_systems_differ_is_named_below_tables(keys: set[t
             "another" if isinstance(other[section][key], str) else 77 if key != "betas" else [0.5, 0.6]
         )
     made = [result("a"), result("b") | {"experiment": other}]
-    said = "; ".join(note for note in notes(_of(made).systems) if "differ" in note)
+    said = "; ".join(line for line in details(_of(made).systems) if "differ: " in line)
     assert [key for key in keys if f" {setting_text('.'.join(key))} " not in said] == []
     assert "_" not in said
     assert bool(said) is bool(keys)
 
 
-def test_tables_and_figures_say_what_was_trained() -> None:
+def test_the_advice_of_tables_says_what_was_trained() -> None:
     found = _two_systems()
     config, runs = found.runs[0].experiment, found.runs
     facts = [
         "addition with base 10", f"{config['model']['layers']} layer", f"width {config['model']['width']}",
         f"{runs[0].steps:,} steps", f"learning rate {config['training']['lr']:g}", "200 strings for each length",
     ]  # fmt: skip
-    figure: Any = found.plot()
-    for text in ("; ".join(found.wide().notes), figure.alt):
-        assert [fact for fact in facts if fact.lower() not in text.lower()] == []
+    for table in (found.wide(), found.table(), found.accuracy().table()):
+        text = "; ".join(table.advice).lower()
+        assert [fact for fact in facts if fact.lower() not in text] == []
+        assert len(table.notes) <= 2
 
 
 def test_the_text_of_a_figure_names_what_is_drawn_and_nothing_else() -> None:
@@ -257,28 +257,23 @@ def test_a_frame_of_a_comparison_holds_numbers() -> None:
     assert all(dtype.kind in "if" for dtype in numbers.dtypes), numbers.dtypes
 
 
-def test_what_did_not_fit_has_its_accuracy_in_distribution_and_the_way_out() -> None:
+def test_what_did_not_fit_is_said_with_its_accuracy_in_distribution_and_the_way_out() -> None:
     made = [result("far", 0, scores=[score(8, 200), score(40, 190)]), result("lost", 0, fitted=False)]
     for chosen, lengths in ((made, ["8", "40"]), (made[1:], [])):
         found = _of(chosen)
         wide, within = found.wide(), found.systems[-1].in_distribution.median
-        assert wide.columns == ("system", "settings", "layout", "in distribution", *lengths)
-        assert wide.rows[-1][3] == within
-        assert "0 of 1" in wide.caption
-        assert f"{within:.3f}" in wide.to_latex()
-        for table in (wide, found.table()):
-            assert (
-                "in brackets Wilson's 95 % interval over the strings of one seed, which says nothing of other seeds."
-                in f"{table.caption} {'. '.join(table.notes)}."
-            )
+        assert wide.columns == ("system", "settings", "layout", "fitted", *lengths)
+        assert wide.rows[-1][3] == "0 of 1"
+        assert wide.legend["n.f."] == "not fitted"
+        assert f"{within:.3f}" in found.table().to_latex()
+        assert "of one seed, not over seeds" in found.table().legend["brackets"]
         for table in (wide, found.table(), found.accuracy().table()):
-            said = [note for note in (table.caption, *table.notes) if "fitted" in note and "98 %" in note]
-            assert said
-            (then,) = [line for line in table.advice if "what did not fit (below 98 %)" in line]
+            assert any("not fitted: right on less than 98 %" in line for line in table.advice)
+            (then,) = [line for line in table.advice if "what did not fit" in line]
             assert "training.steps" in then
             assert "% " + then in table.to_latex()
     fitted = lw.Result([(Path("run"), SeedResult.of(made[0]))])
-    assert not any("not fitted" in note for note in fitted.table().notes)
+    assert "not fitted" not in "".join((*fitted.table().advice, *fitted.table().legend.values()))
 
 
 def test_a_picture_in_a_notebook_has_a_white_ground() -> None:
@@ -437,12 +432,15 @@ def test_brackets_of_a_table_are_the_band_of_the_figure_and_both_say_what_they_a
         return
     heights = {round(y, 6) for x, y in bands[0].get_paths()[0].vertices if x == 40}
     assert heights == {round(cell.low, 6), round(cell.high, 6)}
-    said = re.sub("^(in|no) brackets,? (since both ends are the median: )?", "", table.notes[0])
+    if seeds == 1 and brackets == "range":
+        assert "brackets" not in table.legend
+        return
+    said = table.legend["brackets"].removesuffix(", none where both ends are equal")
     assert f"band: {said}" in figure.alt
     if brackets == "interval":
         expected = {
             1: "Wilson",
-            3: "the range of 3 seeds, which covers the median with probability 75 %",
+            3: "range of 3 seeds, which covers the median with probability 75 %",
             5: "94 %",
             9: "seeds 2 to 8 of 9",
         }
@@ -466,14 +464,14 @@ def test_bold_is_the_number_alone_ties_have_a_dagger_and_failures_nothing() -> N
     assert r"\textbf{0.900} (0.850--0.950)" in row["best"]
     assert r"0.875$^\dagger$ (0.825--0.925)" in row["near"]
     assert "dagger" not in row["far"]
-    assert "0.900* (0.850" in repr(table)
-    assert "*: the best of a length" in repr(table)
+    assert "0.900* (0.850" in table.text()
+    assert "*: best of a length" in " ".join(repr(table).split())
     assert "bold" not in repr(table)
-    assert "Bold: the best of a length" in table.to_latex()
+    assert "bold: best of a length" in table.to_latex()
     assert "<b>0.900</b> (" in table._repr_html_()
     failed = _of([*_seeds("a", [5, 6, 7]), *_seeds("b", [0, 1, 2])]).wide()
     assert not failed.bold
-    assert "the best of a length" not in repr(failed) + failed.to_latex()
+    assert "best of a length" not in repr(failed) + failed.to_latex()
 
 
 def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
@@ -490,12 +488,11 @@ def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
     wide = found.wide()
     (said,) = [note for note in wide.notes if "beats" in note]
     said += "".join(line for line in wide.advice if line.startswith(differences.CAUSE))
-    for part in ("each of 5 fitted seeds is above each of 5 (exact rank test p = 0.0079 each, Holm p = 0.016",
-                 "a beats b at 16–40", "under coupled ids",
-                 "under sequential ids. The two differ in the ids alone"):  # fmt: skip
+    for part in ("a beats b at 16–40 (exact rank test, Holm p = 0.016, 2 tests)", "under coupled ids",
+                 "under sequential ids; the two differ in the ids alone"):  # fmt: skip
         assert part in said
     assert not any("next" in line for line in found.wide().advice)
-    assert "band and brackets: the range of 5 seeds, which covers the median with probability 94 %" in how_sure(
+    assert "band and brackets: range of 5 seeds, which covers the median with probability 94 %" in how_sure(
         found.systems
     )
     assert "one seed each" in how_sure(_of([*_seeds("a", [200]), *_seeds("b", [10])]).systems)
@@ -509,9 +506,9 @@ def test_what_overlaps_is_not_told_apart_and_asks_for_seeds() -> None:
     three = _of([*_seeds("a", [200] * 5), *_seeds("b", [200] * 5), *_seeds("c", [9, 8, 7, 6, 5], scheme="sequential")])
     said = how_sure(three.systems)
     assert said.startswith("a is not told apart from b: ")
-    assert "a beats c at 16–40: there each of 5" in said
+    assert "a beats c at 16–40 (" in said
     few = how_sure(_of([*_seeds("a", [200, 199, 198]), *_seeds("c", [9, 8, 7], scheme="sequential")]).systems)
-    assert "a is above c, not significantly by Holm, at 16–40" in few
+    assert "a is above c in every seed at 16–40, not significantly" in few
     assert "beats" not in few
     frame = _of([*_seeds("c", [1, 2]), *_seeds("a", [200, 199])]).differences().to_frame()
     assert set(frame["ranges disjoint"]) == {"yes"}
@@ -541,15 +538,11 @@ def test_what_differs_besides_is_said_where_one_system_is_above_another() -> Non
     deep = experiment("sequential")
     deep["model"]["layers"] += 1
     high, low = [200, 199, 198, 197, 196], [10, 20, 30, 40, 50]
-    layers = deep["model"]["layers"]
     for config, said in ((deep, True), (experiment("sequential"), False)):
         scores = [[score(16, right), score(40, right)] for right in low]
         made = [result("b", seed, scores=scores[seed], config=config) for seed in range(5)]
         (first, *_), _ = differences.how_sure_and_next(_of([*_seeds("a", high), *made]).systems)
-        assert (
-            "; but they differ in positions (coupled+learned, sequential+learned); "
-            f"layers ({layers - 1}, {layers}) besides, which may be the cause" in first
-        ) is said
+        assert ("; they also differ in positions, layers, which may be the cause" in first) is said
     assert RULE not in first
 
 
@@ -581,8 +574,8 @@ def test_nothing_is_bold_that_may_be_chance_and_chance_is_said_wherever_numbers_
 
 @pytest.mark.parametrize("brackets", ["none", "range", "interval"])
 def test_a_dagger_is_explained_by_what_is_shown_or_said(brackets: Any) -> None:
-    said = _of([*_seeds("a", [190, 180, 170]), *_seeds("b", [185, 175, 165])]).wide(brackets=brackets).legend[1]
-    assert ("the range of 3 seeds" in said) is (brackets != "interval")
+    said = _of([*_seeds("a", [190, 180, 170]), *_seeds("b", [185, 175, 165])]).wide(brackets=brackets).legend["†"]
+    assert ("range of 3 seeds" in said) is (brackets != "interval")
 
 
 def test_the_text_of_a_figure_has_seeds_training_lengths_and_the_finding() -> None:
@@ -593,7 +586,7 @@ def test_the_text_of_a_figure_has_seeds_training_lengths_and_the_finding() -> No
     names = [f"s{at}" for at in range(6)]
     more = _of([one for at, name in enumerate(names) for one in _seeds(name, [200 - 20 * at])]).plot().alt  # type: ignore[union-attr]
     assert "; ".join(f"{name} on {1 - at / 10:.3f} there" for at, name in enumerate(names) if at) in more
-    assert "(right on at least 98 % of strings of lengths 1–8 together): 0 of 2 (lost), 2 of 2 (all others)" in alt
+    assert "Seeds that fitted: 0 of 2 (lost), 2 of 2 (all others)" in alt
 
 
 def test_an_unknown_format_of_a_figure_is_one_line(tmp_path: Path) -> None:
@@ -621,13 +614,13 @@ def test_lengths_named_below_a_table_are_those_where_every_seed_is_above(kinds: 
     apart = [n for n, kind in zip(tested, kinds, strict=True) if kind == "above" and n in shown]
     said = next((note for note in _of(made).wide(lengths=shown).notes if "a is above b" in note), "")
     assert bool(apart) is bool(said)
-    where = re.search(r"Holm, at ([\d–, and]+)(?=[ :])", said)
+    where = re.search(r"in every seed at ([\d–, and]+)(?=,)", said)
     named = set()
     for run in re.findall(r"\d+(?:–\d+)?", where[1]) if where else ():
         low, _, high = run.partition("–")
         named |= {n for n in shown if int(low) <= n <= int(high or low)}
     assert sorted(named) == apart
-    assert f"over {len(tested)} test" in said or not said, "p is corrected for all lengths, chosen or not"
+    assert f", {len(tested)} test" in said or not said, "p is corrected for all lengths, chosen or not"
 
 
 def test_theory_is_named_as_the_cause_only_where_it_expects_the_winner() -> None:
@@ -650,7 +643,10 @@ def test_every_pair_that_differs_in_its_ids_alone_is_named_and_no_other() -> Non
     assert [clause.startswith("best is above ids") for clause in alone] == [True]
     assert not any("not tested" in clause for clause in said)
     untested = differences.how_sure(_of([*made[:3], *rope]).systems)
-    assert any("This is not tested: no other fitted system differs from best in the ids alone" in s for s in untested)
+    assert "the cause is not tested: no other fitted system differs from best in the ids alone" in untested
+    alone = _of([*made[:3], *rope]).wide()
+    for text in (repr(alone), "\n".join(line for line in alone.to_latex().splitlines() if not line.startswith("%"))):
+        assert "the cause is not tested" in " ".join(text.split()), "no reader of the table may miss it"
     coupled = experiment("coupled", "rope")
     second = [result("both", seed, scores=[score(16, 180), score(40, 180)], config=coupled) for seed in range(3)]
     said = differences.how_sure(_of([*made, *rope, *second]).systems)
@@ -690,10 +686,11 @@ def test_steps_that_differ_are_said_below_tables_and_in_the_text_of_the_figure()
         found = _of([one | {"experiment": config} for one in made])
         said = f"trained for different numbers of steps{why}: 250 to 500 of at most 1,000 (a), 1,000 (b)"
         for table in (found.wide(), found.table(), found.accuracy().table()):
-            assert said in table.notes
+            assert said in table.advice
+            assert "systems also differ in steps" in table.notes
             assert any("stop_when_fitted" in line for line in table.advice) is bool(why)
-        assert said[1:] in found.plot().alt  # type: ignore[union-attr]
-    assert not any("different numbers" in note for note in _of(made[:1]).wide().notes)
+        assert "ystems also differ in steps" in found.plot().alt  # type: ignore[union-attr]
+    assert not any("different numbers" in line for line in _of(made[:1]).wide().advice)
 
 
 def test_names_with_settings_choose_and_label() -> None:

@@ -116,21 +116,23 @@ LARGE = ("method-matrix", "golowich-sparse-parity", "sparse-parity")
 def test_notes_speak_of_what_a_table_shows(folder: Path) -> None:
     for found in contests(folder):
         table = found.wide()
-        notes = "; ".join(table.notes)
+        assert len(table.notes) <= 2
         spreads = [cell for row in table.rows for cell in row if isinstance(cell, Spread)]
         closed = [f"{cell.low:.3f}" == f"{cell.high:.3f}" for cell in spreads]
-        assert ("no brackets" in notes) is any(closed)
-        assert ("in brackets" in notes) is (not all(closed)) or not spreads
+        assert ("none where both ends are equal" in table.legend.get("brackets", "")) is (
+            any(closed) and not all(closed)
+        )
+        assert ("brackets" in table.legend) is (not all(closed))
         shown = {int(name) for name in table.columns if name.isdigit()}
         tested = {cell.length for one in found.systems for cell in one.cells}
-        assert ("tested and not shown" in notes) is (shown < tested)
-        for one, many in re.findall(r"\((\d+) of (\d+) lengths", notes):
-            assert int(one) <= int(many) <= len(shown)
+        assert any("tested and not shown" in line for line in table.advice) is (shown < tested)
         layouts = {row[2] for row in table.rows} - {""}
-        assert ("layout" in table.legend[0]) is (len(layouts) > 1)
+        assert ("layout" in table.legend["bold"]) is (len(layouts) > 1)
         traced = [one for one in found.systems if "scratchpad" in one.experiment["task"]["name"]]
         if len(traced) == len(found.systems):
-            assert "chance" not in notes, "the exact match of an answer with its trace is not that of a guess"
+            assert "chance for the answer" not in table.legend, (
+                "the exact match of an answer with its trace is not that of a guess"
+            )
 
 
 def test_a_failing_seed_does_not_win_and_is_said() -> None:
@@ -146,7 +148,7 @@ def test_a_failing_seed_does_not_win_and_is_said() -> None:
     bold = {(found.wide().rows[row][0], found.wide().columns[column]) for row, column in found.wide().bold}
     assert ("sure", "40") in bold
     assert ("risky", "40") not in bold
-    assert "by the mean of all seeds" in found.wide().legend[0]
+    assert "the mean of all seeds" in found.wide().legend["bold"]
     assert found.plot().alt.startswith(said.partition(". ")[0])  # type: ignore[union-attr]
 
 
@@ -167,10 +169,10 @@ def test_all_that_a_system_is_above_is_named_and_each_row_has_its_brackets() -> 
     made = [*seeds("a", *[{40: 200}] * 3), *seeds("b", *[{40: 20}] * 3), *seeds("c", *[{40: 10}] * 3)]
     assert any("a is above b, c" in note for note in of(*made).wide().notes)
     found = of(*seeds("a", *[{40: 190}, {40: 180}]), *seeds("b", {40: 20}), *seeds("lost", {}, {}, {}, fitted=False))
-    notes = found.wide().notes
-    assert "seeds, which covers the median with probability 50 % (a)" in notes[0]
-    assert "which says nothing of other seeds (b)" in notes[0]
-    assert any(note.startswith("in distribution, of lost, which fitted in no seed: all 3 seeds") for note in notes)
+    said = found.wide().legend["brackets"]
+    assert "range of 2 seeds, which covers the median with probability 50 %" in said
+    assert "the strings of one seed, not over seeds" in said
+    assert [row[3] for row in found.wide().rows] == ["2 of 2", "1 of 1", "0 of 3"]
 
 
 def test_steps_are_those_that_were_run_in_every_note() -> None:
@@ -178,9 +180,9 @@ def test_steps_are_those_that_were_run_in_every_note() -> None:
     long["training"]["steps"] = 12_000
     made = [*(one | {"experiment": long, "steps": 2_000} for one in seeds("a", *[{40: 200}] * 2))]
     made += [one | {"experiment": short} for one in seeds("b", *[{40: 20}] * 2)]
-    notes = "; ".join(of(*made).wide().notes)
-    assert notes.count("12,000") == notes.count("2,000 of at most 12,000") == 2
-    assert "12000" not in notes
+    said = "; ".join(of(*made).wide().advice)
+    assert said.count("12,000") == said.count("2,000 of at most 12,000") == 1
+    assert "12000" not in said
 
 
 def test_one_layout_is_kept_and_p_is_corrected_for_all() -> None:
@@ -190,9 +192,11 @@ def test_one_layout_is_kept_and_p_is_corrected_for_all() -> None:
 
     found = of(*runs("a", 190), *runs("b", 20))
     part = found.only(layout="chains 4")
-    assert {row[2] for row in part.wide().rows} == {"chains 4"}
+    assert {row[2] for row in found.wide().rows} == {"chains 1", "chains 4"}
+    assert {row[2] for row in part.wide().rows} == {""}
+    assert "on addition, chains 4 by length" in part.wide().caption
     assert "0.930" in part.wide().caption
-    assert "layout" not in part.wide().legend[0]
+    assert "layout" not in part.wide().legend["bold"]
     whole = {tuple(row[:4]): row[-1] for row in found.differences().rows}
     assert {tuple(row[:4]): row[-1] for row in part.differences().rows}.items() <= whole.items()
     with pytest.raises(UnknownNameError, match="chains 4"):

@@ -34,7 +34,8 @@ def of(*made: dict[str, Any]) -> lw.Result:
 
 def texts(found: lw.Result) -> list[str]:
     table, figure = found.wide(), found.plot()
-    return [table.caption, *table.notes, found.table().caption, *found.table().notes, figure.alt]  # type: ignore[union-attr]
+    every = [(one.caption, *one.legend.values(), *one.notes) for one in (table, found.table())]
+    return [*chain(*every), *(line for line in table.advice if "training." not in line), figure.alt]  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(("section", "name"), REGISTERED)
@@ -116,6 +117,11 @@ def test_runs_without_a_result_are_said_once_and_counted(tmp_path: Path) -> None
         warnings.simplefilter("error")
         for text in (found.wide().caption, found.only("addition").accuracy().table().caption, found.plot().alt):  # type: ignore[union-attr]
             assert "left out: 1 run of a not finished, 1 run of a diverged" in text
+    with pytest.warns(UserWarning, match="1 run is not finished and left out"):
+        assert lw.write_report([tmp_path], tmp_path / "page.html") == 2
+    pages = [tmp_path / "page.html", found.save_report(tmp_path / "own.html")]
+    for page in pages:
+        assert "left out: 1 run of a not finished, 1 run of a diverged" in page.read_text(encoding="utf-8")
 
 
 def test_an_argument_of_another_method_is_said_to_be_there() -> None:
@@ -130,6 +136,6 @@ def test_an_argument_of_another_method_is_said_to_be_there() -> None:
 
 def test_a_value_that_many_systems_share_is_that_of_all_others() -> None:
     many = [result(name) for name in "abcd"]
-    caption = of(*many, result("lost", fitted=False)).wide().caption
-    assert "0 of 1 (lost), 1 of 1 (all others)" in caption
-    assert not [text for text in chain(texts(of(*many)), [caption]) if re.search(r"\d systems\)", text)]
+    alt: str = of(*many, result("lost", fitted=False)).plot().alt  # type: ignore[union-attr]
+    assert "0 of 1 (lost), 1 of 1 (all others)" in alt
+    assert not [text for text in chain(texts(of(*many)), [alt]) if re.search(r"\d systems\)", text)]

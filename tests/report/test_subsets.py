@@ -86,7 +86,7 @@ def test_a_system_keeps_its_name_colour_and_tests_in_every_subset(make: Any, dat
         return {(raw[row[0]], raw[row[1]], *row[2:4]): row[-1] for row in table.rows}
 
     assert corrected(part).items() <= corrected(whole).items(), "p is corrected for all that they were chosen from"
-    said = [note for note in part.wide().notes if "corrected for all systems" in note]
+    said = [line for line in part.wide().advice if "corrected for all systems" in line]
     left_out = sum(one.contest in tasks for one in whole.systems) > len(part.systems)
     assert bool(said) is (left_out and "Holm" in "; ".join(part.wide().notes))
     labels = {name: f"label {at}" for at, name in enumerate(whole.systems.names)}
@@ -160,9 +160,11 @@ def test_what_differs_is_said_training_length_first_and_all_of_it() -> None:
     keys = ("lr", "batch_size", "weight_decay", "final_lr")
     other["training"] |= dict.fromkeys(keys, 0.5)
     found = of(runs("a", [200, 199]), runs("b", [20, 19], other))
-    (said,) = [note for note in found.wide().notes if "they differ in" in note]
-    assert "they differ in training length (8, 16); " in said
-    assert all(f"{setting_text(f'training.{key}')} (" in said for key in keys)
+    (said,) = [note for note in found.wide().notes if "differ in" in note]
+    assert "they also differ in training length, " in said
+    assert "and 2 more settings" in said
+    (every,) = [line for line in found.wide().advice if line.startswith("trainings differ: ")]
+    assert all(f"{setting_text(f'training.{key}')} " in every for key in keys)
 
 
 @given(st.data())
@@ -188,9 +190,8 @@ def test_what_is_not_fitted_is_no_dash() -> None:
     assert cells["lost"] == ["n.f.", "n.f."]
     assert cells["short"][-1] == "–"
     assert found.wide().to_frame().set_index("system").loc["lost", ["40", "80"]].isna().all()
-    notes = "; ".join(found.wide().notes)
-    assert "(n.f.)" in notes
-    assert "a dash: not tested" in notes
+    assert found.wide().legend["n.f."] == "not fitted"
+    assert found.wide().legend["–"] == "not tested"
     plain = of(runs("a", [200, 190]))
     assert "n.f." not in repr(plain.wide())
     assert "not tested" not in repr(plain.wide())

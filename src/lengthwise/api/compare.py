@@ -23,7 +23,7 @@ from lengthwise.positions.system import PositionSystem, position_systems
 from lengthwise.prediction.predict import predict_task, structure_row
 from lengthwise.prediction.target import task_named
 from lengthwise.prediction.verdict import SHOWN, SPARSE_IF, Prediction, Verdict
-from lengthwise.report.pages import comparison_table, outcome_of
+from lengthwise.report.pages import comparison_finding, comparison_table, outcome_of
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.language import Language
 from lengthwise.testing.own_tasks import refuse_broken
@@ -52,11 +52,11 @@ class Comparison(Measured):
         return self.values["systems"]
 
     def table(self) -> Table:
-        """One row per system, best first; below it what a *yes* of theory presupposes."""
+        """The finding, and one row per system, best first; what a *yes* of theory presupposes is advice."""
         made = comparison_table(self.values)
-        notes = [f"theory's {row['verdict']} for {row['system']}, on the condition: {row['condition']}"
-                 for row in self.rows if row.get("condition")]  # fmt: skip
-        return replace(made, notes=(*made.notes, *notes))
+        conditions = [f"theory's {row['verdict']} for {row['system']}, on the condition: {row['condition']}"
+                      for row in self.rows if row.get("condition")]  # fmt: skip
+        return replace(made, caption=comparison_finding(self.values), advice=(*made.advice, *conditions))
 
     @property
     def accuracy(self) -> Accuracy:

@@ -451,11 +451,13 @@ def plan(
 def read_recipe(path: Path) -> Recipe:
     """The recipe in a file, also of one run, its config.json; what is missing of an experiment has its default.
 
+    A system without a name is called ``scheme+encoding``.
+
     Raises `LengthwiseError` that names the file and the mistake.
     """
     values = _parsed(path)
     if isinstance(values, dict) and "systems" not in values and {"experiment", "seed"} <= values.keys():
-        own = {"name": "run", "experiment": values["experiment"], "seeds": [values["seed"]]}
+        own = {"experiment": values["experiment"], "seeds": [values["seed"]]}
         values = {"recipe": path.resolve().parent.parent.name, "systems": [own]}
     if not isinstance(values, dict) or not isinstance(values.get("systems"), list) or not values["systems"]:
         raise LengthwiseError(
@@ -486,7 +488,9 @@ def _job(system: Any, path: Path) -> Job:
     if not isinstance(seeds, list) or not seeds or not all(type(seed) is int and seed >= 0 for seed in seeds):
         raise LengthwiseError(f"{path}: seeds must be a list of whole numbers from 0, got {seeds!r}")
     try:
-        return Job.from_json(whole)
+        made = Job.from_json(whole)
+        named = "name" in system or not isinstance(made.work, RunConfig)
+        return made if named else dataclasses.replace(made, name=_name(made.experiment))
     except (KeyError, TypeError, AttributeError) as error:
         raise LengthwiseError(
             f"{path}: a system can't be read ({type(error).__name__}: {error}); write {SHAPE}"

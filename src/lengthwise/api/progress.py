@@ -250,7 +250,7 @@ class SweepProgress:
 
 
 class ComparisonProgress:
-    """Prints a line for each finished seed, and one now and then on what is at work."""
+    """Prints what is planned, a line for each finished seed, and one now and then on what is at work."""
 
     def __init__(self, console: Console) -> None:
         self._console, self._said = console, time.monotonic()
@@ -260,6 +260,8 @@ class ComparisonProgress:
         if event.ended:
             state = "fitted" if event.fitted else "not fitted"
             self._say(f"{event.job}, seed {event.seed}: {state}, in distribution {event.number:.3f}")
+        elif event.phase == "note":
+            self._say(event.text)
         elif time.monotonic() - self._said >= QUIET_SECONDS:
             what = "timing one step" if event.phase == "time" else event.phase
             parts = [event.job, f"seed {event.seed}", event.text, f"{what} {event.done} of {event.total}"]

@@ -25,29 +25,31 @@ from lengthwise.core.table import shown as cell_text
 from lengthwise.experiments.run_directory import CONFIG, LEASES, RESULT, divergence
 from lengthwise.report.summary import (
     BRACKETS,
+    DIFFER,
     MOST_DRAWN,
     NOT_FITTED,
     Brackets,
     SeedResult,
     Systems,
     SystemSummary,
-    advice,
     axes_text,
-    basis,
     brackets_text,
     called,
     chance,
     chance_text,
     contents,
-    fit_rule,
+    details,
+    differ_text,
     headline,
     kind_of,
-    last_tests,
+    left_out_text,
     over_seeds,
+    panel_axes,
+    panel_of,
+    panels,
     read,
     recipe_titles,
     same_training,
-    seeds_text,
     summarize,
     task_title,
     trained_text,
@@ -109,7 +111,7 @@ class Measured(Tabular):
         columns = ("system", "against", "length", "layout", "seeds", "seeds of it", "median", "median of it",
                    "ranges disjoint", "p", "Holm p")  # fmt: skip
         if not tests:
-            none = "nothing to compare: fewer than two systems of a task fitted and were tested at one length beyond it"
+            none = "nothing to compare: no two systems of a task fitted and share a longer test"
             return Table(columns, (), caption=none)
         made = listed(map(str, dict.fromkeys(test.made for test in tests)))
         tried = f"all {made} tests of a task" + " in all of these results" * (len(of.systems) < len(of.whole))
@@ -130,11 +132,10 @@ class Measured(Tabular):
     ) -> Table:
         """One row per system, one column per length: medians over the fitted seeds, the best of a column in bold.
 
-        Bold is the best of those of its task, where there is another; and not where its interval holds chance. A dagger
-        marks what is not told apart from the best: their intervals overlap, whatever ``brackets`` shows. The caption
-        says the finding, what the numbers are and how many seeds fitted; notes, what a reader of a paper needs, and
-        ``advice`` the rest. A caption of your own goes to `to_latex`. Where a system has no fitted seed, a further
-        column has the accuracy in distribution; where systems were trained to different lengths, another has these.
+        The caption is the finding and what the numbers are. At most three notes say what the marks mean, how sure the
+        finding is, and in what else systems differ; ``advice`` has the rest. Systems of one task and layout compete for
+        bold; nothing is bold whose interval holds chance. A dagger marks what is not told apart from the best, whatever
+        ``brackets`` shows. Where seeds did not fit, or training lengths differ, a column says so.
 
         Arguments:
             lengths: the columns, or ``"all"``; by default at most six with brackets: the last, and those nearest to the
@@ -142,23 +143,27 @@ class Measured(Tabular):
             labels: names to show instead of those of systems; of a name with several settings, these stay behind it.
             brackets: what stands in brackets, as what `plot` draws as its band: ``"interval"`` of the median, exact by
                 order statistics (the range, up to five seeds), ``"range"`` from the lowest to the highest seed, or
-                ``"none"``. The first note says which, and how often it covers the median.
+                ``"none"``.
 
         Raises: `LengthwiseError` for a length that was not tested, and for a label of an unknown system.
         """
-        from lengthwise.report.differences import CAUSE, how_sure_and_next
+        from lengthwise.report.differences import UNTESTED, how_sure_and_next
 
         if brackets not in BRACKETS:
             raise UnknownNameError("kind of brackets", brackets, BRACKETS)
         of = self._curves
         systems = of._labelled(labels)
+        axes = panel_axes([cell for system in systems for cell in system.cells])
         cells, guessed = dict[tuple[str, str, str], dict[int, Estimate]](), set[tuple[tuple[str, str, str], int]]()
         far = dict[tuple[tuple[str, str, str], int], tuple[int, float]]()
+        shown: dict[tuple[Any, ...], float | None] = {}
         for system in systems:
             for cell in system.cells:
-                row = cells.setdefault(key := (system.name, system.settings, axes_text(cell.axes)), {})
+                key = (system.name, system.settings, axes_text(panel_of(cell.axes, axes)))
+                row = cells.setdefault(key, {})
                 if (found := cell.estimate(of.metric)) is not None:
                     row[cell.length] = found
+                    shown[*key, cell.length] = spread(cell.scores, of.metric, brackets)
                     far[key, cell.length] = how_far(system.results, -1, of.metric, [cell.length], [cell.axes])
                     if found.median >= FAILED and found.low <= (
                         chance(system.experiment, cell.length, cell.axes, of.metric) or -1
@@ -176,21 +181,16 @@ class Measured(Tabular):
         untested = [length for length in lengths if length not in tested]
         require(not untested, f"lengths {untested} were not tested; choose from {tested}")
         by_row = {(system.name, system.settings): system for system in systems}
-        named = (
-            *["trained to"] * (not same_training(systems)),
-            *["in distribution"] * (not all(s.fitted for s in systems)),
-        )
         about = {
-            key: [s.max_length if name == "trained to" else within_training(s, brackets) for name in named]
-            for key, s in by_row.items()
+            "trained to": lambda system: system.max_length,
+            "fitted": lambda system: f"{len(system.fitted)} of {len(system.results)}",
         }
-        shown: dict[tuple[Any, ...], float | None] = {
-            (system.name, system.settings, axes_text(cell.axes), cell.length): spread(cell.scores, of.metric, brackets)
-            for system in systems
-            for cell in system.cells
-        }
-        rows = tuple((*name, *about[name[:2]], *(shown.get((*name, length)) for length in lengths)) for name in cells)
-        owners = [by_row[name[:2]] for name in cells]
+        named = [*["trained to"] * (not same_training(systems)), *["fitted"] * (_over(systems) == OVER)]
+        owners = [by_row[key[:2]] for key in cells]
+        rows = tuple(
+            (*key, *(about[name](owner) for name in named), *(shown.get((*key, length)) for length in lengths))
+            for key, owner in zip(cells, owners, strict=True)
+        )
         bold, alike, by_mean = set[tuple[int, int]](), set[tuple[int, int]](), False
         contests = {(by_row[key[:2]].contest, key[2]) for key in cells}
         for contest, (column, length) in product(contests, enumerate(lengths, 3 + len(named))):
@@ -215,54 +215,53 @@ class Measured(Tabular):
                 for at, (_, found) in rivals.items()
                 if first and at not in first and found.high >= best.low
             }
-        columns = ("system", "settings", "layout", *named, *map(str, lengths))
         layouts, tasks_of = ({each[at] for each in contests} for at in (1, 0))
         of_each = ["length", *["layout"] * (len(layouts - {""}) > 1), *["task"] * (len(tasks_of) > 1)]
-        inside, of_all = _inside(systems, brackets, rows)
-        found = of.metric == "exact_match" and any(system.cells for system in systems)
+        best_of = f"best of a {', '.join(of_each[:-1])}{' and ' * (len(of_each) > 1)}{of_each[-1]}"
+        seeds = [len(system.fitted) for system in systems]
+        unseen = f": {brackets_text(seeds)}" * (brackets != "interval")
+        guess = chance_text(systems, lengths, of.metric)
+        legend = {
+            **_inside(seeds, brackets, rows),
+            "bold": best_of + " (95 % right first, then the mean of all seeds)" * by_mean,
+            "†": f"not told apart from it (intervals overlap{unseen})",
+            **dict.fromkeys([NOT_FITTED] * any(not owner.fitted for owner in owners), "not fitted"),
+            **dict.fromkeys(
+                ["–"] * any(None in row for row, owner in zip(rows, owners, strict=True) if owner.fitted), "not tested"
+            ),
+            **dict([guess.split(": ", 1)] if guess else []),
+        }
+        differ, (sure, then) = differ_text(systems), how_sure_and_next(systems, of.metric, lengths, of.whole)
+        untested = any(clause.startswith(UNTESTED) for clause in sure)
+        compared = "; ".join([*sure[:1], *[UNTESTED] * untested])
+        hidden = sum(system.contest in tasks_of for system in of.whole) > len(systems)
+        left_out = [length for length in tested if length not in lengths]
+        said = (
+            f"next: {then}" * bool(then),
+            f"tested and not shown: {', '.join(map(str, left_out))} (lengths='all')" * bool(left_out),
+            *sure[1:],
+            "p is corrected for all systems of these results, of which some are shown"
+            * (hidden and "Holm" in compared),
+            *details(systems),
+            *of.notes,
+        )
+        found = of.metric == "exact_match" and bool(tested)
         finding = f"{headline(systems, lengths=lengths)} " * found
         trained = f", {trained_text(systems)}" * (same_training(systems) and not found)
-        unseen = f": {brackets_text(systems)}" * (brackets != "interval")
-        sure, then = how_sure_and_next(systems, of.metric, lengths, of.whole)
-        printed = [clause for clause in sure[:2] if not clause.startswith(CAUSE)]
-        tasks = {system.contest for system in systems}
-        hidden = sum(system.contest in tasks for system in of.whole) > len(systems)
-        left_out = [length for length in tested if length not in lengths]
-        which = ", ".join(map(str, left_out)) if len(left_out) <= MOST_LENGTHS else f"{len(left_out)} lengths"
-        said = (
-            inside[2:],
-            *of_all,
-            f"tested and not shown: {which}" * bool(left_out),
-            fit_rule(systems) * any(not system.fitted for system in systems),
-            "a dash: not tested" * any(None in row for row, owner in zip(rows, owners, strict=True) if owner.fitted),
-            *basis(systems),
-            chance_text(systems, lengths, of.metric),
-            last_tests(systems) * (not found),
-            f"beyond training, {'; '.join(printed)}" * bool(printed),
-            "p is corrected for all systems of these results, of which some are shown"
-            * (hidden and any("Holm" in clause for clause in printed)),
-        )
         return Table(
-            columns,
+            ("system", "settings", "layout", *named, *map(str, lengths)),
             rows,
-            caption=f"{finding}{of._what} by length{trained}: {OVER}. {seeds_text(systems)}.",
-            notes=tuple(note for note in said if note),
-            advice=(
-                *["all lengths: lengths='all'"] * bool(left_out),
-                *of.notes,
-                *(clause for clause in sure if clause not in printed),
-                *advice(systems),
-                *[f"next: {then}"] * bool(then),
+            caption=f"{finding}{of._what} by length{trained}: {_over(systems)}{_left_out(systems)}.",
+            notes=(
+                *[f"beyond training, {compared}"] * bool(compared),
+                *[differ] * (bool(differ) and DIFFER not in compared),
             ),
+            advice=tuple(line for line in said if line),
             bold=frozenset(bold),
             alike=frozenset(alike),
             source=of.source,
             empty=empty(owners),
-            legend=(
-                f"the best of a {', '.join(of_each[:-1])}{' and ' * (len(of_each) > 1)}{of_each[-1]}"
-                + " by the mean of all seeds (unfitted: 0), those with a median of 95 % or more first" * by_mean,
-                f"not told apart from it, since their intervals overlap{unseen}",
-            ),
+            legend=legend,
         )
 
     def plot(
@@ -291,7 +290,6 @@ class Measured(Tabular):
         from matplotlib.axes import Axes
 
         from lengthwise.report.figures import WIDE, draw_accuracy, draw_accuracy_on, limits_of, own_fonts
-        from lengthwise.report.summary import panels
 
         of = self._curves
         named, limits = of._labelled(labels), limits_of(ylim)
@@ -352,9 +350,10 @@ class Accuracy(Measured):
         return Table(
             columns,
             tuple(rows),
-            caption=f"{self._what} by length, {trained_text(self.systems)}. {seeds_text(self.systems)}.",
-            notes=(*notes(self.systems), *self.notes, f"low to high: {brackets_text(self.systems)}"),
-            advice=advice(self.systems),
+            caption=f"{self._what} by length, {trained_text(self.systems)}{_left_out(self.systems)}.",
+            legend={"low to high": brackets_text(len(system.fitted) for system in self.systems)},
+            notes=tuple(filter(None, [differ_text(self.systems)])),
+            advice=(*details(self.systems), *self.notes),
             empty=empty([system for system in self.systems for _ in self._rows(system)]),
         )
 
@@ -372,7 +371,10 @@ class Accuracy(Measured):
 
     @property
     def _what(self) -> str:
-        return f"{self.metric.replace('_', ' ').capitalize()} on {task_title(self.systems)}"
+        layout = next((system.layout for system in self.systems), "")
+        return (
+            f"{self.metric.replace('_', ' ').capitalize()} on {task_title(self.systems)}{f', {layout}' * bool(layout)}"
+        )
 
     @property
     def _curves(self) -> Accuracy:
@@ -440,38 +442,29 @@ def spread(scores: Sequence[Score], metric: str = "exact_match", brackets: Brack
     return Spread(found.median, found.low, found.high)
 
 
-def _inside(
-    systems: Sequence[SystemSummary], brackets: Brackets = "interval", rows: Iterable[Sequence[Any]] = ()
-) -> tuple[str, list[str]]:
-    """What a caption says of brackets, and notes on what did not fit and on cells without brackets, if there are.
+def _inside(seeds: Sequence[int], brackets: Brackets, rows: Iterable[Sequence[Any]]) -> dict[str, str]:
+    """What the brackets in these rows are, for systems with so many fitted seeds; empty where none are shown."""
+    cells = [cell_text(cell, DIGITS) for row in rows for cell in row if isinstance(cell, Spread)]
+    closed = ["(" not in cell for cell in cells]
+    none = ", none where both ends are equal" * any(closed)
+    return {} if all(closed) else {"brackets": f"{brackets_text(seeds, brackets)}{none}"}
 
-    ``rows`` are the cells that are shown.
-    """
-    lost = [system for system in systems if not system.fitted]
-    fitted = [system for system in systems if system.fitted] or lost
-    text, other = (brackets_text(some, brackets, unfitted_too=True) for some in (fitted, lost))
-    seeds = {len(system.results) for system in lost}
-    many = "one seed each" if seeds == {1} else f"all {seeds.pop()} seeds" if len(seeds) == 1 else "all seeds"
-    names = listed(system.label for system in lost) if len(lost) <= 3 else f"{len(lost)} systems"
-    note = f"in distribution, of {names}, which fitted in no seed: {many}"
-    note += f", in brackets {other}" * (brackets == "interval" and other != text)
-    if brackets == "none":
-        return "", [note] * bool(lost)
-    spreads = [cell_text(cell, DIGITS) for row in rows for cell in row if isinstance(cell, Spread)]
-    closed = [cell for cell in spreads if "(" not in cell]
-    if len(closed) == len(spreads):
-        return f", no brackets, since both ends are the median: {text}", [note] * bool(lost)
-    return f", in brackets {text}", [note] * bool(lost) + ["no brackets: both ends are the median"] * bool(closed)
+
+def _over(systems: Sequence[SystemSummary]) -> str:
+    """Of which seeds numbers are medians; `OVER` where a column says how many fitted."""
+    counts = {len(system.results) for system in systems}
+    if len(counts) > 1 or any(len(system.fitted) < len(system.results) for system in systems):
+        return OVER
+    return f"medians of {counts.pop()} seeds" if counts != {1} else "one seed"
+
+
+def _left_out(systems: Sequence[SystemSummary]) -> str:
+    return f"; {says}" if (says := left_out_text(systems)) else ""
 
 
 def within_training(system: SystemSummary, brackets: Brackets = "interval") -> float | None:
     """As `spread`, of exact match at training lengths, over the fitted seeds, or all where none fitted."""
     return spread([result.in_distribution for result in system.fitted or system.results], brackets=brackets)
-
-
-def notes(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
-    """What tables of these systems must say below."""
-    return tuple(note for note in (*basis(systems), fit_rule(systems)) if note)
 
 
 class Result(Measured):
@@ -481,15 +474,14 @@ class Result(Measured):
         self,
         files: Sequence[tuple[Path, SeedResult]],
         whole: Result | None = None,
-        lost: Sequence[tuple[Path, dict[str, Any], str]] = (),
+        lost: Missing = (),
         layout: str = "",
     ) -> None:
         self.files, self.lost = tuple(files), tuple(lost)
         """The runs without a result: folder, configuration, and ``not finished`` or ``diverged``."""
         self.whole = self if whole is None else whole.whole
         """The results that these were chosen from."""
-        gone = ((folder.parent.name, configured, why) for folder, configured, why in self.lost)
-        every = summarize((run for _, run in self.files), gone) if whole is None else self.whole._every
+        every = summarize((run for _, run in self.files), _described(lost)) if whole is None else self.whole._every
         self._every, kept = every, {id(result) for _, result in self.files}
         self.layout = layout
         """The layout, or the value of an axis, that is kept; empty for all."""
@@ -617,22 +609,34 @@ class Result(Measured):
         columns = (
             "system", "settings", "trained to", "seeds", "fitted", "in distribution", "longest test", "accuracy there"
         )  # fmt: skip
-        inside, of_all = _inside(systems, rows=rows)
-        caption = f"Exact match on {task_title(systems)} at training lengths and at the longest test: {OVER}{inside}."
-        said = (*of_all, *notes(systems))
+        seeds = [len(system.fitted or system.results) for system in systems]
+        of_all = "in distribution: of all seeds where none fitted" * any(not system.fitted for system in systems)
         return Table(
-            columns, tuple(rows), caption, notes=said, advice=advice(systems), source=self.source, empty=empty(systems)
+            columns,
+            tuple(rows),
+            f"Exact match on {task_title(systems)} at training lengths and at the longest test: {OVER}"
+            f"{_left_out(systems)}.",
+            notes=tuple(filter(None, (of_all, differ_text(systems)))),
+            advice=details(systems),
+            legend=_inside(seeds, "interval", rows)
+            | dict.fromkeys([NOT_FITTED] * any(not one.fitted for one in systems), "not fitted"),
+            source=self.source,
+            empty=empty(systems),
         )
 
     def save_report(self, path: str | Path = "report.html") -> Path:
         """Write the report page of these results; returns its path."""
         from lengthwise.report.page import write_report
 
-        write_report(self.folders, target := arguments.path("path", path))
+        write_report(self.folders, target := arguments.path("path", path), lost=_described(self.lost))
         return target
 
 
-def _lost(folders: Iterable[Path]) -> list[tuple[Path, dict[str, Any], str]]:
+Missing = Sequence[tuple[Path, dict[str, Any], str]]
+"""Runs without a result: folder, configuration, and ``not finished`` or ``diverged``."""
+
+
+def _lost(folders: Iterable[Path]) -> Missing:
     """The runs in and under these folders that have no result, as `Result.lost`."""
     found: dict[Path, tuple[Path, dict[str, Any], str]] = {}
     for folder in {file.parent: None for at in folders for file in result_files(at, CONFIG)}:
@@ -659,17 +663,27 @@ def results(*folders: str | Path) -> Result:
             f"give folders one after the other, such as lw.results('one', 'two'), got the list {folder!r}",
         )
     found = Result.of(arguments.path("folder", folder) for folder in folders or ("runs",))
-    going = [folder for folder, _, why in found.lost if why == "not finished"]
-    diverged = len(found.lost) - len(going)
+    _warn(found.lost)
+    in_order = sorted(found.files, key=lambda file: (file[1].recipe, file[1].system, file[1].seed))
+    return Result(in_order, lost=found.lost)
+
+
+def _described(lost: Missing) -> list[tuple[str, dict[str, Any], str]]:
+    """Of each run without a result the recipe, the configuration, and why."""
+    return [(folder.parent.name, configured, why) for folder, configured, why in lost]
+
+
+def _warn(lost: Missing) -> None:
+    """Say how many runs are left out since they have no result, and what goes on with them."""
+    going = [folder for folder, _, why in lost if why == "not finished"]
+    diverged = len(lost) - len(going)
     said = [
         *[f"{_runs(len(going))} not finished and left out ({folder}{', …' * (len(going) > 1)}): what began it, "
           "`lengthwise run` or `Experiment.run`, goes on with it" for folder in going[:1]],
         *[f"{_runs(diverged)} left out, since the training diverged"] * bool(diverged),
     ]  # fmt: skip
     if said:
-        warnings.warn("; ".join(said), stacklevel=2)
-    in_order = sorted(found.files, key=lambda file: (file[1].recipe, file[1].system, file[1].seed))
-    return Result(in_order, lost=found.lost)
+        warnings.warn("; ".join(said), stacklevel=3)
 
 
 def _runs(number: int) -> str:
@@ -680,6 +694,8 @@ def write_report(
     folders: Iterable[str | Path], output: str | Path = "report.html", *, figures: str | Path | None = None
 ) -> int:
     """Write one self-contained page: accuracy against length, the structure that explains it, errors, every setting.
+
+    Runs without a result are left out; the page counts them, and a warning says so.
 
     Arguments:
         folders: searched for result files.
@@ -697,4 +713,7 @@ def write_report(
     )
     found = [arguments.path("folder", folder) for folder in folders]
     figures = None if figures is None else arguments.path("figures", figures)
-    return write(found, arguments.path("output", output), figures)
+    lost = _lost(found)
+    count = write(found, arguments.path("output", output), figures, lost=_described(lost))
+    _warn(lost)
+    return count

@@ -57,7 +57,7 @@ def compare(
 
 
 def draw(console: Console, comparison: Comparison, task: str, jobs: str = "1") -> None:
-    """The answer and how sure it is, a curve and numbers for each system, how settings were chosen, what to do next."""
+    """The answer and how sure it is, a curve and numbers for each system, what to do next."""
     from rich.text import Text
 
     from lengthwise.report.pages import comparison_finding
@@ -67,9 +67,8 @@ def draw(console: Console, comparison: Comparison, task: str, jobs: str = "1") -
         row["system"]: "diverged" if row["diverged"] else "not finished" for row in comparison.rows if not row["seeds"]
     }
     draw_answer(console, comparison_finding(values), systems, states)
-    console.print(Text(f"settings: {values['selection']}.", style="dim"))
     console.print(Text.assemble(("next: ", "bold"), _next(comparison, task, jobs)), soft_wrap=True)
-    console.print(Text(f"page, with all notes and tests: {comparison.page}", style="dim"), soft_wrap=True)
+    console.print(Text(f"page, with settings, notes and tests: {comparison.page}", style="dim"), soft_wrap=True)
 
 
 def _next(comparison: Comparison, task: str, jobs: str) -> str:

@@ -49,7 +49,8 @@ def draw_answer(
     from lengthwise.report.terminal import accuracy_text
 
     console.print(Text(finding, style="bold"))
-    alone = ["nothing is compared, since fewer than two systems fitted"] * (len(systems) + len(others or {}) > 1)
+    fitted = [system for system in systems if system.fitted]
+    alone = ["not compared, since one system alone fitted"] * (len(fitted) == 1 < len(systems) + len(others or {}))
     sure, *more = how_sure_and_next(systems)[0] or alone or [""]
     for clause in [sure] * bool(sure) + [one for one in more if one.endswith(IDS_ALONE)][:2]:
         console.print(Text(f"How sure: {clause}." if clause is sure else f"{clause[:1].upper()}{clause[1:]}."))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import re
+import shutil
+import textwrap
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +25,8 @@ DIGITS = 3
 """Digits after the point that are shown of a number, unless a table has others."""
 WIDTH = 80
 """Columns of a terminal that answers keep to."""
+MOST_ROWS = 30
+"""Rows of a longer table of numbers that a terminal shows."""
 
 
 class Spread(float):
@@ -60,9 +64,9 @@ class Table:
     alike: frozenset[tuple[int, int]] = frozenset()
     """Rows and columns of numbers with a dagger."""
     advice: tuple[str, ...] = ()
-    """For the author: how settings were chosen, what to do; a line each below the notes, in LaTeX as comments."""
-    legend: tuple[str, str] = ("", "")
-    """What bold and the dagger mean, below the table; plain text has a star in place of bold."""
+    """For the author: what to do, what was trained, how it was chosen. In LaTeX comments; a terminal has the first."""
+    legend: Mapping[str, str] = field(default_factory=dict)
+    """What ``bold``, ``†`` and other marks mean: the first line below; plain text has a star in place of bold."""
     digits: int = DIGITS
     """Digits after the point that are shown of a number."""
     source: str = ""
@@ -71,21 +75,57 @@ class Table:
     """What stands for None, by row."""
 
     def __repr__(self) -> str:
-        text = self.text() if self.rows else ""
-        return "\n".join(line for line in (self.caption, text, *self._below("*"), *self.advice) if line)
+        shown, left_out = self._screen() if self.rows else ("", [])
+        missing = f"not shown: {'; '.join(left_out)} (all: `.to_markdown()`)" * bool(left_out)
+        more = f" ({len(self.advice) - 1} more: `.advice`)" * (len(self.advice) > 1)
+        below = (missing, *self._below("*", left_out), *(f"{line}{more}" for line in self.advice[:1]))
+        caption, *notes = (textwrap.fill(line, WIDTH, break_on_hyphens=False) for line in (self.caption, *below))
+        return "\n".join(line for line in (caption, shown, *notes) if line)
+
+    def _screen(self) -> tuple[str, list[str]]:
+        """The table as far as a terminal has room, and what is left out: rows, brackets, columns from the middle.
+
+        A table without measured numbers, such as a list of names, is whole.
+        """
+        room, kept, rows = max(WIDTH, shutil.get_terminal_size().columns), self._filled(), self.rows
+        if any(isinstance(cell, float) for row in rows for cell in row):
+            rows = rows[:MOST_ROWS]
+        table, more = replace(self, rows=rows), len(self.rows) - len(rows)
+        missing = [f"{more} row{'s' * (more > 1)}"] * bool(more)
+
+        def too_wide() -> bool:
+            return max(map(len, table._formatted("simple", kept).splitlines())) > room
+
+        if too_wide() and any(
+            "(" in shown(cell, self.digits) for row in rows for cell in row if isinstance(cell, Spread)
+        ):
+            plain = (tuple(float(cell) if isinstance(cell, Spread) else cell for cell in row) for row in rows)
+            table, missing = replace(table, rows=tuple(plain)), [*missing, "brackets"]
+        numbers, names = [at for at in kept if any(isinstance(row[at], float) for row in rows)], list[str]()
+        while len(numbers) > 2 and too_wide():
+            kept.remove(at := numbers.pop(len(numbers) // 2))
+            names.append(self.columns[at])
+        names.sort(key=self.columns.index)
+        missing += [f"column{'s' * (len(names) > 1)} {', '.join(names)}"] * bool(names)
+        return table._formatted("simple", kept), missing
 
     def _repr_html_(self) -> str:
         """HTML for a notebook; all text is escaped."""
         from html import escape
 
         caption = f"<p><b>{escape(self.caption)}</b></p>" if self.caption else ""
-        notes = "".join(f"<p>{escape(note)}</p>" for note in (*self._below("bold"), *self.advice))
-        return f"{caption}{self._formatted('html') if self.rows else ''}{notes}"
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self._below("bold"))
+        more = "".join(f"<p>{escape(line)}</p>" for line in self.advice)
+        more = f"<details><summary>advice</summary>{more}</details>" * bool(more)
+        return f"{caption}{self._formatted('html') if self.rows else ''}{notes}{more}"
 
-    def _below(self, bold: str) -> list[str]:
-        """The notes, and what the marks mean that the table has."""
-        marks = zip((bold, "†"), self.legend, (self.bold, self.alike), strict=True)
-        return [*self.notes, *(f"{mark}: {says}" for mark, says, cells in marks if says and cells)]
+    def _below(self, bold: str, left_out: Sequence[str] = ()) -> list[str]:
+        """What the marks mean that the table has and shows, on one line, and the notes."""
+        there = {"bold": self.bold, "†": self.alike}
+        marks = {"bold": bold}
+        said = [f"{marks.get(mark, mark)}: {says}" for mark, says in self.legend.items()
+                if there.get(mark, mark not in left_out)]  # fmt: skip
+        return [*["; ".join(said)] * bool(said), *self.notes]
 
     @property
     def heads(self) -> list[str]:
@@ -274,6 +314,11 @@ class Tabular(ABC):
 
     def _repr_html_(self) -> str:
         return self.table()._repr_html_()
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """As that of `Table`."""
+        return self.table().advice
 
     def to_frame(self) -> pandas.DataFrame:
         """As `Table.to_frame`."""

@@ -249,10 +249,9 @@ class Smallest:
         alone = alone or {}
         fewer = self._fewer({name: spare * one for name, one in alone.items()})
         raise TooSmallError(
-            f"budget is too small, got {self.budget:.0f}s: the smallest is {seconds // 60:.0f}m, as fast as steps are "
-            f"now and with a quarter to spare, with which each training has the {FEWEST_STEPS} steps below which it "
-            f"says nothing; give budget={seconds // 60:.0f}m or more, fewer systems, fewer seeds or a smaller "
-            "max_length",
+            f"budget is too small, got {self.budget:.0f}s: the smallest is {seconds // 60:.0f}m, for {FEWEST_STEPS} "
+            f"steps of each training; give budget={seconds // 60:.0f}m or more, fewer systems, fewer seeds or a "
+            "smaller max_length",
             fewer or {"budget": f"{seconds // 60:.0f}m"},
             [name for name in alone if name not in fewer.get("systems", alone)],
         )
@@ -599,6 +598,9 @@ def _planned(wanted: Plan, folder: Path, clock: Clock, on: Executor | None) -> P
     steps = steps_for(clock.smallest.budget, clock.smallest.jobs, for_one_step)
     plan = dataclasses.replace(wanted, steps=steps, speeds=speeds, budget=clock.smallest.budget)
     plan.write(folder)
+    trainings, minutes = len(plan.systems) * plan.seeds, steps * for_one_step / clock.smallest.jobs / 60
+    said = f"{trainings} trainings of {steps:,} steps, and their settings: about {minutes:.1f} min; tests come on top"
+    clock(Event("plan", 0, "note", text=said))
     remove_folder(folder / "times")
     make_folder(folder / "tuning")
     return plan

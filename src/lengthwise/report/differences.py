@@ -20,6 +20,7 @@ from lengthwise.positions.schemes import SCHEMES, scheme_with_ids
 from lengthwise.prediction.predict import structure_row
 from lengthwise.prediction.verdict import StructureRow
 from lengthwise.report.summary import (
+    DIFFER,
     Brackets,
     SystemSummary,
     brackets_text,
@@ -27,19 +28,20 @@ from lengthwise.report.summary import (
     differing_settings,
     known_task,
     ranked,
+    some_of,
     steps_text,
 )
-from lengthwise.report.words import setting_text, value_text
+from lengthwise.report.words import setting_text
 from lengthwise.tasks import TASKS
 
 REMEMBERED = 4096
 """Tasks and schemes whose structure is remembered."""
 IDS_ALONE = "these two differ in the ids alone"
 """The end of a clause about such a pair."""
-MOST_NAMED = 4
-"""Systems that a clause names; of more it says how many they are."""
 CAUSE = "distances in ids"
 """The beginning of the clause of what theory says of a difference."""
+UNTESTED = "the cause is not tested"
+"""The beginning of the clause where nothing tests that."""
 
 
 @dataclass(frozen=True)
@@ -111,8 +113,8 @@ def how_sure(
     systems: Sequence[SystemSummary], metric: str = "exact_match", brackets: Brackets = "interval"
 ) -> list[str]:
     """The clauses of `how_sure_and_next`, what bands and brackets are, and what to do next."""
-    said, then = how_sure_and_next(systems, metric)
-    shown = [f"band and brackets: {brackets_text(systems, brackets)}"] * bool(said)
+    (said, then), seeds = how_sure_and_next(systems, metric), (len(system.fitted) for system in systems)
+    shown = [f"band and brackets: {brackets_text(seeds, brackets)}"] * bool(said)
     return [*said, *shown, *[f"next: {then}"] * bool(then)]
 
 
@@ -168,14 +170,13 @@ def _of_contest(ranked: Sequence[SystemSummary], tests: Sequence[Difference], *,
             besides = _confounded(first, other)
             groups.setdefault((*_pattern(facing[id(other)]), besides), []).append(other)
         (same, *more_of) = groups.values()
-        said = _measured(first, same, [test for one in same for test in facing[id(one)]], made, order, whole=whole)
+        said = _measured(first, same, [test for one in same for test in facing[id(one)]], made, order)
         where = dict[str, list[SystemSummary]]()
         for other in (one for some in more_of for one in some):
             found = facing[id(other)]
             where.setdefault(in_runs(lengths_apart(found), {test.length for test in found}), []).append(other)
-        said += _confounded(first, second)
-        parts.append(said + "".join(f"; it is above {_some(some)} at {at}" for at, some in where.items()))
-        parts += [cause] if (cause := _cause(first, second, rivals, facing[id(second)])) else []
+        said += "".join(f"; above {_some(some)} at {at}" for at, some in where.items())
+        parts += [said + _confounded(first, second), *_cause(first, second, rivals, facing[id(second)])]
     for one, other in combinations(ranked, 2):
         if other is not second and _ids_alone(one, other):
             found = _between(one, other, tests)
@@ -184,7 +185,7 @@ def _of_contest(ranked: Sequence[SystemSummary], tests: Sequence[Difference], *,
             elif one is first:
                 said = f"{one.label} is above {other.label}"
             else:
-                said = _measured(one, [other], found, made, f"first {RULE}", whole=whole)
+                said = _measured(one, [other], found, made, f"first {RULE}")
             parts.append(f"{said}; {IDS_ALONE}")
     seeds = min(len(first.fitted), len((second or rivals[0]).fitted))
     enough = next(n for n in count(2) if 2 * made / comb(2 * n, n) <= 1 - LEVEL)
@@ -193,11 +194,7 @@ def _of_contest(ranked: Sequence[SystemSummary], tests: Sequence[Difference], *,
 
 
 def _some(systems: Sequence[SystemSummary]) -> str:
-    """These systems by name; of many the first, and how many more there are."""
-    named = len(systems) if len(systems) <= MOST_NAMED else MOST_NAMED - 1
-    return listed(system.label for system in systems[:named]) + f" and {len(systems) - named} more" * (
-        len(systems) > named
-    )
+    return some_of([system.label for system in systems])
 
 
 def _pattern(tests: Sequence[Difference]) -> tuple[Any, ...]:
@@ -236,13 +233,7 @@ def _between(first: SystemSummary, other: SystemSummary, tests: Sequence[Differe
 
 
 def _measured(
-    first: SystemSummary,
-    others: Sequence[SystemSummary],
-    tests: Sequence[Difference],
-    made: int,
-    order: str,
-    *,
-    whole: bool,
+    first: SystemSummary, others: Sequence[SystemSummary], tests: Sequence[Difference], made: int, order: str
 ) -> str:
     """Where all seeds of the first system are above all of the others, and how likely that is by chance.
 
@@ -251,34 +242,24 @@ def _measured(
     lengths, tested, names = lengths_apart(tests), {test.length for test in tests}, _some(others)
     apart = [test for test in tests if test.length in lengths]
     below = lengths_apart(test.turned for test in tests)
-    where, theirs_too = in_runs(lengths, tested), " of theirs" * (len(others) > 1)
-    if len(lengths) < len(tested):
-        elsewhere = [f"below {'them' if theirs_too else 'it'} at {in_runs(below, tested)}"] if below else []
-        elsewhere += ["not told apart at the others"] if len(lengths) + len(below) < len(tested) else []
-        elsewhere += [order] if below else []
-        where += f" ({len(lengths)} of {len(tested)} lengths{' shown' * (not whole)}, {', '.join(elsewhere)})"
-    counts = {(len(test.rates), len(test.other_rates)) for test in apart}
-    if counts == {(1, 1)}:
-        return f"{first.label} has more right than {names} at {where}: one seed each, which says nothing of others"
-    p, corrected = (_p([getattr(test, name) for test in apart]) for name in ("p", "holm"))
-    sure = lengths_apart(test for test in apart if test.holm <= 1 - LEVEL)
-    only = f", significantly by Holm at {in_runs(sure, tested)} alone," if sure else ", not significantly by Holm,"
-    above = f"{'beats' if sure == lengths else 'is above'} {names}{only * (sure != lengths)}"
-    seeds = "each fitted seed is above each of the other" + "s" * (len(others) > 1)
-    if len(counts) == 1:
-        ((ours, theirs),) = counts
-        seeds = f"{'its fitted seed' if ours == 1 else f'each of {ours} fitted seeds'} is above each of {theirs}"
-        seeds += theirs_too
-    return (
-        f"{first.label} {above} at {where}: there {seeds} (exact rank test p {p}, Holm p {corrected} over "
-        f"{made} test{'s' if made > 1 else ''}{' at all lengths' * (not whole)})"
-    )
+    if all((len(test.rates), len(test.other_rates)) == (1, 1) for test in apart):
+        said = [f"has more right than {names} at {in_runs(lengths, tested)} (one seed each: not tested)"]
+    else:
+        sure = lengths_apart(test for test in apart if test.holm <= 1 - LEVEL)
+        rest, count = [length for length in lengths if length not in sure], f"{made} test{'s' * (made > 1)}"
+        p, unsure = (_p([test.holm for test in apart if test.length in some]) for some in (sure, rest))
+        said = [f"beats {names} at {in_runs(sure, tested)} (exact rank test, Holm p {p}, {count})"] * bool(sure)
+        who = ("them" if len(others) > 1 else "it") if sure else names
+        test = f"Holm p {unsure}" if sure else f"exact rank test, Holm p {unsure}, {count}"
+        where = f"is above {who} in every seed at {in_runs(rest, tested)}, not significantly ({test})"
+        said += [where] * bool(rest)
+    said += [f"is below {'them' if len(others) > 1 else 'it'} at {in_runs(below, tested)}"] * bool(below)
+    return f"{first.label} {listed(said)}" + f"; {order}" * bool(below)
 
 
 def _p(values: Sequence[float]) -> str:
     """The largest of these values, and whether all are equal to it."""
-    same = len(values) > 1 and min(values) == max(values)
-    return f"{'=' if same or len(values) == 1 else '≤'} {max(values):.2g}{' each' * same}"
+    return f"{'=' if len({*values}) == 1 else '≤'} {max(values, default=1):.2g}"
 
 
 def _confounded(first: SystemSummary, second: SystemSummary) -> str:
@@ -288,31 +269,27 @@ def _confounded(first: SystemSummary, second: SystemSummary) -> str:
     """
     pair = (first, second)
     mixed = len({system.positions.mixer for system in pair}) > 1  # then widths differ, so that parameters are equal
-    rows = {row["key"]: row["values"] for row in differing_settings(pair)}
-    besides = {"training length": rows.pop("training.max_length", None)}
-    besides["task"] = [called(system.experiment["task"]) for system in pair]
-    if besides["task"][0] == besides["task"][1]:
-        besides |= {key: values for key, values in rows.items() if key.startswith("task.")}
-    besides |= {key: values for key, values in rows.items() if key.startswith("model.") and not mixed}
-    besides |= {key: values for key, values in rows.items() if key.startswith("training.")}
-    if "training.steps" in besides:
-        besides["training.steps"] = [steps_text(system) for system in pair]
-    said = [
-        f"{setting_text(key) if '.' in key else key} ({', '.join(value_text(value, key) for value in values)})"
-        for key, values in besides.items()
-        if values is not None and values[0] != values[1]
-    ]
+    keys = [row["key"] for row in differing_settings(pair)]
+    tasks = len({called(system.experiment["task"]) for system in pair}) > 1
+    said = ["training length"] * ("training.max_length" in keys) + ["task"] * tasks
+    said += [setting_text(key) for key in keys if key.startswith("task.") and not tasks]
+    said += [setting_text(key) for key in keys if key.startswith("model.") and not mixed]
+    said += [
+        setting_text(key) for key in keys
+        if key.startswith("training.") and key not in ("training.max_length", "training.steps")
+    ]  # fmt: skip
+    said += ["steps"] * (len({steps_text(system) for system in pair}) > 1)
     positions = [system.positions.name for system in pair]
     named = all(system.positions.name in system.known_as for system in pair)
     if said and positions[0] != positions[1] and not named:
-        said.insert(0, f"positions ({', '.join(positions)})")
-    return f"; but they differ in {listed(said)} besides, which may be the cause" * bool(said)
+        said.insert(0, "positions")
+    return f"; they {DIFFER} {some_of(said, 'settings')}, which may be the cause" * bool(said)
 
 
 def _cause(
     first: SystemSummary, second: SystemSummary, rivals: Sequence[SystemSummary], tests: Sequence[Difference]
-) -> str:
-    """Whether the farthest parent is nearer under the ids of the better system, and whether that was tested by itself.
+) -> list[str]:
+    """Whether the farthest parent is nearer under the ids of the better system, and that it is not tested by itself.
 
     It is that of the longest length that was tested. Empty for unknown tasks and equal distances.
     """
@@ -320,19 +297,18 @@ def _cause(
     ours, theirs = _span(first, lengths), _span(second, lengths)
     same_task = canonical_json(first.experiment["task"]) == canonical_json(second.experiment["task"])
     if not same_task or ours is None or theirs is None or ours == theirs:
-        return ""
+        return []
     spans = (
         f"the farthest token needed is at distance {_span_text(ours)} under {ours.scheme} ids, {_span_text(theirs)} "
         f"under {theirs.scheme} ids"
     )
     if ours.span[-1] >= theirs.span[-1]:
-        return f"{CAUSE} do not explain it: {spans}"
-    said = f"{CAUSE} predict it: {spans}"
-    if _ids_alone(first, second):
-        return f"{said}. The two differ in the ids alone"
-    if any(_ids_alone(first, other) for other in rivals):
-        return said
-    return f"{said}. This is not tested: no other fitted system differs from {first.label} in the ids alone"
+        return [f"{CAUSE} do not explain it: {spans}"]
+    alone = any(_ids_alone(first, other) for other in rivals)
+    return [
+        f"{CAUSE} predict it: {spans}" + "; the two differ in the ids alone" * _ids_alone(first, second),
+        *[f"{UNTESTED}: no other fitted system differs from {first.label} in the ids alone"] * (not alone),
+    ]
 
 
 def _ids_alone(one: SystemSummary, other: SystemSummary) -> bool:

@@ -37,12 +37,11 @@ from lengthwise.report.summary import (
     brackets_text,
     chance_text,
     common_chance,
+    differ_text,
     headline,
     panels,
     same_training,
     seeds_text,
-    setting_note,
-    steps_note,
     task_title,
     trained_text,
 )
@@ -403,7 +402,7 @@ def _described(parts: Sequence[_Panel], systems: Sequence[SystemSummary], metric
     marks = (
         "markers: medians of the fitted seeds",
         "thin lines: each of these seeds" * any(len(system.fitted) > 1 for system in systems),
-        f"band: {brackets_text(systems, band)}" * (band != "none"),
+        f"band: {brackets_text((len(system.fitted) for system in systems), band)}" * (band != "none"),
         *(says for kind, says in KINDS.items() if kind in drew),
         shaded,
     )
@@ -414,8 +413,7 @@ def _described(parts: Sequence[_Panel], systems: Sequence[SystemSummary], metric
         "; ".join(mark for mark in marks if mark),
         _cut(parts, systems, metric),
         chance_text(systems, metric=metric) * ("chance" in drew),
-        setting_note(systems),
-        steps_note(systems),
+        differ_text(systems),
     )
     sentences = [f"{part[0].upper()}{part[1:]}." for part in said if part]
     lost = [

@@ -21,6 +21,7 @@ from lengthwise.report.html import render_page
 from lengthwise.report.influence import KIND, InfluenceResult, influence_section
 from lengthwise.report.summary import (
     Cell,
+    Lost,
     Panel,
     SeedResult,
     SystemSummary,
@@ -29,8 +30,6 @@ from lengthwise.report.summary import (
     contents,
     contradiction,
     differing_settings,
-    findings,
-    fitted_counts,
     fitted_text,
     hardest,
     headline,
@@ -39,6 +38,7 @@ from lengthwise.report.summary import (
     panels,
     recipe_titles,
     runs,
+    seeds_text,
     summarize,
     trained_text,
 )
@@ -199,14 +199,19 @@ class ResultsPage:
 
     @classmethod
     def of(
-        cls, results: Sequence[SeedResult], influences: Sequence[InfluenceResult] = (), *, all_figures: bool = True
+        cls,
+        results: Sequence[SeedResult],
+        influences: Sequence[InfluenceResult] = (),
+        *,
+        all_figures: bool = True,
+        lost: Lost = (),
     ) -> ResultsPage:
         """The report of these results, with a section per recipe and per measurement of influential tokens.
 
         Without ``all_figures``, sections beyond the first have one while their systems are `MOST_DRAWN` at most.
         """
         recipes: dict[str, list[SystemSummary]] = {}
-        for system in summarize(results):
+        for system in summarize(results, lost):
             recipes.setdefault(system.recipe, []).append(system)
         titles = recipe_titles(one for some in recipes.values() for one in some)
         sections, drawn = [], 0
@@ -244,13 +249,13 @@ class ResultsPage:
             studies=list(self.studies),
             files=self.files,
             runs=sorted(self.results, key=lambda result: (result.recipe, result.system, result.seed)),
-            interval=brackets_text(summarize(self.results)),
+            interval=brackets_text(len(system.fitted) for section in self.sections for system in section["systems"]),
             kinds=ERROR_KINDS,
             kind_colours=ERROR_COLOURS,
         )
 
 
-def read_report(folders: Sequence[Path], *, all_figures: bool = False) -> ResultsPage:
+def read_report(folders: Sequence[Path], *, all_figures: bool = False, lost: Lost = ()) -> ResultsPage:
     """The report of all results in and under ``folders``; raises `LengthwiseError` if none exist or one is damaged."""
     others: list[tuple[Path, Any]] = []
 
@@ -274,16 +279,16 @@ def read_report(folders: Sequence[Path], *, all_figures: bool = False) -> Result
         raise LengthwiseError(
             f"no results of runs in or under {', '.join(map(str, folders))}; `lengthwise run` makes some"
         )
-    return replace(ResultsPage.of(results, influences, all_figures=all_figures), studies=studies)
+    return replace(ResultsPage.of(results, influences, all_figures=all_figures, lost=lost), studies=studies)
 
 
 @collector_paused()
-def write_report(folders: Sequence[Path], target: Path, figures: Path | None = None) -> int:
+def write_report(folders: Sequence[Path], target: Path, figures: Path | None = None, *, lost: Lost = ()) -> int:
     """Write the page to ``target`` and its figures into the folder ``figures``; returns the number of results.
 
     Raises `LengthwiseError` as `read_report` does, and if a file can't be written.
     """
-    report = read_report(folders, all_figures=figures is not None)
+    report = read_report(folders, all_figures=figures is not None, lost=lost)
     if target.is_dir():
         raise LengthwiseError(f"cannot write {target}: it is a folder; name a file with -o")
     write_text(target, report.html())
@@ -309,8 +314,7 @@ def _run_section(recipe: str, systems: Sequence[SystemSummary], anchor: str, *, 
         "systems": systems,
         "tasks": task_sections(systems),
         "fitted": fitted_text(systems),
-        "seeds": fitted_counts(systems),
-        "findings": findings(systems),
+        "seeds": seeds_text(systems),
         "figure": Picture(f"{recipe}-accuracy", wide, narrow) if wide else None,
         "draws": draws,
         "fitted_any": any(system.fitted for system in systems),

@@ -8,6 +8,7 @@ from itertools import takewhile
 from statistics import median, median_low
 from typing import Any
 
+from lengthwise.core.rank import RULE
 from lengthwise.core.table import Spread, Table
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.report.differences import how_sure
@@ -122,15 +123,11 @@ def comparison_table(values: Mapping[str, Any]) -> Table:
         ))  # fmt: skip
     kind = "Models" if values.get("equal") else "Position systems"
     trained = f"{kind} on {called(values['task'])}, trained up to {values['trained_to']}"
-    caption = (
-        f"{trained}: how far each seed goes with at least {percent(values['reach_at'])} exact match, the mean beyond "
-        f"training, and exact match by length.{_last_test(values)}"
-        if any(row["fitted"] for row in values["systems"])
-        else f"{trained}: no seed fitted, so nothing is measured at longer lengths."
-    )
+    known = any(row["fitted"] for row in values["systems"])
+    caption = trained + (f".{_last_test(values)}" if known else ": no seed fitted.")
     columns = ("system", "reach", "each seed", "beyond", *map(str, tests), "in distr.", "theory", "k", "span")
     cost = ("setting", *(("parameters", "steps/s", "state") if values.get("equal") else ()))
-    notes, advice = tuple(notes_of(values)), tuple(filter(None, [budget_needed(values)]))
+    notes, advice = tuple(notes_of(values)), tuple(filter(None, [budget_needed(values), *details_of(values)]))
     return Table((*columns, *cost), tuple(rows), caption=caption, notes=notes, advice=advice, digits=2)
 
 
@@ -198,14 +195,39 @@ def budget_needed(values: Mapping[str, Any]) -> str:
 
 
 def notes_of(values: Mapping[str, Any]) -> list[str]:
-    """What a reader must know: which seeds did not fit, what is missing, and how the settings were chosen."""
-    rows = values["systems"]
-    ranking = (
-        f"ranked by the median of {values['seeds']} seeds, ties by the mean beyond training; columns of lengths are "
-        "medians of the fitted seeds, in brackets lowest and highest"
+    """What a reader must know: what the columns are, which seeds did not fit, and whether the order may be noise."""
+    rows, few = values["systems"], f"less than {100 * EvaluationConfig.fit_threshold:g} %"
+    columns = (
+        f"reach: the longest length with {percent(values['reach_at'])} right, there and at all shorter tests; beyond: "
+        f"mean exact match at longer tests; brackets: lowest and highest fitted seed; ranked {RULE}"
     )
-    fitted = any(row["fitted"] for row in rows)
-    notes = [*[ranking] * fitted, f"settings: {values['selection']}"]
+    notes = [columns] * any(row["fitted"] for row in rows)
+    unfitted = [
+        f"{row['system']} ({len(row['seeds']) - row['fitted']} of {len(row['seeds'])})"
+        for row in rows
+        if row["fitted"] < len(row["seeds"])
+    ]
+    if unfitted:
+        notes.append(
+            f"×: not fitted, so right on {few} of strings of training lengths; counts as 0 and says nothing about "
+            f"length: {', '.join(unfitted)}"
+        )
+    if (differ := values["top_and_bottom_differ_in_every_seed"]) is not None:
+        notes.append(
+            "the first and the last fitted system differ in every seed by the mean beyond training"
+            if differ
+            else "the seeds of the first and the last fitted system overlap in the mean beyond training: this ranking "
+            "may be noise"
+        )
+    return notes
+
+
+def details_of(values: Mapping[str, Any]) -> list[str]:
+    """How settings were chosen, in what models differ, what theory says, and what is missing."""
+    rows = values["systems"]
+    missing = [f"{row['system']} ({row['missing']})" for row in rows if row["missing"] and not row["diverged"]]
+    left = f"seeds that the budget did not reach: {', '.join(missing)}; the same command goes on from here"
+    notes = [*[left] * bool(missing), f"settings: {values['selection']}"]
     if differences := _differences(values):
         notes.append(differences)
     if values.get("equal"):
@@ -221,14 +243,6 @@ def notes_of(values: Mapping[str, Any]) -> list[str]:
         notes.append(f"which system is first depends on the cut: {shown}")
     elif firsts[CUTS[0]] is not None:
         notes.append(f"the first system is the same at cuts of {', '.join(f'{percent(cut)}' for cut in CUTS)}")
-    unfitted = [
-        f"{row['system']} ({len(row['seeds']) - row['fitted']} of {len(row['seeds'])})"
-        for row in rows
-        if row["fitted"] < len(row["seeds"])
-    ]
-    if unfitted:
-        few = f"right on less than {100 * EvaluationConfig.fit_threshold:g} % of strings of training lengths"
-        notes.append(f"× is not fitted ({few}), which counts as 0 and says nothing about length: {', '.join(unfitted)}")
     longest = values["tests"][-1]
     for row in rows:
         rates = [seed["exact_match"][str(longest)] for seed in row["seeds"] if seed["fitted"]]
@@ -241,17 +255,6 @@ def notes_of(values: Mapping[str, Any]) -> list[str]:
     lengths = next((row["structure_lengths"] for row in rows if row["structure_lengths"]), None)
     if lengths:
         notes.append(f"k and span, at length {lengths[-1]}: what one token needs, in tokens and in ids to the farthest")
-    missing = [f"{row['system']} ({row['missing']})" for row in rows if row["missing"] and not row["diverged"]]
-    if missing:
-        notes.append(f"seeds that the budget did not reach: {', '.join(missing)}; the same command goes on from here")
-    differ = values["top_and_bottom_differ_in_every_seed"]
-    if differ is not None:
-        notes.append(
-            "the first and the last fitted system differ in every seed by the mean beyond training"
-            if differ
-            else "the seeds of the first and the last fitted system overlap in the mean beyond training: this ranking "
-            "may be noise"
-        )
     return notes
 
 
@@ -297,20 +300,17 @@ def comparison_finding(values: Mapping[str, Any]) -> str:
         reached += f"; {second['system']} up to {second['reach']}{_over(second)}" if second is not None else ""
     else:
         reached = f"no system is right beyond {trained}; best there is {best['system']} with {best['mean_beyond']:.2f}"
-    theory = {None: "", "unknown": f" No theorem says whether {best['system']} works."}.get(
-        best["verdict"], f" Theory says of {best['system']}: {best['verdict']}."
+    theory = {None: "", "unknown": f" No theorem says whether {best['system']} works at all lengths."}.get(
+        best["verdict"], f" Theory, on {best['system']} at all lengths: {best['verdict']}."
     )
     groups = {
-        "did not fit in any seed": [row["system"] for row in rest if row["seeds"] and not row["fitted"]],
+        "did not fit its training lengths": [row["system"] for row in rest if row["seeds"] and not row["fitted"]],
         "had no finished seed": [row["system"] for row in rest if not row["seeds"]],
     }
     unknown = " and ".join(f"{', '.join(names)} {why}" for why, names in groups.items() if names)
-    means = (
-        f" A system is right up to a length where at least {100 * values['reach_at']:g} % of the strings are right, "
-        "there and at every shorter length tested."
-    )
+    means = f" Right means at least {100 * values['reach_at']:g} % of the strings, there and at every shorter test."
     return (
-        f"Trained up to {trained}, {reached}.{means}{_last_test(values)}{theory}"
+        f"Trained on lengths up to {trained}, {reached}.{means}{_last_test(values)}{theory}"
         + f" Nothing is known of the rest: {unknown}." * bool(unknown)
     )
 
@@ -368,7 +368,7 @@ def outcome_of(row: Mapping[str, Any]) -> str:
     return ("provisionally " if so_far else "") + {True: "right", False: "wrong", None: "undecided"}[outcome]
 
 
-RULE = (
+BLIND_RULE = (
     "Trained on 1–50 symbols, five seeds per rung of the ladder of the blind study; the first rung with four fitted "
     "seeds speaks. A cell is decided on 101–150 symbols, on the lower accuracy of uniform and adversarial words: "
     "predicted yes is right if the median of the fitted seeds is at least 0.70, predicted no if it is below. No means "
@@ -386,5 +386,5 @@ def verification_page(rows: Sequence[Mapping[str, Any]], title: str, reasons: Se
         reliability=[f"{row['encoding']}: {row['reliability']}." for row in rows],
         figure=picture(rows, cut),
         cells=(CELL_HEADS, [cell(row) for row in rows]),
-        rule=RULE,
+        rule=BLIND_RULE,
     )

@@ -166,7 +166,7 @@ def chance_text(
                 found.setdefault(f"{value:.2f}", []).append(where)
     if [len(some) for some in found.values()] == [asked]:
         return f"chance for the answer: {next(iter(found))} at every length"
-    said = "; ".join(f"{value} at {', '.join(some)}" for value, some in found.items())
+    said = ", ".join(f"{value} at {', '.join(some)}" for value, some in found.items())
     return f"chance for the answer: {said}" * bool(said)
 
 
@@ -193,39 +193,23 @@ def over_seeds(
     return Estimate(found.median, *ends[brackets])
 
 
-def brackets_text(
-    systems: Iterable[SystemSummary], brackets: Brackets = "interval", *, unfitted_too: bool = False
-) -> str:
-    """What `over_seeds` shows of these systems, by how many of their seeds fitted, and how often that is right.
-
-    With ``unfitted_too`` all seeds stand for a system of which none fitted, as at training lengths. Where one seed and
-    several are shown, each kind of brackets has its systems.
-    """
+def brackets_text(seeds: Iterable[int], brackets: Brackets = "interval") -> str:
+    """What `over_seeds` shows of systems of which so many seeds fitted, and how often it holds the median of all."""
+    counts = sorted({*seeds} - {0})
     if brackets == "range":
-        return "the lowest and the highest of the fitted seeds"
-    every = [(system, len(system.fitted or (system.results if unfitted_too else ()))) for system in systems]
-    counts = sorted({count for _, count in every} - {0})
+        return "lowest and highest of the fitted seeds"
+    if brackets == "none" or not counts:
+        return "nothing"
     ranks = {count: median_rank(count) for count in counts if count > 1}
-    ranges = {count: f"{100 * covers:.0f}" for count, (k, covers) in ranks.items() if k == 1}
-    whole = f"the range of {' or '.join(map(str, ranges))} seeds, which covers the median with probability "
-    wilson = "Wilson's 95 % interval over the strings of one seed, which says nothing of other seeds"
-    says = {
-        **dict.fromkeys([count for count in counts if count == 1], wilson),
-        **dict.fromkeys(ranges, f"{whole}{' or '.join(ranges.values())} %"),
-        **{
-            n: f"seeds {k} to {n + 1 - k} of {n}, from the lowest, which covers the median with probability "
-            f"{100 * covers:.0f} %"
-            for n, (k, covers) in ranks.items()
-            if k > 1
-        },
-    }
-    names = {text: [one.label for one, count in every if says.get(count) == text] for text in says.values()}
-    usual = max(names, key=lambda text: len(names[text]), default="")
+    ranges = {str(count): f"{100 * covers:.0f}" for count, (k, covers) in ranks.items() if k == 1}
+    covering = "which covers the median with probability"
     said = [
-        f"{text} ({'all others' if text == usual and len(of) > 1 else listed(of)})" if len(names) > 1 else text
-        for text, of in sorted(names.items(), key=lambda each: each[0] == usual)
-    ]
-    return "; ".join(said) if brackets == "interval" and said else "nothing"
+        *["Wilson's 95 % interval over the strings of one seed, not over seeds"] * (1 in counts),
+        *[f"range of {' or '.join(ranges)} seeds, {covering} {' or '.join(ranges.values())} %"] * bool(ranges),
+        *(f"seeds {k} to {n + 1 - k} of {n} in order, {covering} {100 * covers:.0f} %"
+          for n, (k, covers) in ranks.items() if k > 1),
+    ]  # fmt: skip
+    return "; ".join(said)
 
 
 @dataclass(frozen=True)
@@ -440,13 +424,15 @@ def last_tests(systems: Sequence[SystemSummary]) -> str:
     return "; ".join(ends)
 
 
-def summarize(
-    results: Iterable[SeedResult], lost: Iterable[tuple[str, Mapping[str, Any], str]] = ()
-) -> list[SystemSummary]:
+Lost = Iterable[tuple[str, Mapping[str, Any], str]]
+"""Runs without a result: recipe, configuration, and why there is none."""
+
+
+def summarize(results: Iterable[SeedResult], lost: Lost = ()) -> list[SystemSummary]:
     """Group results by recipe, system and configuration.
 
     Where a system has several configurations, ``settings`` has those that differ. Of each task, systems have different
-    looks. ``lost`` are runs without a result: recipe, configuration, and why there is none.
+    looks.
     """
     without: dict[tuple[str, str], list[str]] = {}
     for recipe, configured, why in lost:
@@ -638,17 +624,6 @@ def _panel(systems: Sequence[SystemSummary], group: str, values: Axes, keys: Seq
     return Panel(group, values, found, mine, looks)
 
 
-LEVELS = (
-    (0.99, "at least 99 % of strings right"),
-    (0.9, "90 to 99 % right"),
-    (0.5, "50 to 90 % right"),
-    (0.1, "10 to 50 % right"),
-    (0.0, "less than 10 % right"),
-)
-UNFITTED = "not fitted in any seed, so not tested at longer lengths"
-CONTROL = "not fitted in any seed, and tested all the same as a control"
-
-
 NOT_FITTED = "n.f."
 """In a table, in place of a number that there is not since no seed fitted; a dash is for what was not tested."""
 
@@ -658,8 +633,7 @@ def fit_rule(systems: Sequence[SystemSummary]) -> str:
     if all(len(system.fitted) == len(system.results) for system in systems):
         return ""
     few = f"less than {share}" if (share := fit_share(systems)) else "too few"
-    mark = f" ({NOT_FITTED})" * any(not system.fitted for system in systems)
-    return f"not fitted{mark}: right on {few} of {_trained_strings(systems)}, so it says nothing of longer ones"
+    return f"not fitted: right on {few} of {_trained_strings(systems)}, so it says nothing of longer ones"
 
 
 def _trained_strings(systems: Sequence[SystemSummary]) -> str:
@@ -683,15 +657,26 @@ def fit_share(systems: Iterable[SystemSummary]) -> str:
     return " or ".join(f"{100 * share:g} %" for share in shares)
 
 
-def advice(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
-    """What to do where seeds did not fit, and where runs have stopped early at different steps."""
+def details(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
+    """For the author of a table: what was trained, in what systems differ, what fitted, and what to do about these."""
     early = any(system.experiment["training"].get("stop_when_fitted") for system in systems)
-    below = f" (below {share})" if (share := fit_share(systems)) else ""
-    return (
-        *[f"what did not fit{below}: train longer (training.steps), or a larger model"] * bool(fit_rule(systems)),
-        *["for equal steps, give all systems the same training.steps, and training.stop_when_fitted false"]
-        * bool(early and steps_note(systems)),
+    differ = [
+        f"{what} differ: {'; '.join(f'{name} {values}' for name, values in found.items())}"
+        for what, found in _besides(systems).items()
+        if found
+    ]
+    unlike, rule, share = steps_note(systems), fit_rule(systems), fit_share(systems)
+    said = (
+        f"trained: {setting_note(systems)}",
+        *differ,
+        unlike,
+        "for equal steps, give all systems the same training.steps, and training.stop_when_fitted false"
+        * bool(early and unlike),
+        rule or f"fitted: right on at least {share} of {_trained_strings(systems)}" * bool(share),
+        "what did not fit: train longer (training.steps), or a larger model" * bool(rule),
+        last_tests(systems),
     )
+    return tuple(line for line in said if line)
 
 
 def trained_text(systems: Sequence[SystemSummary]) -> str:
@@ -704,52 +689,72 @@ def same_training(systems: Sequence[SystemSummary]) -> bool:
     return len({system.max_length for system in systems}) < 2
 
 
-def basis(systems: Sequence[SystemSummary]) -> list[str]:
-    """What a table of several systems must say: what was trained, on what, and what differs."""
-    models = [*_differing_in(systems, "model"), *_parameters(systems)]
-    positions = [
-        f"{value_text(name)}: {', '.join(differing)}"
+def differ_text(systems: Sequence[SystemSummary]) -> str:
+    """In which settings systems differ beside what their names say, as a clause; empty where in none."""
+    names = [name for found in _besides(systems).values() for name in found if name != SIZE]
+    names += ["steps"] * bool(steps_note(systems))
+    return f"systems {DIFFER} {some_of(names, 'settings')}" * bool(names)
+
+
+def some_of(names: Sequence[str], what: str = "") -> str:
+    """These names in words; of many the first, and how many more there are."""
+    named = len(names) if len(names) <= MOST_NAMED else MOST_NAMED - 1
+    return listed(names[:named]) + f" and {len(names) - named} more {what}".rstrip() * (len(names) > named)
+
+
+MOST_NAMED = 4
+"""Names that a clause has; of more it says how many they are."""
+DIFFER = "also differ in"
+"""In the clause of settings in which systems differ."""
+SIZE = "parameters"
+"""Their number differs with the positions, so that it is no setting of its own."""
+
+
+def _besides(systems: Sequence[SystemSummary]) -> dict[str, dict[str, str]]:
+    """Of models, positions and training, the settings in which systems differ, with who has which value."""
+    sizes = {one.parameters for system in systems for one in system.results if one.parameters is not None}
+    positions = {
+        f"{setting} of {value_text(name)}": values
         for section in ("scheme", "encoding")
         for name in dict.fromkeys(getattr(system.positions, section) for system in systems)
-        if (differing := _differing_in([s for s in systems if getattr(s.positions, section) == name], section))
-    ]
-    training = _differing_in(systems, "training")
-    every = (("models differ", models), ("positions differ", positions), ("training differs", training))
-    differ = [f"{what}: {'; '.join(differing)}" for what, differing in every if differing]
-    return [line for line in (setting_note(systems), *differ, steps_note(systems)) if line]
+        for setting, values in _differing_in(
+            [system for system in systems if getattr(system.positions, section) == name], section
+        ).items()
+    }
+    size = {SIZE: f"{min(sizes):,} to {max(sizes):,}"} if len(sizes) > 1 else {}
+    models = _differing_in(systems, "model") | size
+    return {"models": models, "positions": positions, "trainings": _differing_in(systems, "training")}
 
 
-def _differing_in(systems: Sequence[SystemSummary], section: str) -> list[str]:
+def _differing_in(systems: Sequence[SystemSummary], section: str) -> dict[str, str]:
     """Each setting of a section in which systems differ, with who has which value; not those that stand in names."""
 
     def values(key: str) -> str:
         return _by_value(systems, lambda system: value_text(_flat(system.experiment).get(key), key))
 
-    return [
-        f"{setting_text(key)} {values(key)}"
+    return {
+        setting_text(key): values(key)
         for key in _differing_keys(systems)
         if key.partition(".")[0] == section
         and key not in SAID_APART
         and (section in ("model", "training") or not all(setting_text(key) in system.settings for system in systems))
-    ]
-
-
-def _parameters(systems: Sequence[SystemSummary]) -> list[str]:
-    """Between which numbers of parameters systems differ."""
-    sizes = {one.parameters for system in systems for one in system.results if one.parameters is not None}
-    return [f"{min(sizes):,} to {max(sizes):,} parameters"] * (len(sizes) > 1)
+    }
 
 
 def seeds_text(systems: Sequence[SystemSummary]) -> str:
-    """How many seeds of how many fitted, what that means, and what is left out, as a sentence without its end."""
-    share = fit_share(systems)
-    means = f" (right on at least {share} of {_trained_strings(systems)})" * bool(share)
-    left_out = [
+    """How many seeds of how many fitted, and what is left out, as a sentence without its end."""
+    left_out = left_out_text(systems)
+    return f"Seeds that fitted: {fitted_counts(systems)}" + f"; {left_out}" * bool(left_out)
+
+
+def left_out_text(systems: Sequence[SystemSummary]) -> str:
+    """The runs of these systems without a result, such as ``left out: 1 run of rope not finished``; else empty."""
+    runs = [
         f"{count} run{'s' * (count > 1)} of {system.label} {why}"
         for system in systems
         for why, count in Counter(system.lost).items()
     ]
-    return f"Seeds that fitted{means}: {fitted_counts(systems)}" + f"; left out: {', '.join(left_out)}" * bool(left_out)
+    return f"left out: {', '.join(runs)}" * bool(runs)
 
 
 def fitted_counts(systems: Sequence[SystemSummary]) -> str:
@@ -845,37 +850,6 @@ def fitted_text(systems: Sequence[SystemSummary]) -> str:
         f"{fitted} of {len(systems)} systems fitted their training lengths in at least one seed "
         f"({seeds} of {sum(len(s.results) for s in systems)} runs). Only fitted runs are tested at longer lengths."
     )
-
-
-def findings(systems: Sequence[SystemSummary]) -> list[dict[str, Any]]:
-    """The systems by their accuracy at the longest test: one finding per value of the axes that make panels.
-
-    Systems without a fitted seed stand in the first.
-    """
-    merged: dict[str, dict[int, tuple[int, float]]] = {}
-    for panel in panels(systems):
-        text = axes_text(panel.axes)
-        for index, cells in panel.cells.items():
-            found = cells[-1].estimate()
-            if found is not None:
-                merged.setdefault(text, {})[index] = (cells[-1].length, found.median)
-    result = []
-    unfitted = [
-        {"words": words, "names": names}
-        for words, tested in ((UNFITTED, False), (CONTROL, True))
-        if (names := [s.label for s in systems if not s.fitted and bool(s.unfitted_cells) == tested])
-    ]
-    for text, by_system in merged.items() or [("", {})]:
-        groups = []
-        above = float("inf")
-        for least, words in LEVELS:
-            names = [systems[i].label for i, (_, median) in by_system.items() if least <= median < above]
-            groups += [{"words": words, "names": names}] if names else []
-            above = least
-        if unfitted and not result:
-            groups += unfitted
-        result.append({"heading": _heading(text, by_system, systems), "groups": groups})
-    return result
 
 
 def ranked(systems: Sequence[SystemSummary], metric: str = "exact_match") -> list[SystemSummary]:
@@ -1010,14 +984,3 @@ def contradiction(system: str, answer: str, why: str, right: float, length: int,
             "the lengths that were tested."
         )
     return None
-
-
-def _heading(text: str, by_system: dict[int, tuple[int, float]], systems: Sequence[SystemSummary]) -> str:
-    lengths = {length for length, _ in by_system.values()}
-    factors = {f"{length / systems[i].max_length:.3g}" for i, (length, _) in by_system.items() if systems[i].max_length}
-    where = "At the longest test of each system"
-    if len(lengths) == 1:
-        where = f"At length {min(lengths)}"
-    if len(factors) == 1:
-        where += f", {min(factors)} × the longest training length"
-    return f"{where}{f', with {text}' if text else ''}:" if by_system else "No system has a test at longer lengths:"
