@@ -440,7 +440,7 @@ def text(found: Forecasts, why: bool = False) -> str:
     lines += ["", *fill(legend(found, rows) + "." + f" More:\u00a0{MORE}" * (not why))]
     if why:
         for heading, sentences in everything(found, best).items():
-            lines += ["", *fill(heading, ""), *(line for each in sentences for line in fill(each))] * bool(sentences)
+            lines += ["", heading, *(line for each in sentences for line in fill(each))] * bool(sentences)
     return "\n".join(lines).replace("\u00a0", " ")
 
 
@@ -484,8 +484,8 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
         yield "measured", "; ".join([*(seen or ["not tried on this task"]), *alike])
     elif seen:
         yield "measured", "; ".join(seen)
-    if best.refusal and best.accuracy is None:
-        yield "" if seen else "measured", best.refusal
+    elif best.refusal:
+        yield "measured", best.refusal
     if best.probe:
         yield "probe", best.probe
     if best.weak:
@@ -575,10 +575,9 @@ def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
         numbers += [f"chance: a forecast by {basis}. No test at {found.test}", BANDS]
     if any(f.others for f in found):
         numbers.append(f"{LIKE_IT}: trained with such ids, tested {found.near}")
-    of = "" if found.format == "answer" else f" that tells {ASKED[found.format]}"
     numbers.append("measured: in this package's studies; your own runs are not counted")
     return {
-        f"theory: does a program exist{of}? (not: does training find it)": [
+        "theory: does a program exist? (not: does training find it)": [
             *together(own),
             *[membership] * (theory.kind == "language"), *in_full(theory), *[found.span] * bool(found.span),
         ],

@@ -993,7 +993,8 @@ def measured_language(dfa: Dfa, format: Format, system: PositionSystem, train: i
         line += "" if near else f"{TOO_FAR} {train}"
         return Measured(line, accuracy if near and agreeing([one[1] for one in own]) else None, counts)
     if not counts[1]:
-        line = f"no language {LIKE_IT} with {words(system)}; of {len(others)} others {sum(others)} were right"
+        right = f"{sum(others)} {'was' if sum(others) == 1 else 'were'} right"
+        line = f"no language {LIKE_IT} was trained with {words(system)}, and of {len(others)} others {right}"
         return Measured(line if others else "", None)
     said = ", and ".join(f"{sum(found.values())} of {len(found)} {of}" for of, found in alike.items() if found)
     named = exceptions(*alike.values()).strip(" ()") if len(alike) == 1 else ""
