@@ -39,11 +39,11 @@ RUNS = {
 def row_of(name: str, found) -> dict:
     """What the tables need of one explanation."""
     inside, beyond = found.accuracy.rate(inside=True), found.accuracy.rate(inside=False)
-    reasons = [text for text in (found.fails_where and f"fails where {found.fails_where}", found.why) if text]
+    reasons = [*found.fails.splitlines(), *found.why.splitlines()]
     row = {
         "model": name,
         "answer": found.answer,
-        "why": "; ".join(reasons),
+        "why": " ".join(reasons),
         "learned": found.learned,
         "inside": inside,
         "beyond": beyond,

@@ -74,7 +74,7 @@ def test_the_advice_helps_the_example_in_the_steps_that_the_page_names(explained
     assert all(count == len(made["words"](length)[0]) for length, count in made["right"].items())
     found = lw.explain("gpt2", "regex:(aa)*b*", train=20, vocab="gpt2/vocab.json")
     assert found.verdict.broken() is None
-    assert found.answer.startswith("right to length 47, the longest that was asked")
+    assert found.answer.startswith("right to length 47, the longest asked")
     assert "no room" in found.next
 
 

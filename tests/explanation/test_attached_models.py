@@ -56,14 +56,14 @@ def test_memory_and_folder_give_the_same_explanation(attached, tmp_path: Path) -
     assert there.command == f"lengthwise explain {tmp_path} {asked}"
     assert here.command == "lengthwise.explain(model, train=4, lengths=[2, 4, 7], samples=8)"
     # Tokens and ids of such a rule are known, so it is the training.
-    assert here.next.startswith("train longer first: twice the steps that it had, and ask again; if that was done and ")
+    assert here.next.startswith("Train longer first, with twice the steps, and ask again.\nIf that was done: ")
     assert "its position ids are those of the rule CoupledPlaces" in here.lines
     assert here.heads is not None
     assert "were all seen in training" in here.heads.ids
     # Weights are random: nothing was learned that could break.
     assert here.lines[0] == here.answer
     asked = sum(row.random.n for row in here.failures.rows if row.length <= 4)
-    assert here.answer.startswith(f"not learned: 0 of {asked} random strings of trained lengths (up to 4) right")
+    assert here.answer.startswith(f"not learned: 0 of {asked} right at trained lengths (up to 4)")
     assert not any("breaks at" in text or "breaks from" in text for text in (*here.lines, here.html()))
 
 

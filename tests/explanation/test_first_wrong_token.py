@@ -72,25 +72,20 @@ def test_a_shared_first_wrong_token_is_the_first_finding(explained) -> None:
     assert mistake is not None
     assert mistake.what == "stops one digit early, where 0 is due"
     assert mistake.n == mistake.of
-    # The column before the wrong token tells it from right ones, and the text never says that nothing does.
+    # A kind that was chosen since it fails is no evidence of a cause: only random and edited strings are compared.
     within = told.failures.within
     assert within is not None
-    nearby = within.found[0]
-    assert nearby.name == "where the column before is 0 + 0"
-    assert nearby.wrong == nearby.wrong_n
-    assert nearby.right / nearby.right_n < 0.1
-    # What most first errors share is the first that is said of why, and it is said once.
-    assert told.why.startswith(
-        f"in {nearby.wrong} of {within.n} {within.pool} the first wrong token is {nearby.name} ("
+    assert (within.random, within.edited) == tuple(
+        sum(share.n - share.right for row in told.failures.rows if row.length <= 6 for share in [getattr(row, which)])
+        for which in ("random", "hard")
     )
-    assert within.line in told.fails_where
-    assert " ".join(repr(told).split()).count("column before") == 1
-    assert "nothing in the strings" not in told.why
+    assert told.why.startswith("At lengths " if within.found else "What in the model does this is not known.")
+    assert "Nothing in the strings" not in told.why
     # The model's own words stand beside the failing string.
     first = told.failures.example
     assert first is not None
-    assert f"{' '.join(first.tokens)}; after" in " ".join(told.lines)
-    assert "the model says <eos>, right is 0" in first.said
+    assert f"{' '.join(first.tokens)} After" in " ".join(told.lines)
+    assert "it says <eos>; right is 0." in first.told[1]
 
 
 def test_edge_cases_are_hard_strings_and_named_where_they_fail(explained) -> None:
@@ -99,11 +94,9 @@ def test_edge_cases_are_hard_strings_and_named_where_they_fail(explained) -> Non
     (worst,) = told.failures.kinds
     assert (worst.kind, worst.length, worst.share.right) == ("both numbers have leading zeros", 6, 0)
     assert worst.share.n == FRESH
-    counts = f"0 of {FRESH} right at length 6, failing from 4"
-    assert (worst.first, worst.counts) == (4, counts)
-    assert f"where both numbers have leading zeros ({counts})" in told.answer
-    assert f"both numbers have leading zeros: {counts}; there it stops" in told.fails_where
-    assert f"it stops one digit early, where 0 is due ({FRESH} of {FRESH} failing)" in told.fails_where
+    kind = f"Where both numbers have leading zeros: 0 of {FRESH} right at length 6."
+    assert told.fails.splitlines() == [kind, "There it stops one digit early, where 0 is due."]
+    assert told.fails_where.startswith(told.fails.replace("\n", " "))
     assert "breaks" not in told.answer  # Random ones have them rarely, and kinds are counted apart.
 
 
@@ -144,8 +137,8 @@ def test_a_mistake_that_follows_a_column_is_told_by_that_column() -> None:
     assert within is not None
     nearby = within.found[0]
     assert nearby.name == "where the column before is 0 + 0"
-    assert nearby.wrong == nearby.wrong_n == within.n
-    assert f"in {within.n} of {within.n} {within.pool} the first wrong token is {nearby.name} (" in told.fails_where
+    assert nearby.wrong == nearby.wrong_n == within.random + within.edited
+    assert f"{nearby.wrong} of {nearby.wrong} first mistakes are {nearby.name}" in told.fails_where
 
 
 def drops_a_carry(prompt: list[str], answer: list[str]) -> list[str]:
@@ -170,7 +163,10 @@ def test_the_first_finding_is_the_same_for_other_lengths_and_in_the_words_of_the
     assert (also.name, also.wrong) == ("where a carry comes in", nearby.wrong)
     assert also.right_n == nearby.right < nearby.right_n
     assert within.line in told.why
-    assert f"{also.wrong} of these where a carry comes in (of right ones {also.right} of {also.right_n})" in told.why
+    assert (
+        f"Of these, {also.wrong} are where a carry comes in; {also.right} of those {also.right_n} right ones are."
+        in (told.fails_where)
+    )
     # Right tokens are those of the same place, so that no place is a finding.
     assert not any(" of the answer" in each.name for each in within.found)
     assert "one too small" in told.fails_where
@@ -191,7 +187,7 @@ def test_edge_cases_are_asked_at_the_length_that_is_said_to_hold() -> None:
     assert weak.kind == "both numbers end in 0", "as written they begin with it"
     assert weak.length in (told.verdict.held, 18)
     assert 0.5 < weak.share.value < 0.85
-    assert f"where {weak.kind} ({weak.counts})" in told.answer
+    assert f"Where {weak.kind}: {weak.share.words()} at length {weak.length}." in told.fails
     assert told.answer.startswith("right to length ")
 
 
@@ -233,11 +229,14 @@ def test_a_mistake_that_only_short_strings_share_is_told_up_to_their_length(expl
     assert mistake.last < 10
     assert mistake.n == mistake.of
     assert mistake.longer[0] < mistake.longer[1]
-    few = f"first failures (the {mistake.of} looked at up to length {mistake.last}): it {mistake.what}"
     assert mistake.what == "stops one digit early, where 0 is due"
     same, of = mistake.longer
-    assert told.failures.where[-1] == f"{few}; of {of} longer failing strings {same} do so"
-    assert "first failures" not in repr(told)
+    few = mistake.line
+    assert few.startswith(f"Up to length {mistake.last} it {mistake.what} ({mistake.n} of {mistake.of}); ")
+    assert few.endswith(f" at longer ones in {same} of {of}.")
+    assert few not in told.fails_where, "the kind says it already"
+    alone = dataclasses.replace(told.failures, kinds=())
+    assert alone.where[0] == (few,)
 
 
 @pytest.mark.parametrize("name", ["addition", "reverse", "copy", "sort", "parity"])
@@ -271,8 +270,8 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     assert told.verdict.broken() is not None
     assert "compare" not in said
     kind = told.failures.kinds[0].kind
-    tried = f"train it with twice the steps and one row in 10 where {kind}, and ask again"
-    assert said == f"{tried}; if that was done, another seed, or a larger model"
+    tried = f"Train with twice the steps and one row in 10 where {kind}."
+    assert said == f"{tried}\nIf that was done: another seed, or a larger model."
     # The command is whole, with the tokens of the model.
     assert "token_ids" not in command
     other_ids = {token: 3 * number + 1 for token, number in rule.token_ids.items()}
@@ -291,13 +290,13 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     assert held > 0.05 * 640, "drawn ones have such zeros once in a hundred rows"
     # Without a kind, it is the default, and says so.
     plain, command = advice(subject, call, dataclasses.replace(told.failures, kinds=()))
-    assert plain.startswith("no cause found, so the default: train it with twice the steps")
+    assert plain.startswith("Train with twice the steps, the usual first try")
     assert "max_position" not in said, "a model was made worse by more ids than it needs"
     assert command == "lengthwise explain my-adder --train 6"
     # Of a kind that the task has no words for, no data set makes rows.
     unnamed = dataclasses.replace(told.failures.kinds[0], kind="every part of the prompt, as written, ends with 0 0")
     other, command = advice(subject, call, dataclasses.replace(told.failures, kinds=(unnamed,)))
-    assert "which your data has to make" in other
+    assert "Your data has to make these." in other
     assert command == "lengthwise explain my-adder --train 6"
 
 
@@ -327,14 +326,12 @@ def test_a_kind_without_a_name_that_fails_at_trained_lengths_is_in_the_answer_an
     worst, within = told.failures.kinds[0], told.failures.within
     assert worst.kind == "the answer has a digit where the column is 9 + 9 and a carry comes in"
     assert (worst.length, worst.share.right) == (6, 0)
-    assert f"; it fails where {worst.kind} ({worst.counts})" in told.answer
+    assert f"Where {worst.kind}: {worst.share.words()} at length 6." in told.fails
     assert within is not None
     trained = [row for row in told.failures.rows if row.length <= 6]
     assert within.random == sum(row.random.n - row.random.right for row in trained) > 0
     assert within.edited == sum(row.hard.n - row.hard.right for row in trained)
-    fresh = [share for way in told.failures.asked for length, share in way.rows if length <= 6]
-    assert within.of_kinds == sum(share.n - share.right for share in fresh)
-    assert len(repr(told).splitlines()) <= 22
+    assert len(repr(told).splitlines()) <= 26
 
 
 def test_a_long_failing_string_is_shown_and_drawn_in_part() -> None:
@@ -373,9 +370,14 @@ def test_first_line_list_and_example_are_of_the_kind_that_was_planted(fault: str
     assert worst.mistake.what.startswith(mistake)
     assert 0.9 * worst.share.n <= worst.mistake.n <= worst.mistake.of == worst.share.n
     # The kind, its count and its example are the same in the first line, the list, the screen and the page.
-    assert f"where {kind} ({worst.counts}" in told.answer
-    assert told.failures.where[0].startswith(f"{kind}: ")
-    assert worst.counts.replace(" right", "") in told.failures.where[0].replace(" right", "")
+    assert f"Where {kind}: {worst.share.words()} at length {worst.length}." in told.fails
+    assert told.failures.where[0] == worst.told
+    # Every kind that is named is marked in the table of all that were asked, and the others have a reason.
+    found = {way.how: way.found for way in told.failures.asked}
+    assert {how for how, said in found.items() if said == "fails"} == {each.kind for each in told.failures.kinds}
+    assert all(found.values())
+    others = len(told.failures.kinds) - 1
+    assert (f"{others} other kind" in told.fails) == (others > 0)
     example = told.failures.example
     assert example is not None
     assert example == worst.example
@@ -384,7 +386,7 @@ def test_first_line_list_and_example_are_of_the_kind_that_was_planted(fault: str
     assert TASK.of_kind(kind, prompt)
     assert of(prompt)
     page = told.html()
-    assert f"where {kind}" in page
+    assert all(" ".join(each.told) in page for each in told.failures.kinds)
     assert " ".join(repr(told).split()).count(" ".join(example.tokens)) == 1
 
 
@@ -422,15 +424,16 @@ def test_the_way_of_editing_that_fails_is_named_and_none_where_all_do(planted: b
         assert (sum(each.right for each in shares), sum(each.n for each in shares)) == (row.hard.right, row.hard.n)
     (runs,) = (way for way in failures.ways if "then another one" in way.how)
     own = runs.at(broken)
-    assert failures.feature is not None or failures.edited in failures.where
+    assert planted == bool(failures.edited)
+    assert failures.feature is not None or not planted or (failures.edited,) in failures.where
     if planted:
         assert own.right == 0
-        assert failures.edited.startswith(f"{runs.how}: 0 of {own.n} right at length {broken}, of all other edited")
+        assert failures.edited.startswith(f"Where {runs.how}: 0 of {own.n} right at length {broken}; of all other")
     else:
-        assert failures.edited.startswith("no way of editing fails surely more often than the others: ")
+        assert failures.edited == ""
     # What the terminal counts is on the page, too; and nothing there is empty.
     page = re.sub(r"<[^>]*>", "", told.html())
-    counts = re.findall(r"\d+ of (?:the )?\d+", " ".join(repr(told).split()))
+    counts = re.findall(r"\d+ of \d+", " ".join(repr(told).split()))
     assert len(counts) > 4
     assert [each for each in counts if each not in page] == []
     for line in repr(told).splitlines():

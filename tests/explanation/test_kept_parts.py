@@ -111,7 +111,7 @@ def test_logits_that_are_not_finite_are_counted_and_said() -> None:
 
     explained = lw.explain(model, task, train=8, lengths=[4, 8, 16], samples=8, seconds=4)
     assert [(row.length, row.not_finite) for row in explained.accuracy.rows] == [(4, 0), (8, 0), (16, 1)]
-    assert "logits that are NaN or infinite in 1 of 1 strings (length 16)" in explained.why
+    assert "Logits are NaN or infinite in 1 of 1 strings (length 16)" in explained.why
     assert any("count as wrong" in line for line in explained.lines)
     fine = dataclasses.replace(explained.accuracy, rows=explained.accuracy.rows[:2])
     assert fine.not_finite == ""

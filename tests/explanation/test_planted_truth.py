@@ -129,9 +129,12 @@ def test_a_period_that_slips_contradicts_its_own_automaton_where_it_slips() -> N
     assert (moved.known, moved.right, {arm.right for arm in moved.inside}) == (17, 32, {32})
     assert {moved.length + 1 + arm.shift: arm.right for arm in moved.beyond}[31] == 0
     assert moved.to_blame
-    assert found.answer.startswith("right to length 29, breaks from 30: 0 of ")
-    assert found.why.startswith("it is the position ids above 17, which training never showed: moved to them, 0 of 32")
-    assert found.why.endswith("moved among ids that training showed, 32 do")
+    assert found.answer.startswith("right to length 29, breaks from 30 (0 of ")
+    assert found.why.splitlines() == [
+        "It is the position ids above 17: training never showed them.",
+        "Shifted to them, 0 of 32 right strings stay right.",
+        "Shifted to other ids that training showed, 32 stay right.",
+    ]
     assert found.lines[0] == found.answer
 
 
@@ -265,11 +268,11 @@ def test_the_head_that_left_the_parents_is_blamed() -> None:
     assert first.head == "layer 1, head 1"
     assert found.failures.moved is not None
     assert not found.failures.moved.to_blame
-    assert "breaks from 7" in found.answer
-    assert found.why.startswith("no cause found; ")
-    assert "; it is not the position ids alone" in found.why
-    assert " failing strings of length 7 that were looked at, " in found.why
-    assert "1.00 in right strings of length 6, since none of that length is right)" in found.why
+    assert "breaks from 7 (" in found.answer
+    assert found.why.startswith("No cause was found.\nSeen, not tested: layer 1, head 1 looks less at ")
+    assert "\nNot position ids alone" in found.why
+    assert " failing strings of length 7 that were looked at, " in found.fails_where
+    assert "1.00 in right strings of length 6, since none of that length is right)" in found.fails_where
     assert first.attention[0][0] == 2
     assert "of its attention on the tokens that the wrong one follows from; in right strings of length 6 " in first.why
 

@@ -22,6 +22,7 @@ MORE_ROWS = 0.1
 """The share of rows of a kind that is advised where that kind fails."""
 WIDTH = 60
 """Columns of a line of Python that is advised."""
+DONE = "If that was done:"
 
 
 @dataclass(frozen=True)
@@ -66,22 +67,23 @@ def advice(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]:
     trained = verdict.trained
     open_run = broken is not None and subject.experiment is not None and trained.right < trained.n
     if not verdict.learned or open_run or (broken is not None and broken <= subject.train):
-        return _train_longer(subject, call, held, failures)
-    if coupled and (failures.kinds or broken is not None):  # The ids suit the task; training is what is left.
+        return _train_longer(subject, call, verdict, failures)
+    within = subject.experiment is None and failures.kinds and failures.kinds[0].length <= subject.train
+    if within or (coupled and (failures.kinds or broken is not None)):  # Training is what is left.
         return _with_rows(subject, call, failures)
     if broken is None and held != longest:
         samples = MORE * call.settings.get("samples", 128)
-        return "ask more strings, since it is too close to say", call.again(samples=samples)
+        return "Ask more strings: it is too close to say.", call.again(samples=samples)
     if broken is None:
         room = subject.farthest(2 * longest)
         if room >= 1.25 * longest:
             asked = [subject.inside[-1], longest, room]
-            return f"ask longer strings, as of length {room}", call.again(lengths=asked)
+            return f"Ask longer strings, as of length {room}.", call.again(lengths=asked)
         more, command = _more_ids(subject, call)
-        return f"the model has no room beyond length {room}; train one with more position ids: {more}", command
+        return f"It has no room beyond length {room}.\nTo go on, train one with more position ids: {more}.", command
     if moved is not None and (moved.to_blame or moved.absolute) and (start := _other_ids(subject, moved.known, call)):
         return start
-    text = "train small models under other position systems, to see which one carries this task farther"
+    text = "Compare other position systems, on small models of this task:"
     return text, _systems(subject)
 
 
@@ -92,39 +94,37 @@ def _systems(subject: Subject) -> str:
     return f"lengthwise.compare(task, max_length={subject.train}, budget='10m')"
 
 
-def _train_longer(subject: Subject, call: Call, held: int | None, failures: Failures) -> tuple[str, str]:
+def _train_longer(subject: Subject, call: Call, verdict: Verdict, failures: Failures) -> tuple[str, str]:
     """The trained lengths are not right, so nothing beyond them says much."""
-    run = subject.experiment
-    done = "if that was done and did not help"
+    run, held, trained = subject.experiment, verdict.held, verdict.trained
     if run is not None:
         steps, model = run.training.steps, run.model
-        wider = f"then model.width={2 * model.width}, or model.layers={model.layers + 1}, at as many steps"
-        text = f"train longer first: {2 * steps} steps, twice the {steps} that it had; {done}, {wider}"
-        return text, retrain(subject, call, f"training.steps={2 * steps}")
-    longer = "train longer first: twice the steps that it had"
-    if held is not None and held < subject.train:
-        return f"{longer}; if its training had no longer strings than {held}, ask so", call.again(train=held)
-    if getattr(subject.network.rule, "token_ids", None) is not None:  # Tokens and ids are known, so training is open.
-        return f"{longer}, and ask again; {done}, twice the width or one more layer", call.again()
-    wrong = next((f" ({' '.join(failure.tokens)})" for failure in failures.smallest), "")
-    text = (
-        "check the vocabulary, the offset and the rule of position ids first: does its training script count the "
-        f"shortest failing string{wrong} as right? If it is wrong there, too, more training is needed; else one of the "
-        "three is not the training's: correct it in"
-    )
-    return text, call.again()
+        text = f"Train longer first: {2 * steps} steps, twice the {steps} that it had."
+        wider = f"model.width={2 * model.width}, or model.layers={model.layers + 1}, at as many steps"
+        return f"{text}\n{DONE} {wider}.", retrain(subject, call, f"training.steps={2 * steps}")
+    longer = "Train longer first, with twice the steps"
+    if held is not None and held < subject.train and not verdict.learned:
+        return f"{longer}.\nIf its training had no longer strings than {held}, ask so:", call.again(train=held)
+    known = getattr(subject.network.rule, "token_ids", None) is not None
+    if known or trained.value > 0.5:  # Tokens and ids are those of training, so it is what is left.
+        return f"{longer}, and ask again.\n{DONE} another seed, twice the width or one more layer.", call.again()
+    text = "Check first the vocabulary, the offset and the rule of position ids."
+    if failures.smallest:
+        wrong = " ".join(failures.smallest[0].tokens)
+        text += f"\nDoes your training script count this string as right: {wrong}?"
+    return f"{text}\nIf it is wrong there, too, train longer; else correct one of the three here:", call.again()
 
 
 def _with_rows(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]:
     """Training goes on, with more rows of the kind that fails most, if one does: the line of Python that makes them."""
-    text, done = "train it with twice the steps", "if that was done, another seed, or a larger model"
+    text, done = "Train with twice the steps", f"{DONE} another seed, or a larger model."
     if not failures.kinds:
-        return f"no cause found, so the default: {text}, and ask again; {done}", call.again()
+        return f"{text}, the usual first try, and ask again.\n{done}", call.again()
     # Of kinds that the task names there is a line of Python.
     task, kinds = subject.task, [each.kind for each in failures.kinds]
     kind = next((each for each in kinds if each in task.kinds), kinds[0])
     if kind not in task.kinds:
-        return f"{text} and more rows where {kind}, which your data has to make, and ask again; {done}", call.again()
+        return f"{text} and more rows where {kind}.\nYour data has to make these. Then ask again.\n{done}", call.again()
     name, ids = typed_name(task), getattr(subject.network.rule, "token_ids", None)
     own, lines = {token: task.vocab[token] for token in ids or ()}, list[str]()
     if ids and ids != own:
@@ -138,8 +138,8 @@ def _with_rows(subject: Subject, call: Call, failures: Failures) -> tuple[str, s
         *(line.replace("\0", " ") for line in lines),
         f"more={{{kind!r}: {MORE_ROWS}}})",
     ])  # fmt: skip
-    text += f" and one row in {round(1 / MORE_ROWS)} where {kind}, and ask again"
-    return f"{text}; {done}", f"import lengthwise.hf as hf\n{rows}"
+    text += f" and one row in {round(1 / MORE_ROWS)} where {kind}."
+    return f"{text}\n{done}", f"import lengthwise.hf as hf\n{rows}"
 
 
 def retrain(subject: Subject, call: Call, *changes: str) -> str:
@@ -165,17 +165,17 @@ def _other_ids(subject: Subject, known: int, call: Call) -> tuple[str, str] | No
     """How to train the same under ids of which training shows larger ones, too; None where that is not known."""
     most, run = (subject.network.positions or 4 * known) - 1, subject.experiment
     text = (
-        "train again with ids that start at random, so that training shows the larger ones, too (expect ten times the "
-        "steps; it helped 1 of 3 seeds on (aa)*b*)"
+        "Train again with position ids that start at random.\n"
+        "On (aa)*b* that took ten times the steps and helped 1 of 3 seeds."
     )
     if run is None:
         if not isinstance(subject.network, HuggingFaceNetwork):
             return text, ""
         command = (
-            "import lengthwise.hf as hf;\nhf.attach(model, hf.SchemeIds(\n"
+            "import lengthwise.hf as hf\nhf.attach(model, hf.SchemeIds(\n"
             f"    'sequential', random_start=True, max_position={most}))"
         )
-        return f"{text}; in the training script, right after the model is made", command
+        return f"{text}\nPut this into the training script, right after the model is made:", command
     steps = f"training.steps={10 * run.training.steps}"
     if isinstance(run.scheme, Sequential):
         return text, retrain(subject, call, "scheme.random_start=true", f"scheme.max_position={most}", steps)

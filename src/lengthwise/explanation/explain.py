@@ -34,7 +34,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 15
+VERSION = 16
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -46,12 +46,11 @@ COLUMNS = {
 """What columns of the table mean, by the last one that a text is about."""
 ASKED = "accuracy.json"
 """The first part, which tells of what call a folder holds the answer."""
-INDENT = 14
+INDENT = 12
 """Of what stands beside a name."""
-RULE = f"right: all, or [95 % interval] above {CUT}; breaks: below"
+RULE = f"right: all, or surely {100 * CUT:.0f} %; breaks: surely below; unsure: between"
+MISTAKES = "first mistake: the first wrong token of an answer"
 AT_RANDOM = "; random strings: "
-NAMED, LINES = 2, 22
-"""Kinds of strings that the first line names; and lines of the text for a terminal, where no lengths are chosen."""
 T = TypeVar("T")
 
 
@@ -71,7 +70,7 @@ class Explanation(Tabular):
     notes: tuple[str, ...]
     """Parts that are missing, and why."""
     next: str = ""
-    """What to do now, in words."""
+    """What to do now, a sentence a line."""
     command: str = ""
     """The same as it is typed; empty where there is no command for it."""
     asked: tuple[int, ...] = ()
@@ -91,80 +90,96 @@ class Explanation(Tabular):
 
     @property
     def answer(self) -> str:
-        """To which length it is right and where it breaks, with the share that decides."""
+        """To which length it is right and from which it breaks, with the share that decides."""
         if self.learned:
-            kinds, verdict = self.failures.kinds, self.verdict
-            # Those that fail within what is said to be right, or was trained; without one, those that fail beyond.
-            right_to = max(verdict.of("random").held or 0, self.accuracy.train)
-            within = [kind for kind in kinds if kind.first <= right_to]
-            told = within or list(kinds)
-            more = f" ({len(told) - NAMED} more on the page)" if len(told) > NAMED else ""
-            does = f": there it {told[0].mistake.what}" if told and told[0].mistake else ""
-            where = " and ".join(f"where {kind.kind} ({kind.counts})" for kind in told[:NAMED]) + more + does
-            return f"{verdict.line}; it fails {where}" if kinds else verdict.line
+            return self.verdict.line
         held, trained = self.verdict.of("random").held, self.verdict.trained
         though = f", though right to length {held}" if held else ""
-        return f"not learned: {trained.words('random')} of trained lengths (up to {self.accuracy.train}) right{though}"
+        return f"not learned: {trained.words()} at trained lengths (up to {self.accuracy.train}){though}"
 
     @property
     def computes(self) -> str:
         """The automaton, or else the program; empty where there is neither."""
         found = self.automaton or self.program
         first = self.automaton and self.automaton.first_contradiction
-        left = f"; the model leaves it from length {first.length} on" if first else ""
-        return f"{found.line}{left}" if found else ""
+        left = f" From length {first.length} on the model leaves it." if first else ""
+        return f"It computes {found.line}.{left}" if found else ""
 
     @property
     def why(self) -> str:
-        """The cause; without one, where it fails, and what was excluded; empty where nothing breaks."""
+        """The cause, a sentence a line; without one, what first mistakes share, and what was excluded; or empty."""
+        return "\n".join(self._why())
+
+    def _why(self) -> list[str]:
+        failures, moved = self.failures, self.failures.moved
         if self.accuracy.not_finite:
-            return f"{self.accuracy.not_finite}, which count as wrong: the model is broken there, not mistaken"
-        failures = self.failures
-        pools = [each for each in (failures.within, failures.border) if each is not None]
-        found = [each.line for each in pools]
+            return [self.accuracy.not_finite, "They count as wrong: it is broken there, not mistaken."]
+        told = [each.line for each in (failures.within, failures.border) if each is not None and each.found][:1]
         if not self.learned:
-            told = failures.within is not None and any(near.most for near in failures.within.found[:1])
-            return found[0] if told else ""
-        if self.verdict.broken() is None and not failures.kinds:
-            return ""
-        if failures.moved is not None and (failures.moved.to_blame or failures.moved.absolute):
-            return failures.moved.cause
+            return told if failures.within and any(near.most for near in failures.within.found[:1]) else []
+        if self._holds:
+            return []
+        if moved is not None and (moved.to_blame or moved.absolute):
+            return moved.cause
         heads = self.heads.heads if self.heads is not None else ()
-        left = [
-            *([failures.heads] if failures.heads else []),
-            *(head.left for head in heads if head.fault and head.matters),
-        ]
-        if not any(each.found for each in pools) and not failures.kinds:
-            found.insert(0, "no cause found")
-        if not pools and failures.feature is None:
-            few = "too few strings fail, or are right, to compare what is in them"
-            found.append("nothing in the strings tells which fail" if failures.tried else few)
-        found.append(failures.moved.cause if failures.moved else failures.ids)
-        # With a finding, what was only looked at is on the page.
-        found += [f"seen in a head, not tested: {left[0]}"] if left and not any(each.found for each in pools) else []
-        return "; ".join(filter(None, found))
+        left = [failures.heads, *(head.left for head in heads if head.fault and head.matters)]
+        left = [each.partition(" (")[0] for each in left if each]
+        if not told and failures.kinds:
+            told = ["What in the model does this is not known."]
+        elif not told:
+            nothing = "Nothing in the strings tells which fail." if failures.tried else "Too few fail to compare them."
+            told = ["No cause was found.", *([f"Seen, not tested: {left[0]}."] if left else []),
+                    *([] if failures.feature else [nothing])]  # fmt: skip
+        if (self.verdict.broken() or self.accuracy.train) > self.accuracy.train:
+            told += moved.cause if moved else filter(None, [failures.ids])
+        return told
+
+    @property
+    def fails(self) -> str:
+        """The worst that fails, a sentence a line; empty where nothing does."""
+        if self._holds:
+            return ""
+        where, kinds = self.failures.where, len(self.failures.kinds)
+        more = [f"{kinds - 1} other kind{'s fail' if kinds > 2 else ' fails'}, too."] if kinds > 1 else []
+        edited = [self.verdict.edited] if self.learned and self.verdict.edited else []
+        return "\n".join([*(where[0] if where else ()), *more, *edited])
+
+    @property
+    def _holds(self) -> bool:
+        """Whether it has learned, and nothing breaks."""
+        return self.learned and self.verdict.broken() is None and not self.failures.kinds
+
+    @property
+    def others(self) -> list[tuple[str, ...]]:
+        """Findings that `fails` does not say."""
+        return [each for each in self.failures.findings if each[0] not in self.fails.splitlines()]
 
     @property
     def fails_where(self) -> str:
-        """What tells failing strings from right ones, or wrong tokens from right ones, the most telling first."""
-        return "; ".join(self.failures.where)
+        """All that tells failing strings from right ones, or wrong tokens from right ones, a finding a line."""
+        return "\n".join(" ".join(each) for each in self.failures.findings)
+
+    @property
+    def rows(self) -> dict[str, list[str]]:
+        """What is said below the answer, by name: sentences, and lines of a command."""
+        example = self.failures.example
+        rows = {
+            "fails": self.fails, "why": self.why, "next": self.next, "command": self.command,
+            "example": "\n".join(example.told) if example else "", "computes": "" if self.fails else self.computes,
+        }  # fmt: skip
+        return {name: said.splitlines() for name, said in rows.items() if said}
 
     @property
     def lines(self) -> list[str]:
         """The explanation in a few sentences, the answer first."""
-        example, command = self.failures.example, self.command.replace("\n", " ")
-        said = {
-            "why": self.why, "next": ": ".join(filter(None, (self.next, command))), "fails where": self.fails_where,
-            "for example": example.line if example else "", "computes": self.computes,
-        }  # fmt: skip
-        told = (f"{name}: {text}" for name, text in said.items() if text)
-        return [line for line in (self.answer, *told, self.measured, *self.notes) if line]
+        told = (f"{name}: {' '.join(said)}" for name, said in self.rows.items() if name != "command")
+        return [self.answer, *told, *filter(None, [self.command, self.measured]), *self.notes]
 
     def __repr__(self) -> str:
         return self.text()
 
     def text(self, why: bool = False) -> str:
-        """The answer, why, what to do next, and a small table, in 80 columns and `LINES`; the page has the rest.
+        """The answer, why, what to do next, and a small table, in 80 columns; the page has the rest.
 
         Arguments:
             why: all findings and lengths, and what words mean, too.
@@ -173,45 +188,27 @@ class Explanation(Tabular):
         """
         from lengthwise.forecast.answer import MORE, beside, fill, typed
 
-        # What the cause says is not said twice; what only the shortest failures share is on the page.
-        where = [each for each in self.failures.where if each not in self.why and each != self.failures.first_failures]
-        example = "" if self.failures.example is None else self.failures.example.line
-        left = "; ".join(note for note in self.notes if self.asked and note.startswith("length "))
-        command = self.command.splitlines()
-        parts = {
-            "answer": fill(f"{self.model} on {self.task}: {self.answer}", "", 2),
-            "why": beside("why", self.why, INDENT),
-            "next": beside("next", self.next, INDENT),
-            "command": [
-                line for n, each in enumerate(command) for line in typed("" if n else "command", each, INDENT)
-            ],
-            "fails where": [
-                line for n, each in enumerate(where if why else where[:1])
-                for line in beside("" if n else "fails where", each, INDENT)
-            ],
-            "example": beside("for example", example, INDENT),
-            "computes": beside("computes", self.computes, INDENT),
-            "left out": beside("left out", "; ".join(self.notes) if why else left, INDENT),
-            "table": ["", *self._small_table(why), *fill(self.legend + f"; more:\u00a0{MORE}" * (not why), "", 0)],
-        }  # fmt: skip
-        for name in ("computes", "fails where"):
-            if not why and sum(map(len, parts.values())) > LINES:
-                parts[name] = []
-        return "\n".join(line for lines in parts.values() for line in lines).replace("\u00a0", " ")
-
-    def _small_table(self, every: bool) -> list[str]:
-        """Right strings of the lengths that the answer is about, or of all."""
-        cells = [
-            (row.length, "trained" * (row.length <= self.accuracy.train), row.random.cell, row.hard.cell)
-            for row in (self.failures.rows if every else self.verdict.shown(self.asked))
-        ]
-        heads = ("length", "", "random strings right", "edited ones right")
-        return [line.rstrip() for line in Table(heads, tuple(cells)).text().splitlines()]
+        told = f"{self.model} on {self.task} (trained to {self.accuracy.train}): {self.answer}"
+        rows, lines = self.rows, fill(told, "", 2)
+        if why:
+            rows |= {"findings": [" ".join(each) for each in self.others], "computes": self.computes.splitlines()}
+        left = self.notes if why else [note for note in self.notes if self.asked and note.startswith("length ")]
+        for name, said in {**rows, "notes": left}.items():
+            for number, sentence in enumerate(said):
+                lines += (typed if name == "command" else beside)("" if number else name, sentence, INDENT)
+        legend = "; ".join([self.legend, MISTAKES if why else f"more:\u00a0{MORE}"])
+        return "\n".join([*lines, "", *self._small_table(why), *fill(legend, "", 0)]).replace("\u00a0", " ")
 
     @property
     def legend(self) -> str:
         """What the words of the answer and of the small table mean."""
         return "; ".join(filter(None, [self.measured.partition(AT_RANDOM)[0], RULE]))
+
+    def _small_table(self, every: bool) -> list[str]:
+        """Right strings of the lengths that the answer is about, or of all with their intervals."""
+        shown = self.failures.rows if every else self.verdict.shown(self.asked)
+        cells = [(row.length, *(share.cell(interval=every) for share in (row.random, row.hard))) for row in shown]
+        return [line.rstrip() for line in Table(("length", "right", "edited"), tuple(cells)).text().splitlines()]
 
     def table(self) -> Table:
         """Accuracy, failures and fidelity by length."""
@@ -269,8 +266,8 @@ class Explanation(Tabular):
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON values: the fields, and the sentences ``answer``, ``computes``, ``fails_where`` and ``why``."""
-        names = ("answer", "computes", "fails_where", "why", *(field.name for field in fields(self)))
+        """Plain JSON values: the fields, and the sentences that are said of them."""
+        names = ("answer", "computes", "fails", "fails_where", "why", *(field.name for field in fields(self)))
         parts = {name: getattr(self, name) for name in names}
         return {
             name: value if value is None or isinstance(value, str | tuple) else fields_of(value)

@@ -25,7 +25,7 @@ from lengthwise.languages.automaton import Dfa
 from lengthwise.models.generate import END
 from lengthwise.tasks.kinds import select
 
-AT_RANDOM, OF_KIND = "found among random strings", "fresh, of a kind"
+AT_RANDOM = "found among random strings"
 OF_PARENTS = "the tokens that the wrong one follows from"
 WITHIN, SHOWN = 2, 5
 """Failing strings of trained lengths, and of longer ones, that are shown at most."""
@@ -88,32 +88,31 @@ class Moved:
         return f"of {self.n} string{'s' * (self.n > 1)} of length {self.length} are right: {'; '.join(parts)}"
 
     @property
-    def cause(self) -> str:
-        """The answer in one sentence, with the share that decides."""
+    def cause(self) -> list[str]:
+        """The answer in sentences, with the share that decides."""
         if self.absolute:
-            broken = [arm.shift for arm in self.inside if self.breaks(arm)]
-            kept = {arm.shift % 2 for arm in self.inside if not self.breaks(arm)}
-            numbers = " or ".join(map(str, broken))
-            if not kept & {shift % 2 for shift in broken}:
-                numbers = f"any {('even ', 'odd ')[1 - kept.pop()] if kept else ''}number that was tried"
-            least = min(arm.right for arm in self.inside)
-            return (
-                f"it reads the absolute position: moving the position ids by {numbers}, among those that training "
-                f"showed, leaves {least} of {self.right} right strings right"
-            )
+            broken = [arm for arm in self.inside if self.breaks(arm)]
+            odd, kept = ({arm.shift % 2 for arm in arms} for arms in (broken, set(self.inside) - set(broken)))
+            numbers = " or ".join(str(arm.shift) for arm in broken)
+            if not kept & odd:
+                numbers = f"an {('even', 'odd')[odd.pop()]} number" if kept else "any number that was tried"
+            lost = self.right - max(arm.right for arm in broken)
+            return [
+                "It reads the absolute position.",
+                f"Shifting all position ids by {numbers} breaks at least {lost} of {self.right} right strings.",
+            ]
         if not self._beyond:
-            return "it is not the position ids alone: right strings stay right under larger ones"
-        least, control = (
-            min(arm.right for arm in self.beyond),
-            "no id of training is left to move them to, as a control",
-        )
+            return ["Not position ids alone: right strings stay right under larger ones."]
+        least = min(arm.right for arm in self.beyond)
+        control = "No other ids of training were left as a control."
         if self.inside:
-            control = f"moved among ids that training showed, {min(arm.right for arm in self.inside)} do"
-        may = "it is" if self.inside else "it may be"
-        return (
-            f"{may} the position ids above {self.known}, which training never showed: moved to them, {least} of "
-            f"{self.right} right strings stay right; {control}"
-        )
+            least_inside = min(arm.right for arm in self.inside)
+            control = f"Shifted to other ids that training showed, {least_inside} stay right."
+        return [
+            f"It {'is' if self.inside else 'may be'} the position ids above {self.known}: training never showed them.",
+            f"Shifted to them, {least} of {self.right} right strings stay right.",
+            control,
+        ]
 
 
 @config
@@ -148,53 +147,49 @@ class Failures:
     """Fresh strings of each kind that was asked, weak or not."""
 
     def __repr__(self) -> str:
-        return f"Failures({'; '.join([*self.where, *([self.example.line] if self.example else [])])})"
-
-    @property
-    def first_failures(self) -> str:
-        """What only the shortest failing strings have in common; empty without it."""
-        return self.mistake.line if self.mistake is not None and self.mistake.longer[1] else ""
+        return f"Failures({' '.join(itertools.chain(*self.findings, self.example.told if self.example else ()))})"
 
     @property
     def edited(self) -> str:
-        """Which edited strings fail at the first length at which these break; empty where they don't."""
+        """Which edited strings surely fail more than others at the first length at which these break; else empty."""
         length = Verdict(self.rows, self.train).first("hard")
-        if length is None or not any(way.at(length).n for way in self.ways):
+        if length is None or (found := weakest_way(self.ways, length)) is None:
             return ""
-        if (found := weakest_way(self.ways, length)) is not None:
-            (way, others), own = found, found[0].at(length)
-            counts = f"{own.right} of {own.n} right at length {length}"
-            return f"{way.how}: {counts}, of all other edited ones {others.right} of {others.n}"
-        hard = next(row.hard for row in self.rows if row.length == length)
-        failing = f"{hard.n - hard.right} of {hard.n} edited strings of length {length} fail"
-        return f"no way of editing fails surely more often than the others: {failing}"
+        way, others = found
+        told = f"Where {way.how}: {way.at(length).words()} at length {length}"
+        return f"{told}; of all other edited strings {others.words()}."
 
     @property
-    def where(self) -> list[str]:
-        """Where it fails, the worst first, and last what only the shortest failing strings share."""
-        shared = None if self.kinds or self.first_failures else self.mistake
-        lines = [each.line for each in (*self.kinds[:1], shared, self.feature) if each is not None]
-        lines += [
-            "" if self.feature else self.edited,
-            *(kind.line for kind in self.kinds[1:]),
-            *(each.line for each in (self.within, self.border) if each is not None),
-            self.first_failures,
+    def where(self) -> list[tuple[str, ...]]:
+        """What tells failing strings from right ones, the most telling first, in sentences."""
+        return [
+            *(kind.told for kind in self.kinds),
+            *((each.line,) for each in (None if self.kinds else self.mistake, self.feature) if each is not None),
+            *([(self.edited,)] if self.edited and not self.feature else []),
         ]
-        return [line for line in lines if line]
+
+    @property
+    def findings(self) -> list[tuple[str, ...]]:
+        """The same, and what tells wrong tokens from right ones."""
+        return [
+            *self.where,
+            *(each.details for each in (self.within, self.border) if each is not None and each.enough),
+            *([(f"Seen in a head, not tested as the cause: {self.heads}.",)] if self.heads else []),
+        ]
 
     def table(self) -> Table:
         """Right strings of each kind and way of editing, by length."""
         lengths, random = [row.length for row in self.rows], {row.length: row.random for row in self.rows}
-        groups = [("drawn at random", random)]
-        groups += [(f"where {each.how}", dict(each.rows)) for each in self.asked]
-        groups += [("edited, in any way", {row.length: row.hard for row in self.rows})] if self.ways else []
-        groups += [(f"edited: {way.how}", dict(way.rows)) for way in self.ways]
+        groups = [("drawn at random", "", random)]
+        groups += [(f"where {each.how}", each.found, dict(each.rows)) for each in self.asked]
+        groups += [("edited, in any way", "", {row.length: row.hard for row in self.rows})] if self.ways else []
+        groups += [(f"edited: {way.how}", "", dict(way.rows)) for way in self.ways]
 
         def cell(share: Share | None) -> str | None:
             return None if share is None or not share.n else f"{share.right} of {share.n}"
 
-        rows = tuple((name, *(cell(shares.get(length)) for length in lengths)) for name, shares in groups)
-        return Table(("strings", *map(str, lengths)), rows)
+        rows = tuple((name, said, *(cell(shares.get(length)) for length in lengths)) for name, said, shares in groups)
+        return Table(("strings", "found", *map(str, lengths)), rows)
 
     @property
     def example(self) -> Failure | None:
@@ -290,10 +285,9 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
         smallest += [one] if one is not None else []
     parts = [(length, *part) for length, both in sorted(groups.items()) for part in itertools.chain(*both)]
     seen = [first_wrong(subject, batch, good) for _, _, batch, good in parts]
-    kinds, fresh = weak_kinds(asked, groups, shares, learned, replayed)
+    kinds, kinds_asked = weak_kinds(asked, groups, shares, learned, replayed)
     mistakes = list(itertools.chain(*seen))
     counted = [(kind, batch, good) for _, kind, batch, good in parts if not is_apart(subject.task, kind)]
-    pool = [*counted, *((OF_KIND, *each) for some in fresh.values() for each in some)]
     first = {kind: verdict().first(kind, subject.train) for kind in ("random", "hard")}
     at = first["random"] or first["hard"]
     border = [each for each in counted if (each[0] == AT_RANDOM) == (first["random"] is not None)]
@@ -303,10 +297,10 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
     return Failures(
         tuple(shares), tuple(smallest), ids[0] or None, telling_feature(strings, seed), subject.train, ids[1],
         min(wrong, len(strings) - wrong) >= 2 * LEAST,
-        _compared(subject, pool, seed, lambda length: length <= subject.train),
+        _compared(subject, counted, seed, lambda length: length <= subject.train),
         _compared(subject, border, seed, lambda length: length == at),
-        shared_mistake(mistakes), usual.elsewhere(there, broken) if broken is not None else "", kinds, _ways(made),
-        _ways({n: [(kind, *each) for (kind, m), some in fresh.items() for each in some if m == n] for _, n in fresh}),
+        shared_mistake(mistakes), usual.elsewhere(there, broken) if broken is not None else "",
+        kinds, _ways(made), kinds_asked,
     )  # fmt: skip
 
 
@@ -315,15 +309,14 @@ def _compared(
 ) -> Compared | None:
     """What tells first wrong tokens of strings of some lengths; None where none of them fails, or of a task of sets."""
     some = [each for each in strings if chosen(each[1].layout.length)]
-    wrong = [(kind, one) for kind, batch, good in some for one in first_wrong(subject, batch, good)]
+    wrong = [(kind == AT_RANDOM, one) for kind, batch, good in some for one in first_wrong(subject, batch, good)]
     if not wrong:
         return None
-    ones, kinds = [one for _, one in wrong], Counter(kind == AT_RANDOM for kind, _ in wrong)
-    of_kinds = sum(kind == OF_KIND for kind, _ in wrong)
+    ones, random = [one for _, one in wrong], sum(drawn for drawn, _ in wrong)
     lengths = tuple(sorted({one.batch.layout.length for one in ones}))
     tokens = facts(subject.task, ones, [each[1:] for each in some], seed)
     found = telling_nearby(tokens, seed, list(subject.task.details))
-    return Compared(kinds[True], kinds[False] - of_kinds, of_kinds, lengths, found, len(wrong) >= 2 * LEAST)
+    return Compared(random, len(wrong) - random, lengths, found, len(wrong) >= 2 * LEAST)
 
 
 def _ways(made: dict[int, list[tuple[str, Batch, ndarray]]]) -> tuple[Way, ...]:
@@ -350,14 +343,14 @@ def symbols_of(batch: Batch, row: int) -> tuple[str, ...]:
 def _moved(subject: Subject, broken: int, longest: int, samples: int, seed: int) -> Moved | str:
     """Trained strings, short ones if these are right, under other ids, large ones and those of training; or why not."""
     if subject.scheme is not None and subject.scheme.predicted:
-        return "position ids were not tested, since the model makes them itself"
+        return "Position ids were not tested: the model makes them itself."
     inside = subject.inside
     known = int(subject.ids_of(inside[-1], 256, training=True).max())
     ends = dict.fromkeys(int(subject.ids_of(length).max()) for length in (broken, longest))
     if next(iter(ends)) <= known:
-        return f"new position ids are excluded, since training showed all those of length {broken}"
+        return f"It is not new position ids: training showed all of length {broken}."
     if subject.network.rule is not None:
-        return f"position ids were not tested, since a rule gives them; those above {known} were not seen in training"
+        return f"Position ids above {known} are new to it. A rule gives them, so they were not tested."
     for length in dict.fromkeys((inside[len(inside) // 2], inside[-1])):
         rng = stream(seed, "explain", "moved", length)
         strings = list(subject.task.test_strings(length, length, samples, rng).batches)
@@ -373,7 +366,7 @@ def _moved(subject: Subject, broken: int, longest: int, samples: int, seed: int)
             larger = sorted({end - most - back for end in ends for back in (1, 0) if end - back > known})
             arms = (tuple(Arm(shift, right(shift)) for shift in some) for some in (shifts, larger))
             return Moved(length, n, own, known, *arms)
-    return "position ids were not tested, since strings of trained lengths are not right under their own"
+    return "Position ids were not tested: too few trained strings are right."
 
 
 def _replayed(subject: Subject, one: Batch, kind: str, usual: _Usual) -> Failure | None:

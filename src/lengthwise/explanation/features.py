@@ -50,10 +50,8 @@ class Feature:
     def line(self) -> str:
         """The feature in one sentence."""
         side = f" is above {self.threshold}" if self.above else f" is at most {self.threshold}"
-        return (
-            f"{self.name}{side}: {self.failing_told} of {self.failing} failing strings, "
-            f"{self.right - self.right_told} of {self.right} right ones"
-        )
+        right = f"{self.right - self.right_told} of {self.right}"
+        return f"Where {self.name}{side}: {self.failing_told} of {self.failing} failing strings, {right} right ones."
 
 
 @config
@@ -73,13 +71,13 @@ class Nearby:
         """Whether it holds of at least half of the wrong tokens."""
         return 2 * self.wrong >= self.wrong_n
 
-    def of(self, pool: str) -> str:
-        """It in one sentence, of a pool in words."""
-        right = f"of right ones at the same places {self.right} of {self.right_n}"
-        found = f"in {self.wrong} of {self.wrong_n} {pool} the first wrong token is {self.name} ({right})"
-        of = (f", {each.wrong} of these {each.name} (of right ones {each.right} of {each.right_n})"
-              for each in self.also)  # fmt: skip
-        return "".join([found, *of])
+    @property
+    def details(self) -> list[str]:
+        """It and what holds of these, with the counts of right tokens."""
+        right = f"of right tokens at the same places, {self.right} of {self.right_n} are"
+        more = (f"Of these, {each.wrong} are {each.name}; {each.right} of those {each.right_n} right ones are."
+                for each in self.also)  # fmt: skip
+        return [f"{self.wrong} of {self.wrong_n} first mistakes are {self.name}; {right}.", *more]
 
 
 @config
@@ -89,8 +87,6 @@ class Compared:
     random: int
     """Failing strings of the pool that were drawn at random."""
     edited: int
-    of_kinds: int
-    """Those of kinds that the task names, or with a token at an end of every part."""
     lengths: tuple[int, ...]
     found: tuple[Nearby, ...]
     """What holds of wrong ones more often, the clearest first."""
@@ -98,29 +94,22 @@ class Compared:
     """Whether they are enough to find something."""
 
     @property
-    def n(self) -> int:
-        """All of them."""
-        return self.random + self.edited + self.of_kinds
-
-    @property
-    def pool(self) -> str:
-        """Which strings they are, in words, without their number."""
-        counts = {"random": self.random, "edited": self.edited, "of named kinds": self.of_kinds}
-        sizes = {what: n for what, n in counts.items() if n}
+    def _where(self) -> str:
         first, last = self.lengths[0], self.lengths[-1]
-        where = f"length {first}" if first == last else f"lengths {first} to {last}"
-        if len(sizes) == 1 and not self.of_kinds:
-            return f"failing {next(iter(sizes))} string{'s' * (self.n > 1)} of {where}"
-        parts = ", ".join(f"{n} {what}" for what, n in sizes.items())
-        return f"failing string{'s' * (self.n > 1)} of {where} ({parts})"
+        return f"At length {first}" if first == last else f"At lengths {first} to {last}"
 
     @property
     def line(self) -> str:
-        """The clearest finding, or that there is none."""
-        if not self.found:
-            why = "which are too few to compare" if not self.enough else "in which nothing was found that others lack"
-            return f"{self.n} {self.pool}, {why}"
-        return self.found[0].of(self.pool)
+        """The clearest finding; empty without one."""
+        one = next(iter(self.found), None)
+        return f"{self._where}, {one.wrong} of {one.wrong_n} first mistakes are {one.name}." if one else ""
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """All findings with their counts, or that there is none."""
+        pool = f"{self._where}, {self.random} random and {self.edited} edited strings fail."
+        none = ["Nothing tells their first mistakes from right tokens."]
+        return pool, *([line for near in self.found for line in near.details] or none)
 
 
 def surprise(one: int, n: int, other: int, m: int) -> float:

@@ -44,6 +44,7 @@ SCANNED = 320
 """Edge cases of all tokens together, of each way to make them, at a length that is said to hold: 32 each of digits."""
 FEW = 8
 """Strings of each kind that the task names, among the hard ones of a length."""
+FAILS, CLOSE = "fails", "not surely below 95 %"
 SUSPECTS, FRESH, FEWEST = 6, 128, 32
 """Kinds of hard strings that are asked again at such a length, with so many fresh strings, and with no fewer."""
 TRIES, MOST_TRIES = 4, 16
@@ -96,15 +97,10 @@ class WeakKind:
         return self._told.share
 
     @property
-    def counts(self) -> str:
-        """Right strings of `length`, and from which length on such strings fail."""
-        since = f", failing from {self.first}" if self.first != self.length else ""
-        return f"{self.share.right} of {self.share.n} right at length {self.length}{since}"
-
-    @property
-    def line(self) -> str:
-        """It in one sentence; `Failures.table` has the other lengths."""
-        return "; ".join([f"{self.kind}: {self.counts}", *([f"there {self.mistake.line}"] if self.mistake else [])])
+    def told(self) -> tuple[str, ...]:
+        """The kind, and what the model does there, with counts; `Failures.table` has the other lengths."""
+        where = f"Where {self.kind}: {self.share.words()} at length {self.length}."
+        return where, *([f"There {self.mistake.line[0].lower()}{self.mistake.line[1:]}"] if self.mistake else [])
 
 
 def told_row(rows: Sequence[KindShare], train: int) -> KindShare:
@@ -122,6 +118,8 @@ class Way:
     """It completes "where …"."""
     rows: tuple[tuple[int, Share], ...]
     """Which of them are right, by length."""
+    found: str = ""
+    """Of a kind that was asked, whether it fails, and if not, why it is not said to."""
 
     def at(self, length: int) -> Share:
         """Of one length."""
@@ -280,7 +278,7 @@ def _changed(task: Task, base: Batch, change: Change, rng: Rng, drawn: Batch | N
 def weak_kinds(
     asked: RandomStrings, groups: Mapping[int, tuple[list[tuple[str, Batch, ndarray]], ...]],
     rows: Sequence[LengthShares], learned: Dfa | None, replayed: Callable[[Batch, str], Failure | None],
-) -> tuple[tuple[WeakKind, ...], dict[tuple[str, int], list[tuple[Batch, ndarray]]]]:  # fmt: skip
+) -> tuple[tuple[WeakKind, ...], tuple[Way, ...]]:  # fmt: skip
     """Kinds of strings that fail more often than random ones, which fresh strings decide; the worst first.
 
     They are asked at the longest trained length, at the last one that is clearly right, and at the last before the
@@ -288,8 +286,8 @@ def weak_kinds(
     names none, or none of them fails, the suspects are:
     those of the other kinds of which most strings were seen to fail. The test is corrected for all kinds and lengths.
     What only strings of a worse kind do is not told of another one. Of a model that has learned, what tells the first
-    wrong tokens at trained lengths is a kind, too, and is asked in the same way. Given back, too, are all fresh strings
-    with those that are right, by kind and length.
+    wrong tokens at trained lengths is a kind, too, and is asked in the same way. Given back, too, are all kinds that
+    were asked.
     """
     subject, train, verdict = asked.subject, asked.subject.train, Verdict(rows, asked.subject.train)
     claims = (max((n for n in groups if n <= train), default=None), verdict.held, verdict.last)
@@ -301,7 +299,7 @@ def weak_kinds(
     if verdict.learned:
         own += ask.by_token([each[1:] for n, both in groups.items() if n <= train for each in itertools.chain(*both)])
     if told := ask.told(dict.fromkeys(lengths, own), len(own) * len(lengths)):
-        return told, ask.fresh
+        return told, ask.ways
     suspects, tried = dict[int, list[str]](), len(own) * len(lengths)
     for length in lengths:
         seen: dict[str, list[ndarray]] = {}
@@ -314,7 +312,7 @@ def weak_kinds(
                  if kind not in own and (wrong := sum(int((~g).sum()) for g in good))}  # fmt: skip
         suspects[length] = sorted(doubt, key=lambda kind, doubt=doubt: (-doubt[kind], kind))[:SUSPECTS]
         tried += len(seen)
-    return ask.told(suspects, tried), ask.fresh
+    return ask.told(suspects, tried), ask.ways
 
 
 class _Kinds:
@@ -327,6 +325,8 @@ class _Kinds:
         self.random = {n: np.concatenate([good for *_, good in groups[n][0]]) for n in known}
         self.replayed = replayed
         self.fresh: dict[tuple[str, int], list[tuple[Batch, ndarray]]] = {}
+        self.found: dict[str, str] = {}
+        """Of a kind, whether it fails, or why it is not said to."""
         self.tokens: dict[str, frozenset[str]] = {}
         """Of kinds that `by_token` found, what holds of a token."""
 
@@ -339,8 +339,11 @@ class _Kinds:
             for kind in sorted(shares, key=lambda kind, shares=shares: (shares[kind].value, kind)):
                 alone, usual = self._share(kind, length, worse), _share([self.random[length]])
                 p = surprise(*(count for share in (alone, usual) for count in (share.n - share.right, share.n)))
-                weak = alone.n > 0 and p * tried < SURE and alone.breaks and shares[kind].breaks
+                weak = p * tried < SURE and alone.breaks and shares[kind].breaks
                 found.setdefault(kind, {})[length] = KindShare(length, shares[kind], usual, weak)
+                if weak or self.found.get(kind, CLOSE) == CLOSE:
+                    other = "not surely worse than random" if alone == shares[kind] else "only with a worse kind"
+                    self.found[kind] = FAILS if weak else other if shares[kind].breaks else CLOSE
                 worse += [kind] * weak
         for kind, rows in found.items():
             # From which length on it fails.
@@ -363,12 +366,21 @@ class _Kinds:
     def _joined(self, name: str, *parts: Any) -> dict[int, KindShare]:
         """One such token and several of them as one kind, since both fail."""
         kinds, rows = parts[::2], parts[1::2]
-        joined: dict[int, KindShare] = {}
+        joined, self.found[name] = dict[int, KindShare](), FAILS
         for n in sorted({n for each in rows for n in each}):
             self.fresh[name, n] = [each for kind in kinds for each in self.fresh.pop((kind, n), [])]
             weak, usual = any(each[n].weak for each in rows if n in each), _share([self.random[n]])
             joined[n] = KindShare(n, _share([good for _, good in self.fresh[name, n]]), usual, weak)
         return joined
+
+    @property
+    def ways(self) -> tuple[Way, ...]:
+        """All kinds that were asked."""
+        lengths = {kind: [n for name, n in sorted(self.fresh) if name == kind] for kind, _ in self.fresh}
+        return tuple(
+            Way(kind, tuple((n, self._share(kind, n)) for n in some), self.found.get(kind, ""))
+            for kind, some in lengths.items()
+        )
 
     def by_token(self, strings: Sequence[tuple[Batch, ndarray]]) -> list[str]:
         """Kinds without a name: strings whose answer has a token of which holds what tells wrong ones from right."""

@@ -95,12 +95,12 @@ class Failure:
     """Whether right is a set of tokens that may come next, and no answer."""
 
     @property
-    def said(self) -> str:
-        """What the model says there, after which tokens, and what is right."""
+    def told(self) -> tuple[str, str]:
+        """The string, and what the model says there, after which tokens, and what is right."""
         end = self.position + self.sets
         before = ("… " if end > SAID else "") + " ".join(self.tokens[max(0, end - SAID) : end])
-        may = " may come" if self.sets else ""
-        return f"after {before} the model says {self.got}{may}, right is {self.expected}"
+        says = "allows" if self.sets else "says"
+        return self.shown, f"After {before} it {says} {self.got}; right is {self.expected}."
 
     @property
     def shown(self) -> str:
@@ -114,11 +114,6 @@ class Failure:
             parts += ["…"] * (p > before + 1) + [f"[{self.tokens[p]}]" if p == at else self.tokens[p]]
             before = p
         return f"{' '.join(parts)} (wrong at token {at + 1} of {len(self.tokens)})"
-
-    @property
-    def line(self) -> str:
-        """The string and what is wrong."""
-        return f"{self.shown}; {self.said}"
 
 
 @config
@@ -139,9 +134,8 @@ class Mistake:
         """It in one sentence, with its counts."""
         if self.longer[1]:
             same, of = self.longer
-            few = f"first failures (the {self.of} looked at up to length {self.last}): it {self.what}"
-            return f"{few}; of {of} longer failing strings {same} do so"
-        return f"it {self.what} ({self.n} of {self.of} failing)"
+            return f"Up to length {self.last} it {self.what} ({self.n} of {self.of}); at longer ones in {same} of {of}."
+        return f"It {self.what}{f' ({self.n} of {self.of})' * (self.n < self.of)}."
 
 
 def most_common_mistake(found: Sequence[Wrong]) -> Mistake | None:
@@ -250,17 +244,17 @@ def _plain_facts(batch: Batch, row: int, at: int, text: Sequence[str]) -> set[st
         # What the token before follows from, too, is of an earlier column.
         own = sorted(sources(place) - sources(place - 1))
         if 1 <= len(own) <= FEW_SOURCES:
-            among = {names[ids[p]] for p in own} if len(own) > 1 else set()
-            if len(among) == 1:
-                found.add(f"where the token{before} follows from equal ones")
+            alike, says = len({ids[p] for p in own}) == 1 < len(own), f"where the token{before} follows from "
             signs = {name for name in (names[ids[p]] for p in range(own[0], own[-1])) if not name.isalnum()}
             if len(own) > 1 and len(signs) == 1 and len({batch.places[row, p].tobytes() for p in own}) == 1:
                 sign = f" {signs.pop()} "
                 column = (names[ids[p]] for p in own)
                 whole = sign.join(sorted(column) if sign in (" + ", " * ") else column)
-                found |= {f"where the column{before} is {whole}", *(f"where the column{before} has {a}" for a in among)}
+                found |= {f"where the column{before} is {whole}"}
+                found |= {f"where the column{before} has {names[ids[p]]}" for p in own}
+                found |= {f"where the column{before} has two equal {unit_of(batch)}s"} if alike else set()
             else:
-                says = f"where the token{before} follows from "
                 found |= {says + " and ".join(sorted(names[ids[p]] for p in own))}
-                found |= {f"{says}{a}, among others" for a in among}
+                found |= {f"{says}{names[ids[p]]}, among others" for p in own} if len(own) > 1 else set()
+                found |= {f"{says}equal ones"} if alike else set()
     return found

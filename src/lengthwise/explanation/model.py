@@ -640,7 +640,7 @@ class Accuracy:
         rows = [row for row in self.rows if row.not_finite]
         count, asked = sum(row.not_finite for row in rows), sum(row.n for row in rows)
         lengths = ", ".join(str(row.length) for row in rows)
-        return f"logits that are NaN or infinite in {count} of {asked} strings (length {lengths})" if rows else ""
+        return f"Logits are NaN or infinite in {count} of {asked} strings (length {lengths})." if rows else ""
 
 
 class RandomStrings:

@@ -42,15 +42,16 @@ class Share:
         """Whether the whole interval is below `CUT`. Where neither is so, it is too close to say."""
         return self.n > 0 and self.interval[1] < CUT
 
-    def words(self, kind: str = "") -> str:
-        """The counts: ``11 of the 12 strings``, where these are all."""
-        return f"{self.right} of {'the ' * self.every}{self.n} {kind}{' ' * bool(kind)}strings"
+    def words(self) -> str:
+        """The counts."""
+        return f"{self.right} of {self.n} right"
 
-    @property
-    def cell(self) -> str:
-        """The counts for a table, with the interval unless all were asked."""
+    def cell(self, *, interval: bool) -> str:
+        """The counts for a table, and what they say of a length that is not surely right."""
+        said = "" if self.holds else " breaks" if self.breaks else " unsure"
         low, high = self.interval if self.n else (0, 0)
-        return f"{self.right} of {self.n}" + ("" if self.every else f" [{low:.2f}, {high:.2f}]") if self.n else "–"
+        between = f" [{low:.2f}, {high:.2f}]" * (interval and not self.every)
+        return f"{self.right} of {self.n}{between}{said}" if self.n else "–"
 
 
 @config
@@ -144,51 +145,37 @@ class Verdict:
         return [(low, high) for low, high in neighbours if low == self.held or high == self.broken()]
 
     @property
-    def _lasts(self) -> str:
-        """Whether all lengths from the first that breaks on do, in words."""
-        later = (row for row in self.rows if row.length >= (self.broken() or 0))
-        return f"{'from' if all(row.breaks for row in later) else 'first at'} {self.broken()}"
-
-    @property
-    def _parts(self) -> tuple[str, str, str]:
-        """To which length it is right, a mark, and the rest: where it breaks, or is too close to say, with a share."""
-        broken, held, longest, last = self.broken(), self.held, self.rows[-1].length, self.last
-        doubts = " and ".join(f"{self._share(n)} right at {n}" for n in self.doubted)
-        to = f"right to length {held}{f' ({doubts}: too close to say)' if doubts else ''}" if held else ""
-        if held is not None and held == longest:
-            return f"{to}, the longest that was asked", ": ", f"{self._share(held)} right"
-        near = self.near
-        assert near is not None
-        if broken is None:
-            # Asked lengths, those beside one another as a span.
-            held_by = itertools.groupby((row for row in self.rows if row.length >= near), key=lambda row: row.holds)
-            close = [[row.length for row in group] for holds, group in held_by if not holds]
-            spans = [f"{each[0]} to {each[-1]}" if len(each) > 1 else str(each[0]) for each in close]
-            places = " and ".join(filter(None, [", ".join(spans[:-1]), spans[-1]]))
-            close_at = f"no break found, but at {places} it is too close to say"
-            return to, ", ", f"{close_at}; at {near} {self._share(near)} right"
-        if near < broken:  # Which lengths are too close to say is in the table of `why` and on the page.
-            to = f"{to} for sure, and to {last} at most" if to else f"right to length {last} at most"
-        at = f"breaks {self._lasts}"
-        at += f", a trained length (up to {self.train})" if broken <= self.train else ""
-        return to, ", ", f"{at}: {self._share(broken)} right"
-
-    @property
     def line(self) -> str:
-        """To which length random strings are right, where these break, and edited ones, if at a shorter length."""
-        random, edited = self.of("random"), self.of("hard")
-        to, mark, rest = random._parts
-        told, first, at = f"{to}{mark}{rest}" if to else rest, random.broken(), edited.broken()
-        told = "not fully learned: " * (first is not None and first <= self.train) + told
-        if at is None or (first is not None and first <= at):
-            return told
+        """To which length random strings are right, and from which they break, with the share that decides."""
+        random = self.of("random")
+        broken, held, last, longest = random.broken(), random.held, random.last, self.rows[-1].length
+        doubts = f" (unsure at {', '.join(map(str, random.doubted))})" if random.doubted else ""
+        parts = [f"right to length {held}{', the longest asked' * (held == longest)}{doubts}"] if held else []
+        if broken is None:
+            if held == longest:
+                return f"{parts[0]} ({self._share(longest)})"
+            lengths = [row.length for row in random.rows if row.length >= (random.near or 0) and not row.holds]
+            at = f"{lengths[0]}" + f" to {lengths[-1]}" * (len(lengths) > 1)
+            return ", ".join([*parts, f"unsure at {at}, no break found"])
+        parts += [f"unsure to {last}"] if last not in (None, held) else []
+        lasts = all(row.breaks for row in random.rows if row.length >= broken)
+        trained = broken <= self.train
+        at = f"{'length ' * (not parts)}{broken}{', a trained length' * trained}"
+        parts += [f"breaks {'from' if lasts else 'at'} {at} ({self._share(broken)})"]
+        return "not fully learned: " * trained + ", ".join(parts)
+
+    @property
+    def edited(self) -> str:
+        """At which length edited strings break, where they do so at a shorter one than random ones; or empty."""
+        at, random = self.first("hard"), self.first("random")
+        if at is None or (random is not None and random <= at):
+            return ""
         share = next(row.hard for row in self.rows if row.length == at)
-        return f"{told}; edited ones break {edited._lasts} ({share.right} of {share.n} right)"
+        return f"Edited strings break at length {at}: {share.words()}."
 
     def _share(self, length: int) -> str:
         """The share of random strings at a length."""
-        share = next(row.random for row in self.rows if row.length == length)
-        return share.words("" if share.every else "random")
+        return next(row.random for row in self.rows if row.length == length).words()
 
     def shown(self, asked: Sequence[int] = ()) -> list[LengthShares]:
         """A few rows for a small table: those that `line` gives a share of, the last one, and ``asked``.
@@ -198,6 +185,5 @@ class Verdict:
         if not self.learned:
             return [row for row in self.rows if row.length <= self.train]
         random, longest = self.of("random"), self.rows[-1].length
-        wanted = {*asked, *random.doubted, random.held, random.broken(), self.first("hard"), longest}
-        wanted |= {random.near} if random.broken() is None else set()
+        wanted = {*asked, *random.doubted, random.held, random.near, random.broken(), self.first("hard"), longest}
         return [row for row in self.rows if row.length in wanted]
