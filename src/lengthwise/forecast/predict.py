@@ -687,7 +687,8 @@ def scratchpad_instead(task: Task | None, train: int, test: int, cut: float, at:
     """
     if isinstance(task, Language) and task.ask == "next" and task.automaton() is not None:
         pad: Task = StateScratchpad(language=task.language, alphabet=task.alphabet)
-        typed = typed_name(pad)
+        given = {"language": task.language} | ({"alphabet": task.alphabet} if task.alphabet else {})
+        typed = " ".join([pad.name, *(setting(f"task.{key}", value) for key, value in given.items())])
     elif task is not None and "name" in vars(type(task)) and task.machine() and not isinstance(task, Language):
         pad = Traced(task)
         typed = f"{pad.name} {setting('task.task', {'name': task.name, **settings_of(task)})}"
