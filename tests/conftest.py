@@ -42,10 +42,12 @@ settings.load_profile("lengthwise")
 
 
 def pytest_configure() -> None:
-    """One thread for torch: faster on small models, and the same bits everywhere."""
+    """One thread for torch: faster on small models, and the same bits everywhere. And no waiting for the disk."""
     import torch
 
     torch.set_num_threads(1)
+    # No test loses power: those about that watch the steps, or put another function here.
+    os.fsync = lambda _: None
 
 
 def pytest_collection_finish() -> None:

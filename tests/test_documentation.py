@@ -50,7 +50,8 @@ ELSEWHERE = {
 OTHER_PROGRAMS = {"git", "pip", "python3", "lm_eval", "transformers", "curl", "kill"}
 CODE = re.compile(r"^\s*(\$ |lengthwise [a-z-]+ |pip |make |import \w|from [\w.]+ import |lw\.)", re.M)
 """What no block of plain text may hold: it would not be run."""
-STEPS = re.compile(r"^(steps|seeds) = [\d_]+$", re.M)
+STEPS, MANY = re.compile(r"^(steps|seeds) = [\d_]+$", re.M), re.compile(r"\bsteps=[3-9]\d\d\b")
+"""What a test takes 2 of; and hundreds of steps of a call, of which it takes 200: what follows wants a fitted model."""
 BLOCK = re.compile(r"^```(\S*)\n(.*?)^```$", re.M | re.S)
 
 
@@ -206,7 +207,7 @@ def test_python_blocks(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     namespace: dict[str, Any] = {"__name__": "page"}
     for kind, text in BLOCK.findall(page.read_text(encoding="utf-8")):
         if kind == "python":
-            code = compile(STEPS.sub(r"\1 = 2", text), _name(page), "exec", dont_inherit=True)
+            code = compile(MANY.sub("steps=200", STEPS.sub(r"\1 = 2", text)), _name(page), "exec", dont_inherit=True)
             exec(code, namespace)
 
 

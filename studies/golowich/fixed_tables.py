@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -59,27 +60,35 @@ def score_of(run: lw.core.result_file.RunResult, length: int, axes: dict[str, in
     return next((s for s in run.scores if s.length == length and s.axes == axes), None)
 
 
-def speaking(recipe: str, preset: str = "standard") -> Iterator[System]:
+def speaking(recipe: str, preset: str = "standard") -> tuple[System, ...]:
     """The finished systems of a recipe, in its order, by the rule that was fixed beforehand."""
+    return _speaking(recipe, preset, results(recipe).parent)
+
+
+@cache
+def _speaking(recipe: str, preset: str, folder: Path) -> tuple[System, ...]:
+    """Read once, for all tables of a recipe."""
+    found = []
     for job in lw.RECIPES.make(recipe, preset).jobs:
         complete = []
         works = job.candidates.configs
         for number, work in enumerate(works, start=1):
-            found = [
+            read = [
                 lw.experiments.run_directory.finished(
-                    lw.experiments.run_directory.run_directory(results(recipe).parent, recipe, work, seed), work, seed
+                    lw.experiments.run_directory.run_directory(folder, recipe, work, seed), work, seed
                 )
                 for seed in job.seeds
             ]
-            runs = [run for run in found if run is not None]
-            if len(runs) < len(found):
+            runs = [run for run in read if run is not None]
+            if len(runs) < len(read):
                 break
             complete.append(System(job, number, runs))
             if sum(run.fitted for run in runs) >= job.candidates.needed:
                 break
         ended = complete and (len(complete) == len(works) or _fits(complete[-1]) >= job.candidates.needed)
         if ended:
-            yield max(complete, key=_fits)
+            found.append(max(complete, key=_fits))
+    return tuple(found)
 
 
 def _fits(system: System) -> int:

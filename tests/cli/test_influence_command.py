@@ -44,10 +44,12 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def measured(model: Path, text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with the result of one call of the command."""
+    """The folder with the result of one call of the command; its pages are drawn by a second one."""
     out = tmp_path_factory.mktemp("measured") / "runs"
     words = ["influence", "--model", model, "--text", text, *SMALL, "--out", out]
-    assert main([str(word) for word in words]) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lengthwise.api.influence.write_pages", lambda path, result: None)
+        assert main([str(word) for word in words]) == 0
     (file,) = out.rglob("result.json")
     return file.parent
 
@@ -123,6 +125,7 @@ def test_passages_are_the_documents_text(measured: Path, text: Path) -> None:
         assert [target["at"] for target in passage["targets"]] == list(range(12, len(passage["tokens"])))
 
 
+@pytest.mark.usefixtures("no_pages")
 def test_the_table_fits_on_one_screen(
     terminal: Terminal, model: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -275,6 +278,7 @@ def save_hugging_face(folder: Path, architecture: str = "GPT2", positions: int =
     return folder
 
 
+@pytest.mark.usefixtures("no_pages")
 def test_a_hugging_face_model_in_a_folder(terminal: Terminal, text: Path, tmp_path: Path) -> None:
     folder = save_hugging_face(tmp_path / "gpt2")
     answer = terminal("influence", "--model", folder, "--text", text, *SMALL, "--out", tmp_path / "runs", "--json")

@@ -22,6 +22,7 @@ COMMANDS = (
     "predict (ab)*",
     "predict regex:(aa)* --why",
     "predict (aa)* --encoding rope",
+    "predict addition --scheme coupled",
     "decide (ab)* --program",
     "couple copy --lengths 5,8",
     "crasp check D-2",

@@ -359,11 +359,7 @@ def cpu_seconds(*words: str, enough: float = 0.0) -> float:
     return least
 
 
-@pytest.mark.parametrize(
-    ("words", "seconds"),
-    [(["--help"], 0.4), (["decide", "(aa)*"], 0.7), (["predict", "addition"], 0.9)],
-    ids=["help", "decide", "predict"],
-)
+@pytest.mark.parametrize(("words", "seconds"), [(["--help"], 0.4), (["decide", "(aa)*"], 0.7)], ids=["help", "decide"])
 def test_commands_start_quickly(words: list[str], seconds: float) -> None:
     """The limits are for an idle machine; beside other processes the same work takes up to twice the processor time."""
     limit = 2.5 * seconds

@@ -29,14 +29,13 @@ def adder(wrong: Callable[[list[str], list[str]], list[str]]) -> Callable[[torch
     vocab, equals = TASK.vocab, TASK.vocab["="]
 
     def logits(ids: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
-        found = torch.zeros(*ids.shape, len(vocab))
+        said = np.zeros(ids.shape, int)
         for row, tokens in enumerate(ids.tolist()):
             end = tokens.index(equals) + 1
             prompt = vocab.decode(tokens[:end])
-            said = vocab.encode(wrong(prompt, TASK.solve(prompt)))
-            for number, token in enumerate(said[: len(tokens) - end + 1]):
-                found[row, end - 1 + number, token] = 1
-        return found
+            answer = vocab.encode(wrong(prompt, TASK.solve(prompt)))[: len(tokens) - end + 1]
+            said[row, end - 1 : end - 1 + len(answer)] = answer
+        return torch.nn.functional.one_hot(torch.from_numpy(said), len(vocab)).float()
 
     return logits
 
@@ -62,7 +61,7 @@ def also_slips(prompt: list[str], answer: list[str]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def explained() -> dict[str, Explanation]:
-    settings = {"train": 6, "lengths": [4, 6, 8, 12], "samples": 160, "seconds": 4}
+    settings = {"train": 6, "lengths": [4, 6, 8, 12], "samples": 96, "seconds": 4}
     return {wrong.__name__: lw.explain(adder(wrong), TASK, **settings) for wrong in (stops_early, also_slips)}
 
 
@@ -111,7 +110,7 @@ def by_chance(prompt: list[str], answer: list[str]) -> list[str]:
 
 
 def test_two_tokens_are_named_where_two_matter_and_kinds_of_chance_are_not() -> None:
-    settings = {"train": 6, "lengths": [4, 6, 8], "samples": 160, "seconds": 4}
+    settings = {"train": 6, "lengths": [4, 6], "samples": 96, "seconds": 4}
     weak = lw.explain(adder(twice("5")), TASK, **settings).failures.kinds
     # The task has no word for it, so it is said in tokens.
     assert "every part of the prompt, as written, begins with 5 5" in [each.kind for each in weak]
@@ -132,7 +131,7 @@ def carries_after_zeros(prompt: list[str], answer: list[str]) -> list[str]:
 
 
 def test_a_mistake_that_follows_a_column_is_told_by_that_column() -> None:
-    told = lw.explain(adder(carries_after_zeros), TASK, train=6, lengths=[6, 12, 24], samples=256, seconds=4)
+    told = lw.explain(adder(carries_after_zeros), TASK, train=6, lengths=[6, 12], samples=96, seconds=4)
     within = told.failures.within
     assert within is not None
     nearby = within.found[0]
@@ -206,7 +205,7 @@ def untrained(prompt: list[str], answer: list[str]) -> list[str]:
 
 
 def test_what_was_not_learned_is_described_from_trained_lengths_alone() -> None:
-    told = lw.explain(adder(untrained), TASK, train=6, lengths=[3, 6, 12, 18], samples=128, seconds=4)
+    told = lw.explain(adder(untrained), TASK, train=6, lengths=[3, 6, 12], samples=64, seconds=4)
     assert told.failures.within is not None
     assert told.why == "", "nothing was found that most of its mistakes share"
     assert told.failures.border is None
@@ -322,7 +321,7 @@ def nines(prompt: list[str], answer: list[str]) -> list[str]:
 
 
 def test_a_kind_without_a_name_that_fails_at_trained_lengths_is_in_the_answer_and_pools_add_up() -> None:
-    told = lw.explain(adder(nines), TASK, train=6, lengths=[4, 6, 12], samples=256, seconds=4)
+    told = lw.explain(adder(nines), TASK, train=6, lengths=[4, 6], samples=256, seconds=4)
     worst, within = told.failures.kinds[0], told.failures.within
     assert worst.kind == "the answer has a digit where the column is 9 + 9 and a carry comes in"
     assert (worst.length, worst.share.right) == (6, 0)
@@ -336,9 +335,9 @@ def test_a_kind_without_a_name_that_fails_at_trained_lengths_is_in_the_answer_an
 
 def test_a_long_failing_string_is_shown_and_drawn_in_part() -> None:
     def wrong(_: list[str], answer: list[str]) -> list[str]:
-        return answer if len(answer) < 25 else [*answer[:10], "=", *answer[11:]]
+        return answer if len(answer) < 14 else [*answer[:10], "=", *answer[11:]]
 
-    told = lw.explain(adder(wrong), TASK, train=6, lengths=[6, 28], samples=16, seconds=4)
+    told = lw.explain(adder(wrong), TASK, train=6, lengths=[6, 16], samples=16, seconds=4)
     failure = max(told.failures.smallest, key=lambda each: each.length)
     assert failure.shown.startswith(f"{' '.join(failure.tokens[:4])} … ")
     assert f" [{failure.expected}] " in failure.shown
@@ -397,7 +396,7 @@ def test_a_lucky_draw_of_the_border_is_asked_again() -> None:
         rare = zlib.crc32(" ".join(prompt).encode()) % 16 == 0 and len(prompt) >= 2 * 10 + 3
         return ["=", *answer[1:]] if rare else answer
 
-    for seed in range(4):
+    for seed in range(2):
         told = lw.explain(adder(wrong), TASK, train=6, lengths=[6, 10, 14], samples=32, seconds=4, seed=seed)
         shares = {row.length: row.random for row in told.failures.rows}
         for length in (told.verdict.held, told.verdict.broken()):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -45,14 +43,6 @@ def test_a_higher_cut_is_not_likelier_by_much():
         for one in strict:
             if one.probability is not None:
                 assert one.probability <= (loose[one.system].probability or 0) + 0.03
-
-
-def test_no_torch():
-    code = """import sys, lengthwise.forecast.predict as p
-p.predict('(aa)*', encoding='rope'); p.predict('addition', scheme='coupled')
-print('torch' in sys.modules)"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
 
 
 def test_the_page_is_what_the_study_writes():

@@ -33,7 +33,7 @@ from lengthwise.models.generate import generate
 from lengthwise.models.inputs import Inputs
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
-from lengthwise.training.trainer import next_token_loss
+from lengthwise.training.trainer import run_losses
 
 TINY = ModelConfig(layers=2, heads=2, width=16, log_length=20)
 
@@ -225,7 +225,7 @@ def test_the_loss_is_that_of_our_trainer(task: str, head: str):
     model = made(found)
     batch = found.task.batch(4 if task == "language" else 5, 4, stream(0, "test"))
     inputs = Inputs.of(batch, found.scheme, found.task.levels, stream(0, "test", "ids"))
-    ours = next_token_loss(model.transformer(inputs.input_ids, inputs.position_ids, at=inputs.at), inputs)
+    ours = run_losses(model.transformer(inputs.input_ids, inputs.position_ids, at=inputs.at), inputs, 1)
     allowed = None if batch.allowed is None else torch.from_numpy(batch.allowed)
     loss = model(
         inputs.input_ids, place_ids=inputs.position_ids, labels=torch.from_numpy(batch.labels), allowed=allowed

@@ -20,7 +20,7 @@ from lengthwise.positions.schemes import Sequential
 from lengthwise.tasks import TASKS
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.data import TaskSetup
-from lengthwise.training.trainer import Trainer, next_token_loss, progressive_loops, random_loops, step_loss
+from lengthwise.training.trainer import Trainer, progressive_loops, random_loops, run_losses, step_loss
 from oracle import SMALL, rough_model, slow_logits, some_inputs
 
 SCHEME = Sequential(max_position=40)
@@ -124,7 +124,7 @@ def test_a_progressive_loss_is_a_share_of_fewer_loops() -> None:
     for step in range(3):
         fewer = progressive_loops(3, step)
         losses = [
-            next_token_loss(model(inputs.input_ids, inputs.position_ids, at=inputs.at, loops=loops), inputs).token
+            run_losses(model(inputs.input_ids, inputs.position_ids, at=inputs.at, loops=loops), inputs, 1).token
             for loops in (None, fewer)
         ]
         found = step_loss(optimize(model), Inputs.join([inputs], 1), config, step)
@@ -151,7 +151,7 @@ def test_random_loops_are_a_pass_with_another_number_in_stacks_too() -> None:
         loops = random_loops(3, 2, step)
         output = model(inputs.input_ids, inputs.position_ids, at=inputs.at, loops=loops)
         found = step_loss(optimize(model), Inputs.join([inputs], 1), config, step)
-        assert found.item() == pytest.approx(next_token_loss(output, inputs).token.item(), rel=1e-4)
+        assert found.item() == pytest.approx(run_losses(output, inputs, 1).token.item(), rel=1e-4)
     assert {random_loops(3, 2, step) for step in range(200)} == {Loops(0, count) for count in range(1, 6)}
     assert {random_loops(1, 2, step).taught for step in range(200)} == {1, 2, 3}
     setup = TaskSetup(TASKS.build("copy"), SCHEME, ENCODINGS.build("nope"), LOOPED)

@@ -11,7 +11,7 @@ from lengthwise.models.inputs import Inputs
 from lengthwise.models.position_head import Classification
 from lengthwise.models.transformer import TransformerOutput
 from lengthwise.positions.schemes import PredictiveCoupling
-from lengthwise.training.trainer import FIRST_SCORED_ID, next_token_loss
+from lengthwise.training.trainer import FIRST_SCORED_ID, run_losses
 from oracle import rough_model, slow_logits, some_inputs
 from small import Echo
 
@@ -33,7 +33,7 @@ def test_tokens_and_ids_by_hand():
     """Logits ln 1, ln 2, ln 3, ln 4: the probability of token t is (t + 1)/10."""
     logits = torch.tensor([1.0, 2.0, 3.0, 4.0]).log().expand(1, 3, 4)
     output = TransformerOutput(logits, (Classification(logits), Classification(torch.zeros(1, 3, 2))))
-    loss = next_token_loss(output, inputs([[3, 0, 1]], [[[0, 0], [2, 1], [3, 0]]]))
+    loss = run_losses(output, inputs([[3, 0, 1]], [[[0, 0], [2, 1], [3, 0]]]), 1)
     assert loss.token.item() == pytest.approx(-math.log(0.4 * 0.1 * 0.2), abs=1e-5)
     assert loss.position.item() == pytest.approx(-math.log(0.1 * 0.3 * 0.4 * 0.5**3), abs=1e-5)
 
@@ -42,7 +42,7 @@ def test_sets_of_next_symbols_are_judged_symbol_by_symbol():
     """Pad, bos and sep take no part."""
     logits = torch.tensor([[[50.0, 50.0, 50.0, 0.0, math.log(3)]]])
     allowed = torch.tensor([[[False, False, False, True, False]]])
-    loss = next_token_loss(TransformerOutput(logits), inputs([[3]], [[[0]]], allowed))
+    loss = run_losses(TransformerOutput(logits), inputs([[3]], [[[0]]], allowed), 1)
     assert FIRST_SCORED_ID == 3
     assert loss.token.item() == pytest.approx(-math.log(0.5 * 0.25), abs=1e-5)
 
@@ -52,7 +52,7 @@ def test_the_output_before_a_token_is_held_against_it():
     scheme = PredictiveCoupling(max_position=20)
     model = rough_model(Echo(), scheme, "learned")
     batch = some_inputs(Echo(), scheme, length=3, size=2)
-    loss = next_token_loss(model(batch.input_ids, batch.position_ids, at=batch.at), batch)
+    loss = run_losses(model(batch.input_ids, batch.position_ids, at=batch.at), batch, 1)
     logits = slow_logits(model, batch.input_ids, batch.position_ids)
     everywhere = model(batch.input_ids, batch.position_ids).position
     token = position = 0.0

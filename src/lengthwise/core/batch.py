@@ -95,7 +95,7 @@ class Batch:
         rest = self.scored & ~self.answer
         return bool((self.input_ids[0, rest] != self.vocab[EOS]).any())
 
-    @property
+    @cached_property
     def prompt_length(self) -> int:
         """Number of tokens before the first scored one; T if none is scored."""
         return int(np.argmax(self.scored)) if self.scored.any() else self.tokens
@@ -120,6 +120,9 @@ class Batch:
         result = np.full((self.size, self.tokens, width), -1, dtype=np.int64)
         for t, column in enumerate(columns):
             for p, position in enumerate(column):
+                if type(position) is int and 0 <= position < t:  # nearly all
+                    result[:, t, p] = position
+                    continue
                 _check_whole(position, t, "parents or selectors")
                 try:
                     result[:, t, p] = position

@@ -193,10 +193,10 @@ def _answers(tokens: Tensor, expected: Tensor, width: int, end: int) -> np.ndarr
     return (last(tokens) == last(expected)).all(dim=1).cpu().numpy()
 
 
-def fit_lengths(task: Task, low: int, high: int, count: int = 8) -> list[int]:
-    """Up to ``count`` training lengths, spread evenly and with the longest among them."""
+def fit_lengths(task: Task, low: int, high: int) -> list[int]:
+    """Up to eight training lengths, spread evenly and with the longest among them."""
     lengths = task.lengths(low, high)
-    picks = np.unique(np.linspace(0, len(lengths) - 1, min(count, len(lengths))).round().astype(int))
+    picks = np.unique(np.linspace(0, len(lengths) - 1, min(8, len(lengths))).round().astype(int))
     return [lengths[index] for index in picks]
 
 
@@ -248,7 +248,7 @@ class Prompt:
     """The most tokens that an answer can have, ``<eos>`` included."""
 
 
-def read_prompt(task: Task, scheme: PositionScheme, text: str, *, seed: int = 0) -> Prompt:
+def read_prompt(task: Task, scheme: PositionScheme, text: str) -> Prompt:
     """Read ``text`` (tokens separated by spaces, ``<bos>`` may be left out) as a prompt of ``task``.
 
     The layout is found by comparing the prompt with sampled strings of each length, column by column. Raises
@@ -265,29 +265,29 @@ def read_prompt(task: Task, scheme: PositionScheme, text: str, *, seed: int = 0)
                 f"task {task.name!r} has no token {token!r}; separate tokens by spaces, from: {words}"
             )
     ids = np.array([[task.vocab[token] for token in tokens]])
-    batch = _matching(task, ids, seed)
+    batch = _matching(task, ids)
     if batch is None:
-        example = " ".join(task.batch(_first_length(task), 1, stream(seed, "prompt", "example")).text(0))
+        example = " ".join(task.batch(_first_length(task), 1, stream(0, "prompt", "example")).text(0))
         why = task.why_no_prompt(tokens)
         raise LengthwiseError(
             f"{text!r} is no prompt of task {task.name!r}; a whole example reads: {example}{f' ({why})' * bool(why)}"
         )
     places = batch.places[:1].copy()
-    assigned = scheme.for_evaluation().assign(places, task.levels, stream(seed, "prompt", "ids"))
+    assigned = scheme.for_evaluation().assign(places, task.levels, stream(0, "prompt", "ids"))
     prompt = len(tokens)
     after = batch.places[:, prompt:]
     fixed = not scheme.uses_places or bool((after == after[:1]).all())
     return Prompt(ids, assigned[:, :prompt], assigned[:, prompt:] if fixed else None, batch.tokens - prompt)
 
 
-def _matching(task: Task, ids: Int[ndarray, "1 P"], seed: int) -> Batch | None:
+def _matching(task: Task, ids: Int[ndarray, "1 P"]) -> Batch | None:
     """Strings of the layout with the longest answer whose prompt columns can all hold these tokens."""
     prompt = ids.shape[1]
     best: Batch | None = None
     for length in task.lengths(1, prompt):
         seen: set[Layout] = set()
         for draw in range(LAYOUTS):
-            rng = stream(seed, "prompt", length, draw)
+            rng = stream(0, "prompt", length, draw)
             layout = task.layout(length, rng)
             if layout in seen:
                 continue

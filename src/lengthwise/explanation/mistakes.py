@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -197,9 +198,9 @@ def facts(
 
 def has_token(task: Task, batch: Batch, row: int, names: frozenset[str]) -> bool:
     """Whether all these `facts` hold of some token of the answer of a string."""
-    own, text, end = names & {*task.details}, batch.text(row), batch.prompt_length
+    own, text, end, sources = names & {*task.details}, batch.text(row), batch.prompt_length, _sources(batch, row)
     return any(
-        names - own <= _plain_facts(batch, row, at, text)
+        names - own <= _plain_facts(batch, row, at, text, sources)
         and own <= {*(task.details_of(text[:end], text[end:at]) if own else ())}
         for at in np.flatnonzero(batch.scored).tolist()
     )
@@ -224,16 +225,19 @@ def _places(batch: Batch, row: int, at: int) -> tuple[str, str]:
 def _facts(task: Task, batch: Batch, row: int, at: int) -> frozenset[str]:
     """What holds of a token of the answer."""
     text, end = batch.text(row), batch.prompt_length
-    return frozenset(_plain_facts(batch, row, at, text) | {*task.details_of(text[:end], text[end:at])})
+    plain = _plain_facts(batch, row, at, text, _sources(batch, row))
+    return frozenset(plain | {*task.details_of(text[:end], text[end:at])})
 
 
-def _plain_facts(batch: Batch, row: int, at: int, text: Sequence[str]) -> set[str]:
+def _sources(batch: Batch, row: int) -> Callable[[int], set[int]]:
+    """The tokens of the prompt that a token follows from."""
+    end, fields = batch.prompt_length, (batch.parents[row], batch.selectors[row])
+    return cache(lambda at: {p for field in fields for p in field[at].tolist() if 0 <= p < end})
+
+
+def _plain_facts(batch: Batch, row: int, at: int, text: Sequence[str], sources: Callable[[int], set[int]]) -> set[str]:
     """What is due at a token of the answer, and what it and the one before follow from."""
     names, ids, end = batch.vocab.tokens, batch.input_ids[row], batch.prompt_length
-
-    def sources(at: int) -> set[int]:
-        return {p for field in (batch.parents, batch.selectors) for p in field[row, at].tolist() if 0 <= p < end}
-
     found = {f"where {text[at]} is due"}
     if at > end:
         found |= {

@@ -347,7 +347,7 @@ class Subject:
             ids = scheme.assign(batch.places, self.task.levels, rng)
             return ids + self.shift * (ids > 0) if scheme.uses_places else ids + self.shift
         with torch.random.fork_rng(devices=()):
-            torch.manual_seed(0)
+            torch.default_generator.manual_seed(0)
             own = self.network.own_ids(torch.from_numpy(self._tokens(batch)), training=training)
         if own is not None:
             return own.cpu().numpy()[..., None]

@@ -91,8 +91,8 @@ def _generated(model: Any, inner: Any, task: Task, batch: Batch, table: ndarray)
 
 
 @contextmanager
-def raw_greedy(model: Any, ends: int | list[int] | None = None) -> Iterator[None]:
-    """Inside, `generate` gives the argmax of the logits and stops at ``ends`` alone.
+def raw_greedy(model: Any) -> Iterator[None]:
+    """Inside, `generate` gives the argmax of the logits and stops at no token.
 
     `generate` fills every setting that its caller leaves open from the model's file: repetition penalties, forbidden
     and forced tokens, least lengths, limits of time, strings that stop it.
@@ -100,7 +100,7 @@ def raw_greedy(model: Any, ends: int | list[int] | None = None) -> Iterator[None
     before = model.generation_config
     # Rows that have ended are filled up with some token.
     pad = before.pad_token_id if before.pad_token_id is not None else 0
-    model.generation_config = GenerationConfig(pad_token_id=pad, bos_token_id=before.bos_token_id, eos_token_id=ends)
+    model.generation_config = GenerationConfig(pad_token_id=pad, bos_token_id=before.bos_token_id)
     try:
         yield
     finally:

@@ -401,7 +401,7 @@ def compare(
     return CompilationCheck(len(words), expected.size, len(wrong), mismatches)
 
 
-def short_words(program: Program, longest: int, seed: int = 0) -> Iterator[Int[ndarray, "B n"]]:
+def short_words(program: Program, longest: int) -> Iterator[Int[ndarray, "B n"]]:
     """All words of each length up to ``longest``, or a random sample for lengths with too many."""
     letters = len(program.alphabet)
     for length in range(longest + 1):
@@ -409,7 +409,7 @@ def short_words(program: Program, longest: int, seed: int = 0) -> Iterator[Int[n
             every = list(itertools.product(range(letters), repeat=length))
             yield np.array(every, dtype=np.int64).reshape(letters**length, length)
         else:
-            yield stream(seed, "verify", length).integers(letters, size=(_SAMPLED, length))
+            yield stream(0, "verify", length).integers(letters, size=(_SAMPLED, length))
 
 
 def random_words(program: Program, length: int, count: int, seed: int = 0) -> Int[ndarray, "B n"]:
@@ -429,16 +429,15 @@ def verify(
     words: int = 1000,
     lengths: tuple[int, ...] = (100, 1000),
     longest_exhaustive: int = 8,
-    seed: int = 0,
 ) -> CompilationCheck:
     """Compare on all short words, and on ``words`` random ones at each length."""
-    long = (random_words(program, length, words, seed) for length in lengths)
-    batches = itertools.chain(short_words(program, longest_exhaustive, seed), long)
+    long = (random_words(program, length, words) for length in lengths)
+    batches = itertools.chain(short_words(program, longest_exhaustive), long)
     return sum((compare(program, model, batch) for batch in batches), CompilationCheck())
 
 
 def verify_finite(
-    program: Program, model: FiniteTransformer, *, words: int = 1000, longest_exhaustive: int = 8, seed: int = 0
+    program: Program, model: FiniteTransformer, *, words: int = 1000, longest_exhaustive: int = 8
 ) -> CompilationCheck:
     """Compare at every admissible offset on all short words, and on random ones that fill the context.
 
@@ -448,7 +447,7 @@ def verify_finite(
     each = -(-words // max(1, room + 1))
     for offset in range(room + 1):
         longest = room - offset
-        drawn = [random_words(program, longest, each, seed + offset)] if words else []
-        for batch in itertools.chain(short_words(program, min(longest_exhaustive, longest), seed), drawn):
+        drawn = [random_words(program, longest, each, offset)] if words else []
+        for batch in itertools.chain(short_words(program, min(longest_exhaustive, longest)), drawn):
             total += compare(program, model, batch, offset)
     return total

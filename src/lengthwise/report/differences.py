@@ -228,8 +228,13 @@ def in_runs(lengths: Collection[int], tested: Iterable[int]) -> str:
 
 def _between(first: SystemSummary, other: SystemSummary, tests: Sequence[Difference]) -> list[Difference]:
     """The tests of these two systems, with ``first`` first."""
-    both = [test for test in tests if {id(test.one), id(test.other)} == {id(first), id(other)}]
-    return [test if test.one is first else test.turned for test in both]
+    found = list[Difference]()
+    for test in tests:  # A page has thousands.
+        if test.one is first and test.other is other:
+            found.append(test)
+        elif test.one is other and test.other is first:
+            found.append(test.turned)
+    return found
 
 
 def _measured(

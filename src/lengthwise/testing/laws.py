@@ -119,17 +119,15 @@ CHOICES = 400
 """Strings of a length among which two are looked for that have different parents, and nothing that says so."""
 
 
-def another_choice(
-    tokens: np.ndarray, known: np.ndarray, parents: np.ndarray, rows: int = 100
-) -> tuple[int, int] | None:
+def another_choice(tokens: np.ndarray, known: np.ndarray, parents: np.ndarray) -> tuple[int, int] | None:
     """Two strings that agree on the ``known`` positions ``[B, S]`` of the first, but have other ``parents`` ``[B, P]``.
 
-    The two differ in as few tokens as possible. Positions below 0 are none; of the first, ``rows`` are tried.
+    The two differ in as few tokens as possible. Positions below 0 are none; of the first, 100 are tried.
     """
     parents, found = np.sort(parents, axis=1), list[tuple[int, int, int]]()
     if (parents == parents[0]).all():
         return None
-    for row in range(0, len(tokens), max(1, len(tokens) // rows)):
+    for row in range(0, len(tokens), max(1, len(tokens) // 100)):
         at = known[row][known[row] >= 0]
         others = (tokens[:, at] == tokens[row, at]).all(axis=1) & (parents != parents[row]).any(axis=1)
         found += [(int((tokens[other] != tokens[row]).sum()), row, int(other)) for other in np.flatnonzero(others)]

@@ -48,14 +48,11 @@ class Loss:
     position: Float[Tensor, "*runs"]
 
 
-def next_token_loss(output: TransformerOutput, inputs: Inputs) -> Loss:
-    """Cross-entropy of tokens (binary cross-entropy per symbol for sets) and of ids, summed over scored positions."""
-    loss = run_losses(output, inputs, 1)
-    return Loss(loss.token[0], loss.position[0])
-
-
 def run_losses(output: TransformerOutput, inputs: Inputs, runs: int) -> Loss:
-    """`next_token_loss` of each run of a stack, whose rows are ordered by run."""
+    """Cross-entropy of tokens (binary cross-entropy per symbol for sets) and of ids, summed over scored positions.
+
+    Of each run of a stack, whose rows are ordered by run.
+    """
     logits = output.logits.float()
     if inputs.allowed is not None:
         wanted = inputs.allowed[..., FIRST_SCORED_ID:].to(logits.dtype)
