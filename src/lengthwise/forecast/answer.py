@@ -15,7 +15,6 @@ from lengthwise.core.table import WIDTH, Table, Tabular
 from lengthwise.crasp.decide import Answer
 from lengthwise.forecast.features import SCHEMES_OF_PLACES
 from lengthwise.forecast.model import Forecast, forecaster
-from lengthwise.forecast.others import others_by_name
 from lengthwise.measured.cells import Format
 from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, position_systems
 from lengthwise.prediction.measured import CUT, DECIDING
@@ -61,6 +60,11 @@ ASKED: dict[Format, str] = {
     "answer": "the whole answer",
 }
 """What a model is asked, in words."""
+BASES = {
+    "proved": "proved, and checked by separate code", "ours": "our proof, unreviewed", "cited": "published",
+    "evidence": "seen, not proved",
+}  # fmt: skip
+"""What theory's answer rests on, in words."""
 NAMES = {
     "nope": "no positions", "ape": "learned positions", "rope": "RoPE", "alibi": "ALiBi", "t5": "T5 bias",
     "modulo": "ids modulo m", "randomized": "randomized ids", "pose": "PoSE", "fire": "FIRE",
@@ -137,12 +141,16 @@ class SystemForecast:
     others: tuple[int, int] | None = None
     """Of the other tasks on which theory says the same, how many were right, and of how many; None where more is known
     than that."""
+    named: Mapping[str, bool] = field(default_factory=dict)
+    """The other tasks that are counted, and whether each was right."""
     record: tuple[int, int] = (0, 0)
     """Of the targets `LIKE_IT` that were measured, how many were right, and of how many."""
     own: str = ""
     """What was measured of this target that is no answer at these lengths, in two or three words."""
     verdict: Answer = "unknown"
     """Theory's answer."""
+    basis: str = ""
+    """What theory's answer rests on: *proved*, *ours*, *cited* or *evidence*; empty where there is none."""
     unmet: bool = False
     """Whether the condition of theory's *yes* is not known to hold (`Verdict.unmet`)."""
     cut: float = 0.95
@@ -425,13 +433,16 @@ def text(found: Forecasts, why: bool = False) -> str:
         near = "a search found places that bring near all that a token needs. To train coupled ids with them"
         lines += beside("ids", f"{near}, write them into the task (place=…) first; this shows them:")
         lines += typed("", found.couple)
-    if best.against and (other := next((each for each in best.instead if each.command), None)):
-        confirms = f"to train {best.words} would only confirm this"
-        lines += beside("next", f"train {other.words} (the command above); {confirms}")
+    other = next((each for each in best.instead if each.command), None)
+    if other is not None and found.settle == other.command:
+        confirms = f". To train {best.words} would only confirm this." * best.against
+        lines += beside("next", f"Train {other.words} (the command above){confirms or '.'}")
     elif found.by_hand and found.settle:
         lines += beside("next", found.by_hand) + typed("", found.settle)
     else:
         lines += typed("confirm" if best.against else "next", found.settle)
+        if found.settle.startswith("lengthwise run"):
+            lines += beside("", "it says at its start how long it takes")
         if found.settle.startswith("lengthwise compare"):
             from lengthwise.experiments.defaults import MULTIPLES
 
@@ -456,6 +467,9 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
         if alone or best.verdict != "yes":
             return whether + f"; {count}" * bool(alone and count)
         return f"{whether}. Most promising: {tied[0]}" + (f"; {count}" if count else ", possible in theory")
+    if best.answer == UNLIKELY and len(found) > 1:
+        best_of = f"; the likeliest is {tied[0]}" if len(tied) == 1 else ""
+        return f"{UNLIKELY} with any of these positions {best.in_brackets}: {found.target}{trained}{best_of}"
     if best.accuracy is None:
         return f"{best.answer} {best.in_brackets}: {found.target}{of}{trained}"
     at = re.search(rf"trained to (\d+): ({NOT_FITTED}|\S+ at (\S+))", best.measured)
@@ -475,7 +489,9 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     same = [f.words for f in alike if (brief(f.theory).partition(": ")[2], condition_in(f.theory)) == (reason, given)]
     more = f" and {len(same) - 1} others" if len(same) > 3 else ", ".join(["", *same[1:]])
     of = f" with {same[0]}{more}" if same and not alone else ""
-    yield "theory", f"{word}{of}{colon}{reason}"
+    first, semicolon, rest = f"{word}{of}{colon}{reason}".partition("; ")
+    basis = BASES.get(best.basis, "")
+    yield "theory", f"{first}{f' ({basis})' * bool(basis)}{semicolon}{rest}"
     if found.span and (best.verdict != "yes" if not alone else best.scheme in SCHEMES_OF_PLACES):
         yield "", brief(found.span)
     seen = [in_short(best.measured)] * bool(best.measured)
@@ -497,13 +513,8 @@ def alike_in_words(found: Forecasts, best: SystemForecast) -> str:
     right, of = best.others or (0, 0)
     if not of:
         return f"nor was any task {LIKE_IT} with {best.words}"
-    which = exceptions(others_of(found, best))
+    which = exceptions(best.named)
     return f"{in_words((right, of))} with {best.words}, {found.near}{which}"
-
-
-def others_of(found: Forecasts, f: SystemForecast) -> dict[str, bool]:
-    """The tasks that `SystemForecast.others` counts, and whether each was right."""
-    return others_by_name(KNOWN[f.system], found.test / found.train, found.cut, "unmet" if f.unmet else f.verdict)
 
 
 def exceptions(counted: Mapping[str, bool]) -> str:
@@ -521,10 +532,11 @@ def table(found: Forecasts) -> list[str]:
     groups: dict[tuple[str, str, str], list[SystemForecast]] = {}
     for f in found:
         theory = "if predictable" if f.unmet else IN_THEORY[f.verdict]
-        theory = "needs places" if NEEDS_PLACES in f.theory else "as plain ids" if PLAIN_PLACES in f.theory else theory
+        theory = "needs places" if NEEDS_PLACES in f.theory else "plain ids" if PLAIN_PLACES in f.theory else theory
         if found.span and f.scheme in SCHEMES_OF_PLACES and f.others:
             theory = "does not apply"
         answer = f"{f.answer} {f.chance}" if f.counted else f.answer
+        answer = "as ape" if PLAIN_PLACES in f.theory else answer
         groups.setdefault((answer, theory, f.seen or "–"), []).append(f)
     rows: list[tuple[str, ...]] = [("positions", "answer", "in theory", "measured")]
     rows += [(", ".join(f.system for f in same), *said) for said, same in groups.items()]
@@ -633,7 +645,7 @@ def other_tasks(found: Forecasts) -> Iterator[str]:
     first, lines = found.systems[0], list[tuple[SystemForecast, str]]()
     for f in found:
         if f.others and f.others[1] and f.alike == "task":
-            lines.append((f, named(others_of(found, f), f is first or f.verdict == "yes")))
+            lines.append((f, named(f.named, f is first or f.verdict == "yes")))
     yield from together(lines, f"tasks {LIKE_IT}: ")
     yield from (f"{each.words}: {named(each.counted)}" for each in first.instead if each.counted)
 

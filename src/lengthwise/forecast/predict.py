@@ -46,7 +46,7 @@ from lengthwise.forecast.answer import (
     words,
 )
 from lengthwise.forecast.model import CUTS, Forecast, forecaster, kinds
-from lengthwise.forecast.others import bin_of, others_by_name, others_right, trained_plainly
+from lengthwise.forecast.others import bin_of, others_by_name, trained_plainly
 from lengthwise.languages.automaton import Dfa, language, minimize
 from lengthwise.languages.counter import COUNTER_LANGUAGES
 from lengthwise.languages.named import LANGUAGES
@@ -93,6 +93,8 @@ GOOD_FROM = 0.9
 """The probability from which a system is named instead of another, the cheapest first."""
 CHEAPEST = ("nope", "ape", "alibi", "rope")
 """Systems that are tried first, since they cost nothing but another setting."""
+SCRATCHPAD_SYSTEM = KNOWN["predictive-coupling"]
+"""The position system under which scratchpads of states were measured."""
 OF_KIND: dict[features.Kind, str] = {
     "no": "other languages without such a program",
     "without counting": "other languages whose programs count nothing",
@@ -260,7 +262,7 @@ def predict(
         for f in ranked
         if not requested or f.system in wanted
     )
-    settle = settle_command(trainable, word, chosen, bool(requested), train, at, probe, train_it, bool(span))
+    settle = settle_command(trainable, word, chosen, bool(requested), train, at, probe, folder, train_it, bool(span))
     by_hand = ""
     if trainable is None:
         by_hand = "there are no strings of it to train on: write it as an expression or a task (docs/howto/own-task.md)"
@@ -513,6 +515,7 @@ def settle_command(
     train: int,
     test: int,
     probe: Probe | None,
+    folder: Path | None,
     train_it: Callable[[SystemForecast], str],
     places_far: bool,
 ) -> str:
@@ -526,16 +529,18 @@ def settle_command(
 
     if task is None or not word:
         return ""
-    if found[0].against and (others := [each.command for each in found[0].instead if each.command]):
+    one = found[0]
+    if probe is not None and probe.status == "out of time" and one.accuracy is None:
+        lengths = "" if (train, test) == (40, 200) else f" --train {train} --test {test}"
+        how = f" --scheme {one.scheme} --encoding {one.encoding}"
+        how = f" --encoding {one.system}" if one.system in KNOWN else how
+        minutes = math.ceil(1.5 * probe.needs / 60) or 10  # Tests come on top.
+        where = "" if folder is None else f" --out {shlex.quote(str(folder))}"
+        return f"lengthwise predict {word}{how}{lengths} --probe {minutes}m{where}"
+    unlikely = found[0].answer in (WRONG, UNLIKELY)
+    if unlikely and (others := [each.command for each in found[0].instead if each.command]):
         return others[0]
     if named and len(found) == 1:
-        (one,) = found
-        if probe is not None and probe.status == "out of time" and one.accuracy is None:
-            lengths = "" if (train, test) == (40, 200) else f" --train {train} --test {test}"
-            how = f" --scheme {one.scheme} --encoding {one.encoding}"
-            how = f" --encoding {one.system}" if one.system in KNOWN else how
-            minutes = math.ceil(1.5 * probe.needs / 60) or 10  # Tests come on top.
-            return f"lengthwise predict {word}{how}{lengths} --probe {minutes}m"
         return train_it(one)
     known = [f for f in found if f.answer != NOT_KNOWN]
     hopeful = [f for f in found[:1] if f.scheme == "modulo" and f.others]
@@ -680,6 +685,26 @@ def first_with_command(
     return [] if first is None else [first]
 
 
+def traced_cells(ratio: float) -> Iterator[tuple[MeasuredCell, tuple[int, int]]]:
+    """Tasks that were trained with the states of their machine under predicted ids, with the tests near this ratio."""
+    for cell in others(SCRATCHPAD_SYSTEM.scheme):
+        place = bin_of(ratio, cell)
+        if cell.task.get("trace") == "states" and trained_plainly(cell, SCRATCHPAD_SYSTEM) and place is not None:
+            yield cell, place
+
+
+def scratchpads(ratio: float, cut: float) -> dict[str, bool]:
+    """The tasks that were trained with a scratchpad under predicted ids, and whether each was right near this ratio."""
+    found = others_by_name(SCRATCHPAD_SYSTEM, ratio, cut)
+    written = {name: right for name, right in found.items() if "scratchpad" in name}
+    for cell, place in traced_cells(ratio):
+        of = cell.task["task"]
+        name = f"{shortened(str(of.get('language', of['name'])), 20)} with its states"
+        name += f" {len(written) + 1}" * (name in written)
+        written[name] = (cell.accuracy(*place) or 0.0) >= cut
+    return written
+
+
 def scratchpad_instead(task: Task | None, train: int, test: int, cut: float, at: int) -> Instead | None:
     """A scratchpad of the states of a machine: sparse and local under coupled ids; what was measured is counted.
 
@@ -695,20 +720,10 @@ def scratchpad_instead(task: Task | None, train: int, test: int, cut: float, at:
     else:
         return None
     command = run_command(pad, typed, "predictive-coupling", "learned", train, at)
-    system = KNOWN["predictive-coupling"]
-    found = others_by_name(system, test / train, cut)
-    written = {name: right for name, right in found.items() if "scratchpad" in name}
-    here = ""
-    for cell in others(system.scheme):
-        if cell.task.get("trace") == "states" and trained_plainly(cell, system) and (
-            place := bin_of(test / train, cell)
-        ):  # fmt: skip
-            of = cell.task["task"]
-            name = f"{shortened(str(of.get('language', of['name'])), 20)} with its states"
-            name += f" {len(written) + 1}" * (name in written)
-            written[name] = (cell.accuracy(*place) or 0.0) >= cut
-            if TASKS.build(cell.task["task"]) == task:
-                here = f"measured here, {line_of(cell, place)}"
+    written, here = scratchpads(test / train, cut), ""
+    for cell, place in traced_cells(test / train):
+        if TASKS.build(cell.task["task"]) == task:
+            here = f"measured here, {line_of(cell, place)}"
     line = "the model also writes the state after each symbol; " + (
         here
         or (
@@ -822,7 +837,8 @@ def of_language(
     found = forecaster("language")
     theory = in_theory(dfa, format, system)
     fragment = system.fragment
-    answer = "unknown" if fragment is None else features.verdict(dfa, format, fragment).verdict
+    decided = None if fragment is None else features.verdict(dfa, format, fragment)
+    answer = "unknown" if decided is None else decided.verdict
     measured = measured_language(dfa, format, system, train, test / train)
     domain = found.domain
     kind = features.kind(dfa, format, system.encoding)
@@ -860,7 +876,8 @@ def of_language(
     known = replace(known, record=measured.alike)
     if system.scheme == "modulo" and known.accuracy is None:
         known = replace(known, others=measured.alike if measured.alike[1] else None)
-    return with_probe(replace(known, verdict=answer), "language", values, cut, probe)
+    basis = "" if decided is None or answer == "unknown" else "cited" if cited_link(system) else decided.basis
+    return with_probe(replace(known, verdict=answer, basis=basis), "language", values, cut, probe)
 
 
 def of_task(
@@ -898,13 +915,16 @@ def of_task(
         known = answered(system, found.forecast(values, cut), argument, measured, cut)
         if not measured.line:
             unfitted = never_fitted(task, system, train) if task else ""
-            alike = others_right(system, test / train, cut, "" if verdict is None else verdict.short)
-            known = replace(known, others=alike, measured=unfitted)
+            alike = others_by_name(system, test / train, cut, "" if verdict is None else verdict.short)
+            if isinstance(task, StateScratchpad | Traced) and system == SCRATCHPAD_SYSTEM:
+                alike = scratchpads(test / train, cut)
+            counts = sum(alike.values()), len(alike)
+            known = replace(known, others=counts, named=alike, measured=unfitted)
             # Tasks of which theory says nothing, as of this one, are alike in nothing else.
-            counts = alike if verdict is not None and verdict.answer != "unknown" else (0, 0)
+            counts = counts if verdict is not None and verdict.answer != "unknown" else (0, 0)
             measured = Measured(unfitted, None, counts, NOT_FITTED * unfitted.startswith("trained"))
     if verdict is not None:
-        known = replace(known, verdict=verdict.answer, unmet=verdict.unmet)
+        known = replace(known, verdict=verdict.answer, unmet=verdict.unmet, basis=verdict.basis or "")
     known = replace(known, record=measured.alike, own=measured.seen)
     return with_probe(known, "task", values, cut, probe)
 
@@ -931,6 +951,11 @@ def answered(
     )  # fmt: skip
 
 
+def cited_link(system: PositionSystem) -> bool:
+    """Whether that such positions can run a program is known from a paper alone."""
+    return system.theorem == CITED_LINK
+
+
 def in_theory(dfa: Dfa, format: Format, system: PositionSystem) -> str:
     """Whether a program exists for what the model is asked, and by what it works."""
     if (fragment := system.fragment) is None:
@@ -944,7 +969,7 @@ def in_theory(dfa: Dfa, format: Format, system: PositionSystem) -> str:
     uses += [f"the last {found.window} symbols"] if (found.window or 1) > 1 else []
     uses += [f"the position modulo {found.period}"] if (found.period or 1) > 1 else []
     cited = f"program: {found.basis}; that {words(system)} can run it: cited"
-    basis = cited if system.theorem == CITED_LINK else found.basis
+    basis = cited if cited_link(system) else found.basis
     if format == "next" and (found.window or 1) > 1 and features.suffices(dfa, found.window or 1):
         return f"possible: the last {found.window} symbols suffice ({basis})"
     return f"possible: a program uses {', '.join(uses[:-1])}{' and ' if uses[:-1] else ''}{uses[-1]} ({basis})"

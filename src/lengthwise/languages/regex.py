@@ -54,7 +54,7 @@ class RegexError(LengthwiseError):
 
     def __init__(self, text: str, position: int, problem: str) -> None:
         self.text, self.position = text, position
-        super().__init__(f"regular expression {shortened(text, 60)!r}, character {position}: {problem}")
+        super().__init__(f"regular expression '{shortened(text, 60)}', character {position}: {problem}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -425,7 +425,9 @@ def _on_condition(verdict: Verdict, task: Task) -> Verdict:
         else a
         for a in verdict.arguments
     )
-    return replace(verdict, arguments=arguments, condition=f"the next id is learned: {found.sentence}")
+    return replace(
+        verdict, arguments=arguments, condition=f"the model learns which id comes next, too: {found.sentence}"
+    )
 
 
 def _otherwise(rows: dict[str, StructureRow]) -> str:
