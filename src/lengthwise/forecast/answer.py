@@ -467,11 +467,9 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
         if alone or best.verdict != "yes":
             return whether + f"; {count}" * bool(alone and count)
         return f"{whether}. Most promising: {tied[0]}" + (f"; {count}" if count else ", possible in theory")
-    if best.answer == UNLIKELY and len(found) > 1:
-        best_of = f"; the likeliest is {tied[0]}" if len(tied) == 1 else ""
-        return f"{UNLIKELY} with any of these positions {best.in_brackets}: {found.target}{trained}{best_of}"
     if best.accuracy is None:
-        return f"{best.answer} {best.in_brackets}: {found.target}{of}{trained}"
+        known = ", the likeliest known" * (best.answer == UNLIKELY and len(found) > 1)
+        return f"{best.answer} {best.in_brackets}: {found.target}{of}{known}{trained}"
     at = re.search(rf"trained to (\d+): ({NOT_FITTED}|\S+ at (\S+))", best.measured)
     tested = f", tested at {at[3]}" if at and at[3] else ""
     seen = f"trained to {at[1]}{tested}," if at else "trained and tested"
