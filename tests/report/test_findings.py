@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from made_up import experiment, result, score
+from matplotlib.figure import Figure
 
 import lengthwise as lw
 from lengthwise.core.errors import UnknownNameError
@@ -135,6 +136,88 @@ def test_notes_speak_of_what_a_table_shows(folder: Path) -> None:
             )
 
 
+@pytest.mark.parametrize(
+    "folder",
+    [pytest.param(each, marks=[pytest.mark.slow] * (each.name in LARGE)) for each in FOLDERS],
+    ids=lambda folder: folder.name,
+)
+def test_rows_and_legend_have_the_one_order_and_the_finding_begins_with_its_first(folder: Path) -> None:
+    """By task as the results have them, then the best first by the rule of a comparison."""
+    found = lw.results(folder)
+    if not len(found):
+        return
+    systems, rows = {(one.name, one.settings): one for one in found.systems}, found.wide().rows
+    shown = [systems[key] for key in dict.fromkeys(row[:2] for row in rows)]
+    tasks = [one.contest for one in shown]
+    assert list(dict.fromkeys(tasks)) == list(dict.fromkeys(one.contest for one in found.systems))
+    assert tasks == sorted(tasks, key=list(dict.fromkeys(tasks)).index)
+    for task in {*tasks}:
+        mine = [one for one in shown if one.contest == task]
+        if len({(one.max_length, frozenset(cell.length for cell in one.cells)) for one in mine if one.fitted}) < 2:
+            assert list(map(by_reach, mine)) == sorted(map(by_reach, mine), reverse=True)
+    drawn = [one.label for one in shown if one.fitted]
+    if drawn and len(shown) <= 6:
+        axes: Any = found.plot(Figure().subplots())
+        legend = [label.partition(" (")[0] for label in axes.get_legend_handles_labels()[1]]
+        assert [label for label in legend if label in drawn] == [label for label in drawn if label in legend]
+        assert re.match(rf"(Trained on lengths up to \d+, )?{re.escape(drawn[0])} ", headline(found.systems))
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_terminal_shows_the_columns_that_the_finding_names(folder: Path) -> None:
+    for found in contests(folder):
+        table = found.wide()
+        lines = repr(table).splitlines()
+        rule = next((at for at, line in enumerate(lines) if re.fullmatch("-+(  +-+)+", line)), 0)
+        shown = {*lines[rule - 1].split()}
+        named = {*re.findall(r"length (\d+)", table.caption.partition(". ")[0])}
+        assert named <= shown
+        assert named <= {*table.columns}
+
+
+def test_the_number_of_tests_is_explained_by_pairs_and_lengths() -> None:
+    made = [
+        one
+        for name, right in zip("abc", (200, 100, 0), strict=True)
+        for one in seeds(name, *[{8: 200, 16: right, 40: right}] * 3)
+    ]
+    assert "6 tests: 3 pairs of systems × 2 lengths)" in of(*made).wide().notes[0]
+    assert "1 test)" in of(*seeds("a", *[{40: 200}] * 3), *seeds("b", *[{40: 0}] * 3)).wide().notes[0]
+    uneven = [*made, *seeds("d", *[{8: 200, 16: 1}] * 3)]
+    assert "9 tests: 6 pairs of systems at all lengths that both were tested at)" in of(*uneven).wide().notes[0]
+
+
+def test_more_runs_are_asked_of_those_that_have_too_few() -> None:
+    many = seeds("many", *[{40: 200}] * 8)
+    said = of(*many, *seeds("few", *[{40: 190}] * 2), *seeds("lost", {}, {}, fitted=False)).wide().advice[0]
+    assert said.startswith("next: more runs of few (seeds=")
+
+
+def test_what_fitted_means_and_of_how_many_strings_numbers_are_is_printed() -> None:
+    found = of(*seeds("a", {40: 190}, {40: 180}), *seeds("lost", {}, {}, fitted=False)).wide()
+    for text in (repr(found), found.to_latex().partition("\\end{table}")[0], found._repr_html_()):
+        plain = " ".join(text.replace("\\", "").split())
+        assert "fitted: right on at least 98 % of strings of lengths 1–8 together" in plain.replace("--", "–")
+        assert "200 strings a length and seed" in plain
+    assert "in distribution, without a fitted seed: lost 0.300" in found.advice
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_finding_is_of_rivals_that_were_trained_alike(folder: Path) -> None:
+    for found in contests(folder):
+        tested = [one for one in ranked(found.systems) if one.cells]
+        rest = tested[1:]
+        alike = [one for one in rest if one.max_length == tested[0].max_length]
+        if not alike or len(alike) == len(rest):
+            continue
+        table = found.wide()
+        said = " ".join([table.caption.partition(": ")[0], *table.notes[:1]])
+        assert any(one.label in table.caption for one in alike)
+        for other in rest:
+            longer = [one.label for one in found.systems if one is not other and other.label in one.label]
+            assert other in alike or longer or f"; {other.label}" not in said
+
+
 def test_a_failing_seed_does_not_win_and_is_said() -> None:
     flat = {8: 200, 16: 200, 40: 200}
     sure = seeds("sure", *[{8: 199, 16: 199, 40: 197}] * 3)
@@ -167,7 +250,7 @@ def test_systems_with_other_tests_are_compared_where_both_were_tested() -> None:
 
 def test_all_that_a_system_is_above_is_named_and_each_row_has_its_brackets() -> None:
     made = [*seeds("a", *[{40: 200}] * 3), *seeds("b", *[{40: 20}] * 3), *seeds("c", *[{40: 10}] * 3)]
-    assert any("a is above b, c" in note for note in of(*made).wide().notes)
+    assert any("a is above b and c in" in note for note in of(*made).wide().notes)
     found = of(*seeds("a", *[{40: 190}, {40: 180}]), *seeds("b", {40: 20}), *seeds("lost", {}, {}, {}, fitted=False))
     said = found.wide().legend["brackets"]
     assert "range of 2 seeds, which covers the median with probability 50 %" in said

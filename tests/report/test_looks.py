@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from matplotlib.figure import Figure
 
 import lengthwise as lw
 from lengthwise.report.looks import COLOURS, LOOKS, Look, distinct
-from lengthwise.report.summary import MOST_DRAWN, SeedResult
+from lengthwise.report.summary import MOST_DRAWN, SeedResult, panels
 
 NAMES = [name for name in LOOKS if "+" in name and "@" not in name and not name.startswith("random-start")]
 
@@ -42,8 +43,11 @@ def test_a_system_looks_the_same_beside_any_other_and_in_any_subset(names: list[
     whole, some = found(names), data.draw(st.lists(st.sampled_from(names), unique=True, min_size=1))
     looks = drawn(whole)
     assert len(set(looks.values())) == len(names)
+    assert len({colour for colour, _ in looks.values()}) == len(names)
+    families = Counter(LOOKS[name].family for name in {*names} & {*LOOKS})
     for name in {*names} & {*LOOKS}:
-        assert looks[name] == (LOOKS[name].colour, LOOKS[name].marker)
+        if families[LOOKS[name].family] == 1:
+            assert looks[name] == (LOOKS[name].colour, LOOKS[name].marker)
     part = whole.only(systems=some)
     assert drawn(part).items() <= looks.items()
     assert drawn(part, labels={some[0]: "ours"})["ours"] == looks[some[0]], "another label is no other system"
@@ -53,10 +57,10 @@ def test_a_system_looks_the_same_beside_any_other_and_in_any_subset(names: list[
 def test_looks_differ_and_colours_repeat_only_when_all_are_taken(wanted: list[Look | None]) -> None:
     given_looks = distinct({str(at): look for at, look in enumerate(wanted)})
     assert len(set(given_looks.values())) == len(wanted)
-    if not any(wanted):
-        assert len({look.family for look in given_looks.values()}) == min(len(wanted), len(COLOURS))
+    assert len({look.family for look in given_looks.values()}) == min(len(wanted), len(COLOURS))
     for at, look in enumerate(wanted):
-        assert look is None or look in wanted[:at] or given_looks[str(at)] == look
+        before = {other.family for other in wanted[:at] if other is not None}
+        assert look is None or look.family in before or given_looks[str(at)] == look
 
 
 @given(st.lists(st.sampled_from([*LOOKS.values(), None]), max_size=MOST_DRAWN))
@@ -99,3 +103,18 @@ def test_a_system_is_known_by_the_short_name_that_compare_takes() -> None:
     assert {*whole.only(systems=["rope", "coupled"]).systems.names} == {"coupled+learned", "sequential+rope"}
     assert [row[0] for row in whole.wide(labels={"rope": "RoPE"}).rows].count("RoPE") == 1
     assert "alibi" not in whole.systems
+
+
+RESULTS = sorted({path.parent.parent for path in Path("studies").glob("*/results/*/*/result.json")})
+
+
+@pytest.mark.parametrize("folder", RESULTS, ids=lambda folder: f"{folder.parts[-3]}-{folder.name}")
+def test_no_two_systems_of_a_figure_share_a_colour_while_others_are_free(folder: Path) -> None:
+    """Of every committed result, also of every pair of its systems; one system on several tasks is one."""
+    whole = lw.results(folder).systems
+    pairs = combinations(whole, 2) if len(whole) <= 2 * MOST_DRAWN else ()
+    for systems in (whole, *pairs):
+        for panel in panels(systems):
+            colours = {(systems[at].short, systems[at].settings): panel.looks[at].colour for at in panel.systems}
+            assert len({*colours.values()}) == min(len(colours), len(COLOURS))
+            assert len({*panel.looks.values()}) == len(panel.systems)

@@ -141,7 +141,8 @@ def test_each_system_has_its_own_training_length_wherever_they_differ() -> None:
     for metric in ("exact_match", "answer"):
         figure: Any = found.accuracy(metric).plot()
         for name, length in trained.items():
-            said = (rf"\b{name} \(trained to {length}\)", rf"up to .*{length} \({name}\)")
+            own = rf"\b{name} \(trained to {length}\)|Trained on lengths up to {length}, {name} "
+            said = (own, rf"up to .*{length} \({name}\)")
             assert re.search(said[metric == "answer"], figure.alt, flags=re.IGNORECASE)
         (plot,) = figure.axes
         (shaded,) = plot.patches
@@ -190,7 +191,7 @@ def test_what_is_not_fitted_is_no_dash() -> None:
     assert cells["lost"] == ["n.f.", "n.f."]
     assert cells["short"][-1] == "–"
     assert found.wide().to_frame().set_index("system").loc["lost", ["40", "80"]].isna().all()
-    assert found.wide().legend["n.f."] == "not fitted"
+    assert found.wide().legend["n.f."] == "no seed fitted"
     assert found.wide().legend["–"] == "not tested"
     plain = of(runs("a", [200, 190]))
     assert "n.f." not in repr(plain.wide())

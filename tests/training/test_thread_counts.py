@@ -41,11 +41,12 @@ def test_another_number_of_threads_is_said(tmp_path: Path, monkeypatch: pytest.M
             run_seed(TINY, 0, tmp_path / "run", recipe="r", system="s")
         monkeypatch.setattr(Trainer, "_save", save)
         torch.set_num_threads(2)
-        with pytest.warns(UserWarning, match="goes on with another number of threads, 2"):
+        with pytest.warns(UserWarning, match="goes on with another number of threads, 2") as said:
             run_seed(TINY, 0, tmp_path / "run", recipe="r", system="s")
     finally:
         torch.set_num_threads(before)
     assert read_json(tmp_path / "run" / RESULT)["threads"] == [1, 2]
+    assert [one.filename for one in said] == [__file__], "the user's line, not ours"
 
 
 def test_one_number_is_not_worth_a_word(tmp_path: Path) -> None:

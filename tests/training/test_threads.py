@@ -6,15 +6,18 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+import lengthwise as lw
 from lengthwise.cli.options import number_of_jobs
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.models.config import ModelConfig
 from lengthwise.training import threads
 from lengthwise.training.config import TrainingConfig
+from lengthwise.training.trainer import Trainer
 
 SMALL, LARGE = ModelConfig(layers=1, heads=1, width=64), ModelConfig(layers=4, heads=4, width=256)
 MAJORITY = TrainingConfig(max_length=50, batch_size=64)
@@ -102,17 +105,50 @@ def test_what_the_user_says_wins(extra: str, environment: dict[str, str], expect
     assert told(extra, **environment) == expected
 
 
-def test_a_library_user_s_threads_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("chosen", "had", "asked", "pays", "used"),
+    [("1", 1, None, 2, 1), (None, 2, None, 1, 1), (None, 2, None, 8, 2), (None, 1, None, 2, 1), ("1", 1, 2, 1, 2)],
+)
+def test_a_call_of_a_library_has_the_threads_that_pay_and_leaves_torch_as_it_was(
+    monkeypatch: pytest.MonkeyPatch, chosen: str | None, had: int, asked: int | None, pays: int, used: int
+) -> None:
+    """So many are chosen in the environment and set in torch, asked for in the call, and worthwhile."""
     monkeypatch.delenv(threads.AUTOMATIC, raising=False)
-    monkeypatch.setattr(threads, "worthwhile", lambda *_: 2)
-    threads.adapt_to(LARGE, MAJORITY, 1)
-    assert torch.get_num_threads() == 1
-    monkeypatch.setenv(threads.AUTOMATIC, "auto")
+    monkeypatch.delenv(threads.THREADS) if chosen is None else monkeypatch.setenv(threads.THREADS, chosen)
+    monkeypatch.setattr(threads, "worthwhile", lambda *_: pays)
+    before = dict(os.environ)
     try:
+        torch.set_num_threads(had)
+        with threads.threads_of_a_call(asked), threads.threads_of_a_call():
+            threads.adapt_to(LARGE, MAJORITY, 1)
+            assert torch.get_num_threads() == used
+        assert torch.get_num_threads() == had
+        assert dict(os.environ) == before
         threads.adapt_to(LARGE, MAJORITY, 1)
-        assert torch.get_num_threads() == 2
+        assert torch.get_num_threads() == had
     finally:
         torch.set_num_threads(1)
+
+
+def test_an_experiment_is_trained_with_the_threads_that_its_call_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, run = set[int](), Trainer.run
+
+    def watched(trainer: Trainer) -> Any:
+        made = run(trainer)
+        seen.add(torch.get_num_threads())
+        return made
+
+    monkeypatch.setattr(Trainer, "run", watched)
+    tiny = lw.Experiment(
+        "copy", max_length=2, test_lengths=[2], steps=1, model={"layers": 1, "width": 16, "heads": 2},
+        evaluation={"samples": 4, "fit_samples": 4},
+    )  # fmt: skip
+    tiny.run(out=tmp_path, threads=2, progress=False)
+    assert (seen, torch.get_num_threads()) == ({2}, 1)
+    with pytest.raises(LengthwiseError, match="threads"):
+        tiny.run(out=tmp_path, threads=0, progress=False)
 
 
 def test_jobs_are_a_number_or_the_free_cores(monkeypatch: pytest.MonkeyPatch) -> None:

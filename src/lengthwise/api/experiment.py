@@ -38,6 +38,7 @@ from lengthwise.tasks.base import refuse_call
 from lengthwise.tasks.language import Language
 from lengthwise.testing.own_tasks import refuse_broken
 from lengthwise.training.config import TrainingConfig
+from lengthwise.training.threads import threads_of_a_call
 
 if TYPE_CHECKING:
     from lengthwise.core.result_file import RunResult, StudyResult
@@ -116,7 +117,13 @@ class Experiment(Tabular):
         return made
 
     def run(
-        self, seeds: int | Sequence[int] = 1, *, out: str | Path = "runs", jobs: int = 1, progress: bool = True
+        self,
+        seeds: int | Sequence[int] = 1,
+        *,
+        out: str | Path = "runs",
+        jobs: int = 1,
+        threads: int | None = None,
+        progress: bool = True,
     ) -> Result:
         """Train and measure.
 
@@ -127,6 +134,7 @@ class Experiment(Tabular):
             seeds: these seeds; a number stands for so many from 0.
             out: the folder where run directories go.
             jobs: seeds that run at the same time, a process each.
+            threads: processor threads of each; by default what pays for the size of the model.
             progress: show bars and lines on stderr.
 
         Returns: the `Result` of these seeds.
@@ -135,7 +143,8 @@ class Experiment(Tabular):
         """
         wanted, jobs = _seeds(seeds), arguments.whole("jobs", jobs, 1)
         recipe = Recipe(folder_name(self.configuration.task), "", (Job(self.name, self.configuration, wanted),))
-        return run(recipe, out=out, jobs=jobs, progress=progress).result
+        with threads_of_a_call(None if threads is None else arguments.whole("threads", threads, 1)):
+            return run(recipe, out=out, jobs=jobs, progress=progress).result
 
     def __repr__(self) -> str:
         made = self.configuration

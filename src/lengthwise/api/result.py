@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import re
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
 from lengthwise.core import config as arguments
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, listed, require
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, did_you_mean, listed, require, warn
 from lengthwise.core.files import read_json
 from lengthwise.core.rank import how_far
 from lengthwise.core.result_file import Score, each_once, result_files
@@ -40,7 +40,9 @@ from lengthwise.report.summary import (
     contents,
     details,
     differ_text,
+    fitted_means,
     headline,
+    in_order,
     kind_of,
     left_out_text,
     over_seeds,
@@ -50,10 +52,13 @@ from lengthwise.report.summary import (
     read,
     recipe_titles,
     same_training,
+    some_of,
+    strings_text,
     summarize,
     task_title,
     trained_text,
 )
+from lengthwise.tasks import TASKS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,7 +101,8 @@ class Measured(Tabular):
         of = self._curves
         of.systems.check([] if against is None else [against])
         named = of._labelled(labels)
-        chosen = next((new for one, new in zip(of.systems, named, strict=True) if against in one.known_as), None)
+        runs = next((one.results for one in of.systems if against in one.known_as), None)
+        chosen = next((new for new in named if new.results is runs), None)
         tests = differences(named, of.metric, chosen, of.whole)
         rows = tuple(
             (
@@ -192,6 +198,7 @@ class Measured(Tabular):
             for key, owner in zip(cells, owners, strict=True)
         )
         bold, alike, by_mean = set[tuple[int, int]](), set[tuple[int, int]](), False
+        alone = False
         contests = {(by_row[key[:2]].contest, key[2]) for key in cells}
         for contest, (column, length) in product(contests, enumerate(lengths, 3 + len(named))):
             rivals = {
@@ -200,6 +207,7 @@ class Measured(Tabular):
                 if length in row and (by_row[key[:2]].contest, key[2]) == contest
             }
             if len(rivals) < 2:
+                alone |= bool(rivals)
                 continue
             ahead = max(far[key, length] for key, _ in rivals.values())
             best = next(found for key, found in rivals.values() if far[key, length] == ahead)
@@ -218,28 +226,30 @@ class Measured(Tabular):
         layouts, tasks_of = ({each[at] for each in contests} for at in (1, 0))
         of_each = ["length", *["layout"] * (len(layouts - {""}) > 1), *["task"] * (len(tasks_of) > 1)]
         best_of = f"best of a {', '.join(of_each[:-1])}{' and ' * (len(of_each) > 1)}{of_each[-1]}"
+        several = " that several systems were tested at" * alone
         seeds = [len(system.fitted) for system in systems]
         unseen = f": {brackets_text(seeds)}" * (brackets != "interval")
         guess = chance_text(systems, lengths, of.metric)
         legend = {
-            **_inside(seeds, brackets, rows),
-            "bold": best_of + " (95 % right first, then the mean of all seeds)" * by_mean,
+            **_inside([system for system in systems if system.fitted], brackets, rows),
+            "bold": best_of + several + " (95 % right first, then the mean of all seeds)" * by_mean,
             "†": f"not told apart from it (intervals overlap{unseen})",
-            **dict.fromkeys([NOT_FITTED] * any(not owner.fitted for owner in owners), "not fitted"),
+            **dict.fromkeys(["fitted"] * ("fitted" in named), fitted_means(systems)),
+            **dict.fromkeys([NOT_FITTED] * any(not owner.fitted for owner in owners), "no seed fitted"),
             **dict.fromkeys(
                 ["–"] * any(None in row for row, owner in zip(rows, owners, strict=True) if owner.fitted), "not tested"
             ),
             **dict([guess.split(": ", 1)] if guess else []),
         }
         differ, (sure, then) = differ_text(systems), how_sure_and_next(systems, of.metric, lengths, of.whole)
-        untested = any(clause.startswith(UNTESTED) for clause in sure)
-        compared = "; ".join([*sure[:1], *[UNTESTED] * untested])
+        untested = [clause for clause in sure[1:] if clause.startswith(UNTESTED)]
+        compared = "; ".join([*sure[:1], *untested[:1]])
         hidden = sum(system.contest in tasks_of for system in of.whole) > len(systems)
         left_out = [length for length in tested if length not in lengths]
         said = (
             f"next: {then}" * bool(then),
             f"tested and not shown: {', '.join(map(str, left_out))} (lengths='all')" * bool(left_out),
-            *sure[1:],
+            *(clause for clause in sure[1:] if clause not in untested[:1]),
             "p is corrected for all systems of these results, of which some are shown"
             * (hidden and "Holm" in compared),
             *details(systems),
@@ -247,11 +257,12 @@ class Measured(Tabular):
         )
         found = of.metric == "exact_match" and bool(tested)
         finding = f"{headline(systems, lengths=lengths)} " * found
+        strings = "".join(f", {says}" for says in [strings_text(systems)] if says)
         trained = f", {trained_text(systems)}" * (same_training(systems) and not found)
         return Table(
             ("system", "settings", "layout", *named, *map(str, lengths)),
             rows,
-            caption=f"{finding}{of._what} by length{trained}: {_over(systems)}{_left_out(systems)}.",
+            caption=f"{finding}{of._what} by length{trained}: {_over(systems)}{strings}{_left_out(systems)}.",
             notes=(
                 *[f"beyond training, {compared}"] * bool(compared),
                 *[differ] * (bool(differ) and DIFFER not in compared),
@@ -262,6 +273,8 @@ class Measured(Tabular):
             source=of.source,
             empty=empty(owners),
             legend=legend,
+            named=frozenset(re.findall(r"\blength (\d+)", finding)),
+            above=("length", frozenset(map(str, lengths))),
         )
 
     def plot(
@@ -381,7 +394,7 @@ class Accuracy(Measured):
         return self
 
     def _labelled(self, labels: Mapping[str, str] | None) -> Systems:
-        """The systems under these names; those of systems that are not chosen have no effect.
+        """The systems under these names, `in_order`; those of systems that are not chosen have no effect.
 
         Raises `LengthwiseError` for a label of an unknown system, or one used twice.
         """
@@ -402,7 +415,7 @@ class Accuracy(Measured):
             with_settings = (system.label, *system.whole_labels[:-1])
             return replace(system, name=name, settings="" if asked in with_settings else system.settings)
 
-        shown = Systems(map(named, self.systems))
+        shown = Systems(map(named, in_order(self.systems, self.metric)))
         name, times = max(Counter(shown.names).items(), key=lambda each: each[1], default=("", 1))
         require(times == 1, f"labels must tell systems apart, and {name!r} would be the name of {times}")
         return shown
@@ -442,12 +455,17 @@ def spread(scores: Sequence[Score], metric: str = "exact_match", brackets: Brack
     return Spread(found.median, found.low, found.high)
 
 
-def _inside(seeds: Sequence[int], brackets: Brackets, rows: Iterable[Sequence[Any]]) -> dict[str, str]:
-    """What the brackets in these rows are, for systems with so many fitted seeds; empty where none are shown."""
+def _inside(systems: Sequence[SystemSummary], brackets: Brackets, rows: Iterable[Sequence[Any]]) -> dict[str, str]:
+    """What the brackets in these rows are, and of which where they differ; empty where none are shown."""
     cells = [cell_text(cell, DIGITS) for row in rows for cell in row if isinstance(cell, Spread)]
     closed = ["(" not in cell for cell in cells]
     none = ", none where both ends are equal" * any(closed)
-    return {} if all(closed) else {"brackets": f"{brackets_text(seeds, brackets)}{none}"}
+    kinds = dict[str, list[str]]()
+    for system in systems:
+        if counted := system.fitted or system.results:
+            kinds.setdefault(brackets_text([len(counted)], brackets), []).append(system.label)
+    said = "; ".join(f"{kind} ({some_of(who)})" if len(kinds) > 1 else kind for kind, who in kinds.items())
+    return {} if all(closed) else {"brackets": f"{said}{none}"}
 
 
 def _over(systems: Sequence[SystemSummary]) -> str:
@@ -537,6 +555,8 @@ class Result(Measured):
             known = {name for _, run in files for name in shown(run)} - {""}
             for name in wanted:
                 if name not in known and all(name not in more(run) for _, run in files):
+                    near = did_you_mean(name, TASKS) * (what == "task" and not did_you_mean(name, known))
+                    require(not near, f"unknown task {name!r}. {near} These results are of {listed(sorted(known))}")
                     raise UnknownNameError(f"{what} of these results", name, known)
             files = tuple(f for f in files if not wanted or not {*shown(f[1]), *more(f[1])}.isdisjoint(wanted))
         chosen = Result(files, self, layout=self.layout)
@@ -609,7 +629,6 @@ class Result(Measured):
         columns = (
             "system", "settings", "trained to", "seeds", "fitted", "in distribution", "longest test", "accuracy there"
         )  # fmt: skip
-        seeds = [len(system.fitted or system.results) for system in systems]
         of_all = "in distribution: of all seeds where none fitted" * any(not system.fitted for system in systems)
         return Table(
             columns,
@@ -618,7 +637,7 @@ class Result(Measured):
             f"{_left_out(systems)}.",
             notes=tuple(filter(None, (of_all, differ_text(systems)))),
             advice=details(systems),
-            legend=_inside(seeds, "interval", rows)
+            legend=_inside(systems, "interval", rows)
             | dict.fromkeys([NOT_FITTED] * any(not one.fitted for one in systems), "not fitted"),
             source=self.source,
             empty=empty(systems),
@@ -683,7 +702,7 @@ def _warn(lost: Missing) -> None:
         *[f"{_runs(diverged)} left out, since the training diverged"] * bool(diverged),
     ]  # fmt: skip
     if said:
-        warnings.warn("; ".join(said), stacklevel=3)
+        warn("; ".join(said))
 
 
 def _runs(number: int) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import re
+import sys
+import traceback
 import warnings
 from collections.abc import Iterable
 from typing import Any
@@ -47,6 +49,14 @@ class UnknownNameError(LengthwiseError):
 def one_line_warnings() -> None:
     """Print warnings of this process as one line without the place in the source."""
     warnings.formatwarning = lambda message, *_, **__: f"warning: {harmless(str(message))}\n"
+
+
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line outside this package that called it."""
+    frames = [frame for frame, _ in traceback.walk_stack(sys._getframe())]
+    ours = [frame.f_globals.get("__name__", "").partition(".")[0] == __name__.partition(".")[0] for frame in frames]
+    outermost = max(at for at, own in enumerate(ours) if own)
+    warnings.warn(text, category, stacklevel=outermost + 2)
 
 
 OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")

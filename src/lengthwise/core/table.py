@@ -25,6 +25,8 @@ DIGITS = 3
 """Digits after the point that are shown of a number, unless a table has others."""
 WIDTH = 80
 """Columns of a terminal that answers keep to."""
+LEAST_COLUMNS = 3
+"""Columns of numbers that a terminal shows before their brackets."""
 MOST_ROWS = 30
 """Rows of a longer table of numbers that a terminal shows."""
 
@@ -73,6 +75,10 @@ class Table:
     """Where the numbers are from: the last comment in LaTeX."""
     empty: tuple[str, ...] = ()
     """What stands for None, by row."""
+    named: frozenset[str] = frozenset()
+    """Columns of numbers of which the caption speaks: a terminal always shows them."""
+    above: tuple[str, frozenset[str]] = ("", frozenset())
+    """A word above columns that stand side by side, such as ``length``, and these."""
 
     def __repr__(self) -> str:
         shown, left_out = self._screen() if self.rows else ("", [])
@@ -83,31 +89,57 @@ class Table:
         return "\n".join(line for line in (caption, shown, *notes) if line)
 
     def _screen(self) -> tuple[str, list[str]]:
-        """The table as far as a terminal has room, and what is left out: rows, brackets, columns from the middle.
+        """The table as far as a terminal has room, and what is left out.
 
-        A table without measured numbers, such as a list of names, is whole.
+        First go columns of numbers from the middle, down to three, then brackets by column, then columns down to two;
+        those that are ``named``, or else the first and the last, last. One without measured numbers is whole.
         """
         room, kept, rows = max(WIDTH, shutil.get_terminal_size().columns), self._filled(), self.rows
-        if any(isinstance(cell, float) for row in rows for cell in row):
-            rows = rows[:MOST_ROWS]
-        table, more = replace(self, rows=rows), len(self.rows) - len(rows)
-        missing = [f"{more} row{'s' * (more > 1)}"] * bool(more)
+        numbers = [at for at in kept if any(isinstance(row[at], float) for row in rows)]
+        table = replace(self, rows=rows[:MOST_ROWS] if numbers else rows)
+        more = len(rows) - len(table.rows)
+        wanted = [at for at in numbers if self.columns[at] in self.named] or [*numbers[:1], *numbers[1:][-1:]]
+        others = [at for at in numbers if at not in wanted]
+        middle = len(numbers) / 2
+        others.sort(key=lambda at: abs(numbers.index(at) + 0.5 - middle))
+        bracketed = [
+            at for at in (*others, *wanted)
+            if any("(" in shown(row[at], self.digits) for row in rows if isinstance(row[at], Spread))
+        ]  # fmt: skip
+        bare, gone = set[int](), list[int]()
 
-        def too_wide() -> bool:
-            return max(map(len, table._formatted("simple", kept).splitlines())) > room
+        def text(columns: Sequence[int]) -> str:
+            plain = (
+                tuple(float(cell) if at in bare and isinstance(cell, Spread) else cell for at, cell in enumerate(row))
+                for row in table.rows
+            )
+            return replace(table, rows=tuple(plain))._formatted("simple", columns)
 
-        if too_wide() and any(
-            "(" in shown(cell, self.digits) for row in rows for cell in row if isinstance(cell, Spread)
-        ):
-            plain = (tuple(float(cell) if isinstance(cell, Spread) else cell for cell in row) for row in rows)
-            table, missing = replace(table, rows=tuple(plain)), [*missing, "brackets"]
-        numbers, names = [at for at in kept if any(isinstance(row[at], float) for row in rows)], list[str]()
-        while len(numbers) > 2 and too_wide():
-            kept.remove(at := numbers.pop(len(numbers) // 2))
-            names.append(self.columns[at])
-        names.sort(key=self.columns.index)
-        missing += [f"column{'s' * (len(names) > 1)} {', '.join(names)}"] * bool(names)
-        return table._formatted("simple", kept), missing
+        def fits(columns: Sequence[int]) -> bool:
+            return max(map(len, text(columns).splitlines())) <= room
+
+        while len(numbers) - len(gone) > LEAST_COLUMNS and others[len(gone) :] and not fits(kept):
+            kept.remove(others[len(gone)])
+            gone.append(others[len(gone)])
+        while (left := [at for at in bracketed if at in kept and at not in bare]) and not fits(kept):
+            bare.add(left[0])
+        while others[len(gone) :] and not fits(kept):
+            kept.remove(others[len(gone)])
+            gone.append(others[len(gone)])
+        if not left:  # numbers alone may have room for more
+            for at in reversed(gone):
+                bare.add(at)
+                if fits(more_of := sorted([*kept, at])):
+                    kept = more_of
+        names = [self.columns[at] for at in numbers if at not in kept]
+        whole = not any(at in kept and at not in bare for at in bracketed)
+        without = [self.columns[at] for at in bracketed if at in bare and at in kept]
+        without.sort(key=self.columns.index)
+        return text(kept), [
+            *[f"{more} row{'s' * (more > 1)}"] * bool(more),
+            *["brackets" if whole else f"brackets of {', '.join(without)}"] * bool(without),
+            *[f"column{'s' * (len(names) > 1)} {', '.join(names)}"] * bool(names),
+        ]
 
     def _repr_html_(self) -> str:
         """HTML for a notebook; all text is escaped."""
@@ -253,7 +285,27 @@ class Table:
         )
         if style == "latex_booktabs":  # behind a line's end these would be of it
             text = re.sub(r"^( *)([\[*])", r"\1{\2}", text, flags=re.M)
+        text = self._headed(text, style, kept)
         return text.replace("\ue000", before).replace("\ue001", after).replace("\ue002", dagger)
+
+    def _headed(self, text: str, style: str, columns: Sequence[int]) -> str:
+        """The text of a table with the word above the columns that it is of; Markdown has no room for it."""
+        word, of = self.above
+        places = [place for place, at in enumerate(columns) if self.columns[at] in of]
+        if not places or not self.rows:
+            return text
+        first, count = places[0], len(places)
+        if style == "simple":
+            start = [found.start() for found in re.finditer("-+", text.splitlines()[1])][first]
+            return f"{' ' * start}{word}\n{text}"
+        if style == "html":
+            above = f'<tr><th colspan="{first}"></th><th colspan="{count}">{word}</th></tr>'
+            return text.replace("<thead>\n", f"<thead>\n{above}\n", 1)
+        if style == "latex_booktabs":
+            above = rf"{'& ' * first}\multicolumn{{{count}}}{{c}}{{{word}}} \\"
+            rule = rf"\cmidrule(lr){{{first + 1}-{first + count}}}"
+            return text.replace("\\toprule\n", f"\\toprule\n{above}\n{rule}\n", 1)
+        return text
 
     def _marked(self, row: int, column: int, text: str, style: str) -> str:
         """A cell with marks for bold and dagger at its number, not at its brackets; plain text leaves room for one."""

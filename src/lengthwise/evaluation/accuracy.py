@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from lengthwise.core.batch import Batch, Layout
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LengthwiseError, warn
 from lengthwise.core.result_file import Score, total
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import BOS, EOS, SEP, SPECIALS
@@ -81,10 +80,9 @@ def score_layout(
 def warn_not_finite(where: str, count: int, of: int) -> None:
     """Warn if ``count`` strings ``of`` so many had logits that are NaN or infinite."""
     if count:
-        warnings.warn(
+        warn(
             f"{where}: {count} of {of} strings have logits that are NaN or infinite; they count as wrong, and say "
-            "nothing about what the model has learned",
-            stacklevel=3,
+            "nothing about what the model has learned"
         )
 
 

@@ -36,6 +36,7 @@ from lengthwise.experiments.run_directory import (
     note_divergence,
     run_directory,
 )
+from lengthwise.training.threads import threads_of_a_call
 
 AnyResult = RunResult | StudyResult
 
@@ -67,6 +68,7 @@ class Sweep:
         return {"recipe": self.recipe.name, "commit": commit(), "train": longest, "systems": systems}
 
 
+@threads_of_a_call()
 def sweep(
     recipe: Recipe, out: Path, *, on: Executor | None = None, place: Place = HERE, progress: Progress = unwatched
 ) -> Sweep:

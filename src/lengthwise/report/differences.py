@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -30,6 +31,7 @@ from lengthwise.report.summary import (
     ranked,
     some_of,
     steps_text,
+    trained_alike,
 )
 from lengthwise.report.words import setting_text
 from lengthwise.tasks import TASKS
@@ -59,6 +61,8 @@ class Difference:
     """p, corrected for all tests that were made with it."""
     made: int = 1
     """How many these are."""
+    why: str = ""
+    """Why so many, such as ``3 pairs of systems × 6 lengths``."""
 
     @property
     def apart(self) -> bool:
@@ -102,7 +106,8 @@ def differences(
     for contest in dict.fromkeys(test.one.contest for test in found):
         mine = [test for test in found if test.one.contest == contest]
         ps = holm([test.p for test in mine])
-        corrected += [replace(test, holm=p, made=len(mine)) for test, p in zip(mine, ps, strict=True)]
+        why = _why(mine)
+        corrected += [replace(test, holm=p, made=len(mine), why=why) for test, p in zip(mine, ps, strict=True)]
     mine = [test for test in corrected if {id(of.results[0]) for of in (test.one, test.other)} <= chosen.keys()]
     return [
         test for test in mine if all(test.axes in {cell.axes for cell in of.cells} for of in (test.one, test.other))
@@ -137,7 +142,9 @@ def how_sure_and_next(
         mine = [system for system in systems if system.contest == contest]
         some, seeds = _of_contest(ranked(mine, metric), tests, whole=len(tests) == len(every))
         clauses, wanted = [*clauses, *some], max(wanted, seeds)
-    return clauses, f"more runs of each system (seeds={wanted})" if wanted else ""
+    few = [system for system in systems if system.fitted and len(system.fitted) < wanted]
+    who = "each system" if len(few) == sum(bool(system.fitted) for system in systems) else _some(few)
+    return clauses, f"more runs of {who} (seeds={wanted})" if few else ""
 
 
 def _of_contest(ranked: Sequence[SystemSummary], tests: Sequence[Difference], *, whole: bool) -> tuple[list[str], int]:
@@ -148,7 +155,7 @@ def _of_contest(ranked: Sequence[SystemSummary], tests: Sequence[Difference], *,
     met = {id(system) for test in tests for system in (test.one, test.other)}
     ranked = [system for system in ranked if id(system) in met]
     facing = {id(other): found for other in ranked[1:] if (found := _between(ranked[0], other, tests))}
-    rivals = [other for other in ranked[1:] if id(other) in facing]
+    rivals = trained_alike(ranked[0], [other for other in ranked[1:] if id(other) in facing]) if ranked else []
     if not rivals:
         return [], 0
     first, lengths = ranked[0], "length beyond training" if whole else "length shown"
@@ -170,7 +177,7 @@ def _of_contest(ranked: Sequence[SystemSummary], tests: Sequence[Difference], *,
             besides = _confounded(first, other)
             groups.setdefault((*_pattern(facing[id(other)]), besides), []).append(other)
         (same, *more_of) = groups.values()
-        said = _measured(first, same, [test for one in same for test in facing[id(one)]], made, order)
+        said = _measured(first, same, [test for one in same for test in facing[id(one)]], order)
         where = dict[str, list[SystemSummary]]()
         for other in (one for some in more_of for one in some):
             found = facing[id(other)]
@@ -185,7 +192,7 @@ def _of_contest(ranked: Sequence[SystemSummary], tests: Sequence[Difference], *,
             elif one is first:
                 said = f"{one.label} is above {other.label}"
             else:
-                said = _measured(one, [other], found, made, f"first {RULE}")
+                said = _measured(one, [other], found, f"first {RULE}")
             parts.append(f"{said}; {IDS_ALONE}")
     seeds = min(len(first.fitted), len((second or rivals[0]).fitted))
     enough = next(n for n in count(2) if 2 * made / comb(2 * n, n) <= 1 - LEVEL)
@@ -237,9 +244,7 @@ def _between(first: SystemSummary, other: SystemSummary, tests: Sequence[Differe
     return found
 
 
-def _measured(
-    first: SystemSummary, others: Sequence[SystemSummary], tests: Sequence[Difference], made: int, order: str
-) -> str:
+def _measured(first: SystemSummary, others: Sequence[SystemSummary], tests: Sequence[Difference], order: str) -> str:
     """Where all seeds of the first system are above all of the others, and how likely that is by chance.
 
     Where another is above it elsewhere, ``order`` says why it is the first all the same.
@@ -251,7 +256,7 @@ def _measured(
         said = [f"has more right than {names} at {in_runs(lengths, tested)} (one seed each: not tested)"]
     else:
         sure = lengths_apart(test for test in apart if test.holm <= 1 - LEVEL)
-        rest, count = [length for length in lengths if length not in sure], f"{made} test{'s' * (made > 1)}"
+        rest, count = [length for length in lengths if length not in sure], _count(tests[0])
         p, unsure = (_p([test.holm for test in apart if test.length in some]) for some in (sure, rest))
         said = [f"beats {names} at {in_runs(sure, tested)} (exact rank test, Holm p {p}, {count})"] * bool(sure)
         who = ("them" if len(others) > 1 else "it") if sure else names
@@ -260,6 +265,24 @@ def _measured(
         said += [where] * bool(rest)
     said += [f"is below {'them' if len(others) > 1 else 'it'} at {in_runs(below, tested)}"] * bool(below)
     return f"{first.label} {listed(said)}" + f"; {order}" * bool(below)
+
+
+def _count(test: Difference) -> str:
+    """How many tests p is corrected for, and why so many, such as ``18 tests: 3 pairs of systems × 6 lengths``."""
+    return f"{test.made} test{'s' * (test.made > 1)}" + f": {test.why}" * bool(test.why)
+
+
+def _why(tests: Sequence[Difference]) -> str:
+    """Of which pairs and lengths so many tests are; empty of one pair."""
+    pairs = Counter((id(test.one), id(test.other)) for test in tests)
+    lengths, each = {test.length for test in tests}, {*pairs.values()}
+    if len(pairs) == 1:
+        return ""
+    of = f"{len(pairs)} pairs of systems"
+    if len(each) > 1:
+        return f"{of} at all lengths that both were tested at"
+    count = max(each)
+    return f"{of} × {count} length{'s' * (count > 1)}{' and layouts' * (count > len(lengths))}"
 
 
 def _p(values: Sequence[float]) -> str:
@@ -310,9 +333,10 @@ def _cause(
     if ours.span[-1] >= theirs.span[-1]:
         return [f"{CAUSE} do not explain it: {spans}"]
     alone = any(_ids_alone(first, other) for other in rivals)
+    missing = replace(first.positions, scheme=second.positions.scheme).name
     return [
         f"{CAUSE} predict it: {spans}" + "; the two differ in the ids alone" * _ids_alone(first, second),
-        *[f"{UNTESTED}: no other fitted system differs from {first.label} in the ids alone"] * (not alone),
+        *[f"{UNTESTED}: train {missing} as {first.label} was, so that they differ in the ids alone"] * (not alone),
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import chain, count
 from typing import Any, NamedTuple
 
@@ -27,7 +27,10 @@ FAMILIES = (
     ("randomized+learned", "predictive-coupling+learned", "modulo+learned", "abacus+learned", "rwkv7"),
     ("nope", "sequential+forgetting", "gated-deltanet-negative+attention@nope"),
 )
-"""The table: a colour for each family of systems; its members differ in marker and dashes, the first is solid."""
+"""The table: a colour for each family of systems; its members differ in marker and dashes, the first is solid.
+
+Of two members in one figure, the first keeps the colour.
+"""
 
 
 class Look(NamedTuple):
@@ -63,29 +66,37 @@ LOOKS = {name: Look(family, member) for family, names in enumerate(FAMILIES) for
 """By the name of a position system."""
 
 
-def distinct(wanted: Mapping[str, Look | None], *, keep_colour: bool = False) -> dict[str, Look]:
-    """Looks that differ, by the names of systems: each gets the one that it wants, unless one before it has it.
+def distinct(wanted: Mapping[str, Look | None]) -> dict[str, Look]:
+    """Looks that differ, by the names of systems, also in their colours while any is free.
 
-    What wants none, or comes too late, as a second setting does, gets a colour that none has, from one on that its name
-    decides; then other markers and dashes, markers that none has first. With ``keep_colour``, what comes too late has
-    only these, as the same system on another task.
+    Each gets the one that it wants, unless one before it has the colour. Every other, such as a second setting, gets a
+    colour that none has, from one on that its name decides; then other markers and dashes, markers that none has first.
     """
     found = dict[str, Look]()
     for name, look in wanted.items():
-        if look is not None and look not in found.values():
+        if look is not None and look.family not in {other.family for other in found.values()}:
             found[name] = look
     for name, look in wanted.items():
         if name not in found:
-            found[name] = _free(name, set(found.values()), look if keep_colour else None)
+            found[name] = _free(name, set(found.values()), look)
     return found
+
+
+def beside(look: Look, taken: Collection[Look]) -> Look:
+    """One of the same colour, for the same system once more, with a marker that none has where there is one."""
+    markers = {other.marker for other in taken}
+    some = sorted((Look(look.family, member) for member in range(len(MARKERS))), key=lambda one: one.marker in markers)
+    plenty = (Look(look.family, member) for member in count(len(MARKERS)))
+    return next(one for one in chain(some, plenty) if one not in taken)
 
 
 def _free(name: str, taken: set[Look], like: Look | None) -> Look:
     first, colours = zlib.crc32(name.encode()), {look.family for look in taken}
-    families = [(first + step) % len(COLOURS) for step in range(len(COLOURS))] if like is None else [like.family]
+    families = [(first + step) % len(COLOURS) for step in range(len(COLOURS))]
     markers = {other.marker for other in taken}
     unused = [Look(family) for family in families if family not in colours]
     some = [Look(family, member) for member in range(len(MARKERS)) for family in families]
     plenty = (Look(family, member) for member in count(len(MARKERS)) for family in families)
     kept = [sorted(looks, key=lambda look: look.marker in markers) for looks in (unused, some)]
-    return next(look for look in chain(*kept, plenty) if look not in taken)
+    own = [] if like is None else [like]
+    return next(look for look in chain(kept[0], own, kept[1], plenty) if look not in taken)

@@ -31,7 +31,7 @@ from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.system import RANDOM_START, PositionSystem
 from lengthwise.prediction.example import StoredTask, stored_task, title_of
-from lengthwise.report.looks import FIRST, LOOKS, Look, distinct
+from lengthwise.report.looks import FIRST, LOOKS, Look, beside, distinct
 from lengthwise.report.words import setting_text, value_text
 from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
@@ -486,20 +486,23 @@ def _look_of(system: SystemSummary) -> Look | None:
     return None
 
 
-def _distinct(
-    systems: Mapping[int, SystemSummary], wanted: Callable[[SystemSummary], Look | None], *, keep_colour: bool = False
-) -> dict[int, Look]:
-    """Looks of these systems that differ, as `distinct`: first of those that are drawn, and that their names name."""
+def _distinct(systems: Mapping[int, SystemSummary], wanted: Callable[[SystemSummary], Look | None]) -> dict[int, Look]:
+    """Looks of these systems as `distinct`: first of those that are drawn, and that their names name.
+
+    The same system on another task has the same colour.
+    """
 
     def rank(at: int) -> tuple[bool, bool, str]:
         return not systems[at].fitted, systems[at].short not in LOOKS, systems[at].label
 
-    names = dict[int, str]()
-    for at in sorted(systems, key=rank):
-        name = f"{systems[at].short} {systems[at].settings}"  # the same on every task
-        names[at] = f"{name} {at}" if name in names.values() else name
-    found = distinct({name: wanted(systems[at]) for at, name in names.items()}, keep_colour=keep_colour)
-    return {at: found[name] for at, name in names.items()}
+    names = {at: f"{systems[at].short} {systems[at].settings}" for at in sorted(systems, key=rank)}
+    first = {name: at for at, name in reversed(names.items())}
+    looks = distinct({name: wanted(systems[first[name]]) for name in dict.fromkeys(names.values())})
+    found = dict[int, Look]()
+    for at, name in names.items():
+        taken = {*looks.values(), *found.values()}
+        found[at] = looks[name] if looks[name] not in found.values() else beside(looks[name], taken)
+    return {at: found[at] for at in systems}
 
 
 def _differences(experiment: Any, rivals: Sequence[Any]) -> str:
@@ -620,12 +623,23 @@ def _panel(systems: Sequence[SystemSummary], group: str, values: Axes, keys: Seq
         cells = [cell for cell in systems[index].cells if panel_of(cell.axes, keys) == values]
         if cells:
             found[index] = tuple(sorted(cells, key=lambda cell: cell.length))
-    looks = _distinct({at: systems[at] for at in mine}, lambda one: one.look, keep_colour=True)
+    looks = _distinct({at: systems[at] for at in mine}, lambda one: one.look)
     return Panel(group, values, found, mine, looks)
 
 
 NOT_FITTED = "n.f."
 """In a table, in place of a number that there is not since no seed fitted; a dash is for what was not tested."""
+
+
+def fitted_means(systems: Sequence[SystemSummary]) -> str:
+    """What *fitted* means, in words."""
+    return f"right on at least {fit_share(systems) or 'enough'} of {_trained_strings(systems)}"
+
+
+def strings_text(systems: Sequence[SystemSummary]) -> str:
+    """Of how many strings each seed's number at a length is, such as ``200 strings each``; empty where it differs."""
+    strings = {score.n for system in systems for cell in system.cells for score in cell.scores}
+    return f"{strings.pop():,} strings a length and seed" if len(strings) == 1 else ""
 
 
 def fit_rule(systems: Sequence[SystemSummary]) -> str:
@@ -666,13 +680,15 @@ def details(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
         if found
     ]
     unlike, rule, share = steps_note(systems), fit_rule(systems), fit_share(systems)
+    low = [f"{one.label} {one.in_distribution.median:.3f}" for one in systems if not one.fitted]
     said = (
         f"trained: {setting_note(systems)}",
         *differ,
         unlike,
         "for equal steps, give all systems the same training.steps, and training.stop_when_fitted false"
         * bool(early and unlike),
-        rule or f"fitted: right on at least {share} of {_trained_strings(systems)}" * bool(share),
+        rule or f"fitted: {fitted_means(systems)}" * bool(share),
+        f"in distribution, without a fitted seed: {', '.join(low)}" * bool(low),
         "what did not fit: train longer (training.steps), or a larger model" * bool(rule),
         last_tests(systems),
     )
@@ -697,9 +713,12 @@ def differ_text(systems: Sequence[SystemSummary]) -> str:
 
 
 def some_of(names: Sequence[str], what: str = "") -> str:
-    """These names in words; of many the first, and how many more there are."""
+    """These names in words, such as ``a, b and c``, with *and* alone where names have commas; of many the first."""
     named = len(names) if len(names) <= MOST_NAMED else MOST_NAMED - 1
-    return listed(names[:named]) + f" and {len(names) - named} more {what}".rstrip() * (len(names) > named)
+    more = [f"{len(names) - named} more {what}".rstrip()] * (len(names) > named)
+    *before, last = *names[:named], *more, *[""] * (not names)
+    between = " and " if any("," in name for name in names[:named]) else ", "
+    return " and ".join([*[between.join(before)] * bool(before), last])
 
 
 MOST_NAMED = 4
@@ -780,14 +799,13 @@ def setting_note(systems: Sequence[SystemSummary]) -> str:
     task = [f"{setting_text(key)} {value_text(shared(key))}" for key in keys if shared(key) is not None]
     name, layers, width = shared("task.name"), shared("model.layers"), shared("model.width")
     steps, rate = {steps_text(system) for system in systems}, shared("training.lr")
-    strings = {score.n for system in systems for cell in system.cells for score in cell.scores}
     size = [f"{layers} layer{'s' * (layers != 1)}"] * bool(layers) + [f"width {width}"] * bool(width)
     parts = (
         f"{title}{' with ' * bool(task)}{', '.join(task)}" if name else tasks_note(flat),
         " × ".join(size),
         f"{steps.pop()} steps" if not steps_note(systems) and steps != {"unknown"} else "",
         f"learning rate {rate:g}" if rate else "",
-        f"{strings.pop():,} strings for each length and seed" if len(strings) == 1 else "",
+        strings_text(systems),
     )
     return "; ".join(part for part in parts if part)
 
@@ -871,6 +889,21 @@ def ranked(systems: Sequence[SystemSummary], metric: str = "exact_match") -> lis
     return sorted(systems, key=far, reverse=True)
 
 
+def in_order(systems: Sequence[SystemSummary], metric: str = "exact_match") -> list[SystemSummary]:
+    """The order of tables, figures and findings: by task as the results have them, then as `ranked`."""
+    contests = dict.fromkeys(system.contest for system in systems)
+    return [
+        one
+        for contest in contests
+        for one in ranked([system for system in systems if system.contest == contest], metric)
+    ]
+
+
+def trained_alike(first: SystemSummary, rivals: Sequence[SystemSummary]) -> list[SystemSummary]:
+    """Those of the rivals that were trained to the same length as the first; all where none was."""
+    return [one for one in rivals if one.max_length == first.max_length] or list(rivals)
+
+
 MOST_COMPARED = 3
 """Systems that a finding names all; of more it names the first and the last."""
 WIDE_RANGE = 0.1
@@ -878,22 +911,27 @@ WIDE_RANGE = 0.1
 
 
 def headline(systems: Sequence[SystemSummary], *, every: bool = False, lengths: Collection[int] | None = None) -> str:
-    """The finding in one sentence: the first of `ranked` at its longest test, and the last there, or all of a few.
+    """The finding in one sentence: the first of `in_order` at its longest test, and the last there, or all of a few.
 
-    What was not tested there is compared at the longest length that both were tested at; what was tested farther is
-    named, too. With ``every`` all follow the first, in order, as many as a figure can show; with ``lengths`` it is of
-    tests at these alone. `last_tests` is a second sentence.
+    Rivals are those that were trained to the same length, where there are any; of several tasks, the best of each. What
+    was not tested there is compared at the longest length that both were tested at; what was tested farther is named,
+    too. With ``every`` all follow the first, in order, as many as a figure can show; with ``lengths`` it is of tests at
+    these alone. `last_tests` is a second sentence.
     """
-    shown = [(one, found) for one in ranked(systems) if (found := _tests(one, lengths))]
+    shown = [(one, found) for one in in_order(systems) if (found := _tests(one, lengths))]
     if not shown:
         return "No system fitted its training lengths and was tested at longer ones, so nothing is known about length."
+    if not every:
+        bests = {one.contest: (one, found) for one, found in reversed(shown)}
+        shown = list(reversed(bests.values())) if len(bests) > 1 else shown
+        kept = trained_alike(shown[0][0], [one for one, _ in shown[1:]])
+        shown = [each for each in shown if each is shown[0] or any(each[0] is one for one in kept)]
     (best, mine), *rest = shown
     first = _hardest(mine.values())
     fitted, seeds = len(best.fitted), len(best.results)
     of = f"{fitted} seeds" if fitted == seeds else f"the {fitted} of {seeds} seeds that fitted"
-    alike = same_training([one for one, _ in shown])
-    who = f"Trained on lengths up to {best.max_length}, {best.label}" if alike else _and_trained(best)
-    text = f"{who} is right on {_rate(first):.3f} of the strings of length {first.length}{_layout(first, mine)}"
+    text = f"Trained on lengths up to {best.max_length}, {best.label} is right "
+    text += f"on {_rate(first):.3f} of the strings of length {first.length}{_layout(first, mine)}"
     over = _range(first)
     text += f" (median of {of}{f'; {over}' * bool(over)})" * (seeds > 1)
     if not every and len(shown) > MOST_COMPARED:
@@ -905,11 +943,15 @@ def headline(systems: Sequence[SystemSummary], *, every: bool = False, lengths: 
         met = first if (first.length, first.axes) in theirs else _hardest(mine[key] for key in mine if key in theirs)
         cell = _hardest(theirs.values()) if met is None else theirs[met.length, met.axes]
         where = f"at length {cell.length}{_layout(cell, theirs)}"
-        clause = f"{other.label if alike else _and_trained(other)} on {_rate(cell):.3f} "
+        clause = f"{_and_trained(other, best)} on {_rate(cell):.3f} "
         clause += "there" if (cell.length, cell.axes) == before else where
         over = _range(cell)
         clause += f" ({over})" * bool(over)
-        clause += "" if met in (None, first) else f", where {best.label} has {_rate(met):.3f}"
+        clause += (
+            ""
+            if met in (None, first) or other.contest != best.contest
+            else f", where {best.label} has {_rate(met):.3f}"
+        )
         last = _hardest(theirs.values())
         farther = last.length > max(first.length, cell.length)
         clause += f", and {_rate(last):.3f} at length {last.length}" * farther
@@ -951,8 +993,8 @@ def _range(cell: Cell) -> str:
     return f"range {low:.3f}–{high:.3f}" * (high - low >= WIDE_RANGE or low < REACH <= median(rates))
 
 
-def _and_trained(system: SystemSummary) -> str:
-    return f"{system.label} (trained to {system.max_length})"
+def _and_trained(system: SystemSummary, best: SystemSummary) -> str:
+    return system.label + f" (trained to {system.max_length})" * (system.max_length != best.max_length)
 
 
 def hardest(system: SystemSummary) -> tuple[float, int, str] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import torch
 from pydantic import TypeAdapter
 from torch import Tensor, nn
 
-from lengthwise.core.errors import LengthwiseError, TrainingDivergedError
+from lengthwise.core.errors import LengthwiseError, TrainingDivergedError, warn
 from lengthwise.models.tensor_files import read_tensors, write_tensors
 from lengthwise.training.adamw import StackedAdamW
 from lengthwise.training.runs import Progress, StackProgress
@@ -87,7 +86,7 @@ def read(folder: Path) -> tuple[dict[str, Tensor], StackProgress] | None:
             raise error from None
         if newest.exists():
             what = f"checkpoint {newest} is damaged; going on from the one before it, at step {progress.step}"
-            warnings.warn(what, CheckpointWarning, stacklevel=2)
+            warn(what, CheckpointWarning)
         return tensors, progress
 
 

@@ -8,6 +8,7 @@ import functools
 import os
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -73,7 +74,10 @@ SPINS_IDLE, SPINS_BUSY = 30_000, 500
 A look takes about ten nanoseconds. Measured in docs/operations.md.
 """
 AUTOMATIC = "LENGTHWISE_THREADS"
-"""Set to ``auto`` by our command line where nobody chose a number: trainings then choose theirs by `worthwhile`."""
+"""Set where nobody chose a number: trainings then choose theirs by `worthwhile`, at most so many where it is a number.
+
+Our command line sets it to ``auto``.
+"""
 WORTH_TWO, WORTH_MORE = 3e8, 1.2e9
 """Uses of a weight in one step: from the first number on two threads pay, beyond them one for each second number.
 
@@ -118,13 +122,42 @@ def use_all_cores() -> None:
 
 
 def adapt_to(model: ModelConfig, training: TrainingConfig, runs: int) -> None:
-    """Give torch the threads that pay for this training, if our command line owns the process and nobody chose."""
-    if os.environ.get(AUTOMATIC):
+    """Give torch the threads that pay for this training, where nobody chose."""
+    if most := os.environ.get(AUTOMATIC):
         import torch
 
         count = worthwhile(model, training, runs)
+        count = min(count, int(most)) if most.isdigit() else count
         if count != torch.get_num_threads():  # a number that is set, even the same one, costs up to 5 % of a step
             torch.set_num_threads(count)
+
+
+@contextlib.contextmanager
+def threads_of_a_call(count: int | None = None) -> Iterator[None]:
+    """For one call of a program of one's own: so many threads, or those that pay, at most torch's; then as before.
+
+    A number in the environment is a choice. Raises `LengthwiseError` for fewer than one.
+    """
+    if count is None and THREADS in os.environ:
+        yield
+        return
+    import torch
+
+    names, before = (THREADS, TOKENIZER_THREADS, AUTOMATIC), torch.get_num_threads()
+    kept = {name: os.environ[name] for name in names if name in os.environ}
+    use_threads(count)
+    if count is None:
+        os.environ[AUTOMATIC] = str(before)
+    elif count != before:
+        torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        for name in names:
+            os.environ.pop(name, None)
+        os.environ.update(kept)
+        if torch.get_num_threads() != before:
+            torch.set_num_threads(before)
 
 
 def worthwhile(model: ModelConfig, training: TrainingConfig, runs: int = 1) -> int:

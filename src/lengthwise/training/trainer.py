@@ -7,7 +7,6 @@ import dataclasses
 import json
 import math
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +17,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.errors import LengthwiseError, require, warn
 from lengthwise.core.files import remove_unfinished, write_text
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import EOS, SPECIALS
@@ -273,10 +272,9 @@ class Trainer:
                 changed = changed or bool(before)
                 before.append(now)
         if changed:
-            warnings.warn(
+            warn(
                 f"this training goes on with another number of threads, {now}; its last bits are not those of a "
-                "training that kept one number, and the result says so",
-                stacklevel=2,
+                "training that kept one number, and the result says so"
             )
 
     def groups(self, step: int) -> list[Inputs]:
