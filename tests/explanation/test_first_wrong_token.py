@@ -120,6 +120,20 @@ def test_two_tokens_are_named_where_two_matter_and_kinds_of_chance_are_not() -> 
     assert "rows like" not in found.next
 
 
+def five_alike(prompt: list[str], answer: list[str]) -> list[str]:
+    """Where the first number ends with five equal digits, the first digit of the sum is wrong."""
+    end = prompt.index("+")
+    return ["=", *answer[1:]] if len({*prompt[end - 5 : end]}) == 1 else answer
+
+
+def test_a_kind_is_asked_with_strings_that_have_what_its_name_says_and_are_else_random() -> None:
+    told = lw.explain(adder(five_alike), TASK, train=6, lengths=[6, 18], samples=64, seconds=4)
+    asked = {way.how: way.rows for way in told.failures.asked if AS_WRITTEN in way.how and "ends with" in way.how}
+    assert not [each.kind for each in told.failures.kinds if each.kind in asked]
+    # In one of a thousand such strings there are three more of the same digit.
+    assert all(share.right >= 0.95 * share.n for rows in asked.values() for _, share in rows)
+
+
 def carries_after_zeros(prompt: list[str], answer: list[str]) -> list[str]:
     """After a column of 0 + 0, every third time, one is carried that is not there."""
     first, _, second = " ".join(prompt[1:-1]).partition(" + ")
@@ -131,7 +145,7 @@ def carries_after_zeros(prompt: list[str], answer: list[str]) -> list[str]:
 
 
 def test_a_mistake_that_follows_a_column_is_told_by_that_column() -> None:
-    told = lw.explain(adder(carries_after_zeros), TASK, train=6, lengths=[6, 12], samples=96, seconds=4)
+    told = lw.explain(adder(carries_after_zeros), TASK, train=6, lengths=[6, 12], samples=256, seconds=4)
     within = told.failures.within
     assert within is not None
     nearby = within.found[0]
@@ -270,33 +284,27 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     assert "compare" not in said
     kind = told.failures.kinds[0].kind
     tried = f"Train with twice the steps and one row in 10 where {kind}."
-    assert said == f"{tried}\nIf that was done: another seed, or a larger model."
-    # The command is whole, with the tokens of the model.
-    assert "token_ids" not in command
-    other_ids = {token: 3 * number + 1 for token, number in rule.token_ids.items()}
-    subject.network.rule = lw.hf.CoupledPlaces(
-        "addition", {"name": "coupled", "draw": "pose", "max_position": 20}, token_ids=other_ids
-    )
-    _, own = advice(subject, call, told.failures)
-    exec(own, made := {})
-    assert set(next(iter(made["rows"]))["input_ids"]) <= set(other_ids.values())
-    assert max(map(len, own.splitlines())) <= 66
-    subject.network.rule = rule
-    exec(command, made := {})
-    rows = made["rows"]
-    prompts = (TASK.vocab.decode(row["input_ids"]) for row in itertools.islice(rows, 640))
+    assert said.startswith(f"{tried}\nIf that was done: another seed, or a larger model.")
+    # It is added to the data set of one's own, which stays as it was.
+    rows = eval(f"lw.hf.dataset('addition', range(1, 7), size=640, {command})", {"lw": lw})
+    prompts = (TASK.vocab.decode(row["input_ids"]) for row in rows)
     held = sum(TASK.of_kind(kind, prompt[: prompt.index("=") + 1]) for prompt in prompts)
     assert held > 0.05 * 640, "drawn ones have such zeros once in a hundred rows"
     # Without a kind, it is the default, and says so.
     plain, command = advice(subject, call, dataclasses.replace(told.failures, kinds=()))
     assert plain.startswith("Train with twice the steps, the usual first try")
     assert "max_position" not in said, "a model was made worse by more ids than it needs"
-    assert command == "lengthwise explain my-adder --train 6"
+    assert not command, "the same call again tells nothing new"
     # Of a kind that the task has no words for, no data set makes rows.
     unnamed = dataclasses.replace(told.failures.kinds[0], kind="every part of the prompt, as written, ends with 0 0")
     other, command = advice(subject, call, dataclasses.replace(told.failures, kinds=(unnamed,)))
     assert "Your data has to make these." in other
-    assert command == "lengthwise explain my-adder --train 6"
+    assert not command
+    # Rows of trained lengths are no advice for what is right there.
+    beyond = tuple(dataclasses.replace(each, rows=(dataclasses.replace(each.rows[-1], length=12, weak=True),))
+                   for each in (unnamed, told.failures.kinds[0]))  # fmt: skip
+    later, _ = advice(subject, call, dataclasses.replace(told.failures, kinds=beyond))
+    assert later == plain
 
 
 def equal(prompt: list[str]) -> bool:
@@ -331,6 +339,41 @@ def test_a_kind_without_a_name_that_fails_at_trained_lengths_is_in_the_answer_an
     assert within.random == sum(row.random.n - row.random.right for row in trained) > 0
     assert within.edited == sum(row.hard.n - row.hard.right for row in trained)
     assert len(repr(told).splitlines()) <= 26
+
+
+def two_columns(prompt: list[str], answer: list[str]) -> list[str]:
+    """9 + 9 with a carry gives 8, 0 + 0 without one gives 1; beyond trained lengths every third sum errs before."""
+    first, _, second = " ".join(prompt[1:-1]).partition(" + ")
+    columns, carry = list(zip(first.split(), second.split(), strict=True)), 0
+    if len(columns) > 6 and zlib.crc32(" ".join(prompt).encode()) % 3 == 0:
+        return [str((int(answer[0]) + 5) % 10), *answer[1:]]
+    for at, (one, other) in enumerate(columns):
+        if (one, other, carry) in {("9", "9", 1), ("0", "0", 0)}:
+            return [*answer[:at], "8" if carry else "1", *answer[at + 1 :]]
+        carry = int(int(one) + int(other) + carry > 9)
+    return answer
+
+
+def test_a_finding_is_no_wider_than_what_was_seen_and_what_breaks_for_another_reason_is_said() -> None:
+    told = lw.explain(adder(two_columns), TASK, train=6, lengths=[4, 6, 12], samples=256, seconds=4)
+    within, border = told.failures.within, told.failures.border
+    assert within is not None
+    near = within.found[0]
+    (also,) = near.also
+    assert near.name == "in a column of two equal digits"
+    assert also.name in ("where 0 is due or 9 is due", "where the column is 0 + 0 or the column is 9 + 9")
+    assert near.wrong == also.wrong == near.wrong_n
+    assert also.right < also.right_n
+    assert f", {also.wrong} of these {also.name}." in told.why
+    # Most sums of the length that breaks err in their first digit, whatever the column.
+    assert border is not None
+    assert border.same is not None
+    n = border.random + border.edited
+    assert 0 < border.same < n / 2
+    assert f"{border.same} of {n} are of this kind: the rest is not explained." in told.why
+    # One pool was looked at there, and none is said to have no failing strings.
+    assert min(border.random, border.edited) == 0
+    assert not re.search(r"\b0 (random|edited)", told.fails_where)
 
 
 def test_a_long_failing_string_is_shown_and_drawn_in_part() -> None:

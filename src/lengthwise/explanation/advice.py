@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,8 +19,6 @@ MORE = 4
 """How many times as many strings are advised where it is too close to say."""
 MORE_ROWS = 0.1
 """The share of rows of a kind that is advised where that kind fails."""
-WIDTH = 60
-"""Columns of a line of Python that is advised."""
 DONE = "If that was done:"
 
 
@@ -62,15 +59,15 @@ def advice(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]:
     verdict = Verdict(failures.rows, subject.train)
     moved, held, broken, longest = failures.moved, verdict.held, verdict.broken(), failures.rows[-1].length
     coupled = getattr(subject.network.rule, "token_ids", None) is not None
-    if coupled and any(each.kind in subject.task.kinds for each in failures.kinds):
-        return _with_rows(subject, call, failures)
+    if coupled and any(kind in subject.task.kinds for kind in _trained(subject, failures)):
+        return _with_rows(subject, failures)
     trained = verdict.trained
     open_run = broken is not None and subject.experiment is not None and trained.right < trained.n
     if not verdict.learned or open_run or (broken is not None and broken <= subject.train):
         return _train_longer(subject, call, verdict, failures)
-    within = subject.experiment is None and failures.kinds and failures.kinds[0].length <= subject.train
-    if within or (coupled and (failures.kinds or broken is not None)):  # Training is what is left.
-        return _with_rows(subject, call, failures)
+    within = subject.experiment is None and _trained(subject, failures)
+    if within or (coupled and (broken is not None or (failures.kinds and held == longest))):  # Training is left.
+        return _with_rows(subject, failures)
     if broken is None and held != longest:
         samples = MORE * call.settings.get("samples", 128)
         return "Ask more strings: it is too close to say.", call.again(samples=samples)
@@ -90,7 +87,7 @@ def advice(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]:
 def _systems(subject: Subject) -> str:
     """What compares position systems on the task."""
     if task := typed_name(subject.task):
-        return f"lengthwise compare {shlex.quote(task)} --max-length {subject.train} --budget 10m"
+        return f"lengthwise compare {task} --max-length {subject.train} --budget 10m"
     return f"lengthwise.compare(task, max_length={subject.train}, budget='10m')"
 
 
@@ -107,39 +104,31 @@ def _train_longer(subject: Subject, call: Call, verdict: Verdict, failures: Fail
         return f"{longer}.\nIf its training had no longer strings than {held}, ask so:", call.again(train=held)
     known = getattr(subject.network.rule, "token_ids", None) is not None
     if known or trained.value > 0.5:  # Tokens and ids are those of training, so it is what is left.
-        return f"{longer}, and ask again.\n{DONE} another seed, twice the width or one more layer.", call.again()
+        return f"{longer}, and ask again.\n{DONE} another seed, twice the width or one more layer.", ""
     text = "Check first the vocabulary, the offset and the rule of position ids."
     if failures.smallest:
         wrong = " ".join(failures.smallest[0].tokens)
         text += f"\nDoes your training script count this string as right: {wrong}?"
-    return f"{text}\nIf it is wrong there, too, train longer; else correct one of the three here:", call.again()
+    return f"{text}\nIf it is wrong there, too, train longer; else correct one of the three here.", ""
 
 
-def _with_rows(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]:
-    """Training goes on, with more rows of the kind that fails most, if one does: the line of Python that makes them."""
+def _trained(subject: Subject, failures: Failures) -> list[str]:
+    """Kinds that fail at trained lengths, where more rows of them can help; the worst first."""
+    return [each.kind for each in failures.kinds if each.length <= subject.train]
+
+
+def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
+    """Training goes on, with more rows of the kind that fails most at trained lengths, if one does."""
     text, done = "Train with twice the steps", f"{DONE} another seed, or a larger model."
-    if not failures.kinds:
-        return f"{text}, the usual first try, and ask again.\n{done}", call.again()
-    # Of kinds that the task names there is a line of Python.
-    task, kinds = subject.task, [each.kind for each in failures.kinds]
-    kind = next((each for each in kinds if each in task.kinds), kinds[0])
-    if kind not in task.kinds:
-        return f"{text} and more rows where {kind}.\nYour data has to make these. Then ask again.\n{done}", call.again()
-    name, ids = typed_name(task), getattr(subject.network.rule, "token_ids", None)
-    own, lines = {token: task.vocab[token] for token in ids or ()}, list[str]()
-    if ids and ids != own:
-        # An item of the mapping stays whole, whatever is in its token.
-        items = (f"{token!r}: {number}".replace(" ", "\0") for token, number in ids.items())
-        lines = textwrap.wrap(
-            f"token_ids={{{', '.join(items)}}},", WIDTH, break_long_words=False, break_on_hyphens=False
-        )
-    rows = "\n    ".join([
-        f"rows = hf.dataset({repr(name) if name else 'task'}, range({subject.inside[0]}, {subject.train + 1}),",
-        *(line.replace("\0", " ") for line in lines),
-        f"more={{{kind!r}: {MORE_ROWS}}})",
-    ])  # fmt: skip
+    kinds = _trained(subject, failures)
+    if not kinds:
+        return f"{text}, the usual first try, and ask again.\n{done}", ""
+    # Of kinds that the task names, `hf.dataset` makes rows.
+    kind = next((each for each in kinds if each in subject.task.kinds), None)
+    if kind is None:
+        return f"{text} and more rows where {kinds[0]}.\nYour data has to make these. Then ask again.\n{done}", ""
     text += f" and one row in {round(1 / MORE_ROWS)} where {kind}."
-    return f"{text}\n{done}", f"import lengthwise.hf as hf\n{rows}"
+    return f"{text}\n{done}\nAdd this to the arguments of your hf.dataset(…):", f"more={{{kind!r}: {MORE_ROWS}}}"
 
 
 def retrain(subject: Subject, call: Call, *changes: str) -> str:

@@ -34,7 +34,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 16
+VERSION = 17
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -121,6 +121,7 @@ class Explanation(Tabular):
             return []
         if moved is not None and (moved.to_blame or moved.absolute):
             return moved.cause
+        told += [failures.border.rest] if failures.border is not None and failures.border.rest else []
         heads = self.heads.heads if self.heads is not None else ()
         left = [failures.heads, *(head.left for head in heads if head.fault and head.matters)]
         left = [each.partition(" (")[0] for each in left if each]

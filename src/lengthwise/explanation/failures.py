@@ -285,38 +285,43 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
         smallest += [one] if one is not None else []
     parts = [(length, *part) for length, both in sorted(groups.items()) for part in itertools.chain(*both)]
     seen = [first_wrong(subject, batch, good) for _, _, batch, good in parts]
-    kinds, kinds_asked = weak_kinds(asked, groups, shares, learned, replayed)
     mistakes = list(itertools.chain(*seen))
-    counted = [(kind, batch, good) for _, kind, batch, good in parts if not is_apart(subject.task, kind)]
+    kinds, kinds_asked = weak_kinds(asked, groups, mistakes, shares, learned, replayed)
+    counted = [
+        (*each[1:], found) for each, found in zip(parts, seen, strict=True) if not is_apart(subject.task, each[1])
+    ]
     first = {kind: verdict().first(kind, subject.train) for kind in ("random", "hard")}
     at = first["random"] or first["hard"]
     border = [each for each in counted if (each[0] == AT_RANDOM) == (first["random"] is not None)]
     wrong = sum(not right for right in strings.values())
     ids = ("", moved) if isinstance(moved, str) else (moved, "")
     there = [(batch, good, found) for (n, _, batch, good), found in zip(parts, seen, strict=True) if n == broken]
+    within = _compared(subject, counted, seed, lambda length: length <= subject.train)
     return Failures(
         tuple(shares), tuple(smallest), ids[0] or None, telling_feature(strings, seed), subject.train, ids[1],
         min(wrong, len(strings) - wrong) >= 2 * LEAST,
-        _compared(subject, counted, seed, lambda length: length <= subject.train),
-        _compared(subject, border, seed, lambda length: length == at),
+        within, _compared(subject, border, seed, lambda length: length == at, within),
         shared_mistake(mistakes), usual.elsewhere(there, broken) if broken is not None else "",
         kinds, _ways(made), kinds_asked,
     )  # fmt: skip
 
 
 def _compared(
-    subject: Subject, strings: Sequence[tuple[str, Batch, ndarray]], seed: int, chosen: Callable[[int], bool]
-) -> Compared | None:
+    subject: Subject, strings: Sequence[tuple[str, Batch, ndarray, list[Wrong]]], seed: int,
+    chosen: Callable[[int], bool], before: Compared | None = None,
+) -> Compared | None:  # fmt: skip
     """What tells first wrong tokens of strings of some lengths; None where none of them fails, or of a task of sets."""
     some = [each for each in strings if chosen(each[1].layout.length)]
-    wrong = [(kind == AT_RANDOM, one) for kind, batch, good in some for one in first_wrong(subject, batch, good)]
+    wrong = [(kind == AT_RANDOM, one) for kind, *_, found in some for one in found]
     if not wrong:
         return None
     ones, random = [one for _, one in wrong], sum(drawn for drawn, _ in wrong)
     lengths = tuple(sorted({one.batch.layout.length for one in ones}))
-    tokens = facts(subject.task, ones, [each[1:] for each in some], seed)
+    tokens = facts(subject.task, ones, [each[1:3] for each in some], seed)
     found = telling_nearby(tokens, seed, list(subject.task.details))
-    return Compared(random, len(wrong) - random, lengths, found, len(wrong) >= 2 * LEAST)
+    known = before.found[0] if before is not None and before.found else None
+    same = None if known is None else sum(known.holds(each) for each, right in tokens if not right)
+    return Compared(random, len(wrong) - random, lengths, found, len(wrong) >= 2 * LEAST, same)
 
 
 def _ways(made: dict[int, list[tuple[str, Batch, ndarray]]]) -> tuple[Way, ...]:

@@ -71,6 +71,10 @@ class Nearby:
         """Whether it holds of at least half of the wrong tokens."""
         return 2 * self.wrong >= self.wrong_n
 
+    def holds(self, facts: Collection[str]) -> bool:
+        """Whether it, and what is told with it, are among the facts of a token."""
+        return all(holds(each.name, facts) for each in (self, *self.also))
+
     @property
     def details(self) -> list[str]:
         """It and what holds of these, with the counts of right tokens."""
@@ -92,6 +96,8 @@ class Compared:
     """What holds of wrong ones more often, the clearest first."""
     enough: bool
     """Whether they are enough to find something."""
+    same: int | None = None
+    """Of how many first mistakes the clearest finding of trained lengths holds, if there is one."""
 
     @property
     def _where(self) -> str:
@@ -102,12 +108,22 @@ class Compared:
     def line(self) -> str:
         """The clearest finding; empty without one."""
         one = next(iter(self.found), None)
-        return f"{self._where}, {one.wrong} of {one.wrong_n} first mistakes are {one.name}." if one else ""
+        more = "".join(f", {each.wrong} of these {each.name}" for each in one.also) if one else ""
+        return f"{self._where}, {one.wrong} of {one.wrong_n} first mistakes are {one.name}{more}." if one else ""
+
+    @property
+    def rest(self) -> str:
+        """How many are of the kind of those at trained lengths; empty where nothing tells these."""
+        if self.same is None:
+            return ""
+        n = self.random + self.edited
+        return f"{self._where}, {self.same} of {n} are of this kind{': the rest is not explained' * (self.same < n)}."
 
     @property
     def details(self) -> tuple[str, ...]:
         """All findings with their counts, or that there is none."""
-        pool = f"{self._where}, {self.random} random and {self.edited} edited strings fail."
+        counts = ((self.random, "random"), (self.edited, "edited"))
+        pool = f"{self._where}, {' and '.join(f'{n} {kind}' for n, kind in counts if n)} strings fail."
         none = ["Nothing tells their first mistakes from right tokens."]
         return pool, *([line for near in self.found for line in near.details] or none)
 
@@ -196,6 +212,25 @@ def telling_feature(strings: Mapping[Symbols, bool], seed: int) -> Feature | Non
 
 Tokens = list[tuple[frozenset[str], bool]]
 """What holds of each token, and whether it is right."""
+WHERE, OR, ONE_OF = "where ", " or ", ("where the column is ", " is due")
+"""Before most facts; between two of which one holds; and in those of which one of two may tell more than each."""
+
+
+def holds(name: str, facts: Collection[str]) -> bool:
+    """Whether a fact, or one of two, is among those of a token."""
+    one, _, other = name.partition(OR)
+    return name in facts or one in facts or WHERE + other in facts
+
+
+def _one_of_two(tokens: Tokens) -> Tokens:
+    """The tokens, of which one of two facts may hold, too: of such as occur in wrong ones."""
+    wrong = {fact for facts, right in tokens if not right for fact in facts}
+    pairs = [
+        f"{one}{OR}{other.removeprefix(WHERE)}"
+        for part in ONE_OF
+        for one, other in itertools.combinations(sorted(fact for fact in wrong if part in fact), 2)
+    ]
+    return [(facts | {pair for pair in pairs if holds(pair, facts)}, right) for facts, right in tokens]
 
 
 def telling_nearby(tokens: Tokens, seed: int, own: Collection[str] = ()) -> tuple[Nearby, ...]:
@@ -203,13 +238,14 @@ def telling_nearby(tokens: Tokens, seed: int, own: Collection[str] = ()) -> tupl
 
     Each is chosen on one half, corrected for all that were tried, and tested again on the other; its counts are of all
     tokens. What tells most among the tokens of which it holds is told with it, in the task's ``own`` words if these
-    tell anything, and the next one is looked for among the others.
+    tell anything, else also one of two columns or of two tokens that are due; the next one is looked for among the
+    others.
     """
     known, held = _halves(tokens, seed, "nearby")
     found: list[Nearby] = []
 
     def nearby(name: str, some: Tokens) -> Nearby:
-        sides = [[name in facts for facts, right in some if right == kind] for kind in (False, True)]
+        sides = [[holds(name, facts) for facts, right in some if right == kind] for kind in (False, True)]
         return Nearby(name, sum(sides[0]), len(sides[0]), sum(sides[1]), len(sides[1]))
 
     def p_of(each: Nearby) -> float:
@@ -238,7 +274,7 @@ def telling_nearby(tokens: Tokens, seed: int, own: Collection[str] = ()) -> tupl
         near = nearby(best, tokens)
         if not found or near.wrong * near.right_n >= OFTEN * near.right * near.wrong_n:
             near_known, near_held = among(known, best), among(held, best)
-            more = clearest(near_known, near_held, own) or clearest(near_known, near_held)
+            more = clearest(near_known, near_held, own) or clearest(_one_of_two(near_known), near_held)
             also = nearby(more, among(tokens, best)) if more else None
             found.append(replace(near, also=(also,) if also is not None and also.most else ()))
         known, held = (among(half, best, has=False) for half in (known, held))

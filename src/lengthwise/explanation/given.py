@@ -9,7 +9,9 @@ from lengthwise.core.config import whole
 from lengthwise.core.errors import require
 from lengthwise.core.files import read_json
 from lengthwise.positions.saved import SAVED
-from lengthwise.tasks import Task
+from lengthwise.positions.schemes import SCHEMES
+from lengthwise.positions.structure import longest_with_ids
+from lengthwise.tasks import TASKS, Task
 
 T = TypeVar("T")
 
@@ -60,8 +62,17 @@ def check_folder(folder: Path, task: Task | None, typed: str, train: int | None,
         return
     given(task or settings.get(SAVED), train)
     rule = settings.get(SAVED)
-    own = rule.get("arguments", {}).get("task") if isinstance(rule, dict) else None
+    arguments = (rule.get("arguments") or {}) if isinstance(rule, dict) else {}
+    own = arguments.get("task")
     same_task(task and task.name, own.get("name") if isinstance(own, dict) else None)
+    if own is not None and "scheme" in arguments and train is not None:
+        scheme = SCHEMES.build(arguments["scheme"])
+        most = train if scheme.wraps else longest_with_ids(TASKS.build(own), scheme)
+        require(
+            train <= most,
+            f"`train` is the longest length that the model was trained on, got {train}, but its position ids suffice "
+            f"for strings up to length {most} (`max_position` of its rule is {scheme.max_position})",
+        )
     size = settings.get("vocab_size")
     if task is not None and vocab is None and isinstance(size, int) and SAVED not in settings:
         same_size(size, task, typed)

@@ -17,10 +17,11 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import EOS, SPECIALS
 from lengthwise.explanation.automaton import product
-from lengthwise.explanation.features import SURE, surprise, telling_nearby
+from lengthwise.explanation.features import OR, SURE, WHERE, surprise, telling_nearby
 from lengthwise.explanation.mistakes import (
     Failure,
     Mistake,
+    Wrong,
     facts,
     first_wrong,
     has_token,
@@ -244,12 +245,12 @@ def _reversed(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
 
 
 def _edge(token: int, last: bool, run: bool) -> Change:
-    """Every part of the prompt ends or begins with one such token, or with two or more, up to half of it."""
+    """Every part of the prompt ends or begins with one such token, or with two; all else stays as it was drawn."""
 
     def change(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
         others = pool[pool != token]
         for part in np.split(free, np.flatnonzero(np.diff(free) > 1) + 1):
-            size = int(rng.integers(2, max(3, len(part) // 2 + 1))) if run else 1
+            size = 1 + run
             if len(part) < size or not len(others):
                 raise ValueError("no room")
             part = part[::-1] if last else part
@@ -277,7 +278,8 @@ def _changed(task: Task, base: Batch, change: Change, rng: Rng, drawn: Batch | N
 
 def weak_kinds(
     asked: RandomStrings, groups: Mapping[int, tuple[list[tuple[str, Batch, ndarray]], ...]],
-    rows: Sequence[LengthShares], learned: Dfa | None, replayed: Callable[[Batch, str], Failure | None],
+    mistakes: Sequence[Wrong], rows: Sequence[LengthShares], learned: Dfa | None,
+    replayed: Callable[[Batch, str], Failure | None],
 ) -> tuple[tuple[WeakKind, ...], tuple[Way, ...]]:  # fmt: skip
     """Kinds of strings that fail more often than random ones, which fresh strings decide; the worst first.
 
@@ -297,7 +299,8 @@ def weak_kinds(
     ask = _Kinds(asked, groups, known, learned, replayed)
     own = list(subject.task.kinds)
     if verdict.learned:
-        own += ask.by_token([each[1:] for n, both in groups.items() if n <= train for each in itertools.chain(*both)])
+        trained = [each[1:] for n, both in groups.items() if n <= train for each in itertools.chain(*both)]
+        own += ask.by_token(trained, [each for each in mistakes if each.batch.layout.length <= train])
     if told := ask.told(dict.fromkeys(lengths, own), len(own) * len(lengths)):
         return told, ask.ways
     suspects, tried = dict[int, list[str]](), len(own) * len(lengths)
@@ -382,13 +385,13 @@ class _Kinds:
             for kind, some in lengths.items()
         )
 
-    def by_token(self, strings: Sequence[tuple[Batch, ndarray]]) -> list[str]:
+    def by_token(self, strings: Sequence[tuple[Batch, ndarray]], wrong: Sequence[Wrong]) -> list[str]:
         """Kinds without a name: strings whose answer has a token of which holds what tells wrong ones from right."""
         task, seed = self.subject.task, self.seed
-        wrong = [each for batch, good in strings for each in first_wrong(self.subject, batch, good)]
         for near in telling_nearby(facts(task, wrong, strings, seed), seed, list(task.details)) if wrong else ():
             names = [near.name, *(each.name for each in near.also)]
-            what = " and ".join([names[0], *(name.removeprefix("where ") for name in names[1:])])
+            more = (f", {name}" if OR in name else f" and {name.removeprefix(WHERE)}" for name in names[1:])
+            what = "".join([names[0], *more])
             self.tokens[f"the answer has a {unit_of(strings[0][0])} {what}"] = frozenset(names)
         return list(self.tokens)
 

@@ -15,6 +15,7 @@ from lengthwise.core.batch import Batch
 from lengthwise.core.config import config
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import EOS
+from lengthwise.explanation.features import holds
 from lengthwise.explanation.model import Subject
 from lengthwise.tasks import Task
 from lengthwise.tasks.kinds import select
@@ -200,7 +201,7 @@ def has_token(task: Task, batch: Batch, row: int, names: frozenset[str]) -> bool
     """Whether all these `facts` hold of some token of the answer of a string."""
     own, text, end, sources = names & {*task.details}, batch.text(row), batch.prompt_length, _sources(batch, row)
     return any(
-        names - own <= _plain_facts(batch, row, at, text, sources)
+        all(holds(name, _plain_facts(batch, row, at, text, sources)) for name in names - own)
         and own <= {*(task.details_of(text[:end], text[end:at]) if own else ())}
         for at in np.flatnonzero(batch.scored).tolist()
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from lengthwise.core.table import Table
 from lengthwise.core.user_code import no_new_code
 from lengthwise.core.vocab import BOS, EOS, PAD, SPECIALS
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
-from lengthwise.positions.structure import check_places
+from lengthwise.positions.structure import check_places, longest_with_ids
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.base import LONGEST_SHORTEST
 
@@ -356,13 +355,7 @@ class CoupledPlaces(IdRule):
         Raises `LengthwiseError` for a scheme whose ids come again and again, so that they never end.
         """
         require(not self.scheme.wraps, f"ids of scheme {self.scheme.name!r} come again, so they never end")
-        lengths = self.task.lengths(1, self.scheme.max_position)
-
-        def needed(length: int) -> int:
-            return int(self.task.batch(length, 1, stream(self.seed, "hf", "reach")).places.max())
-
-        short = bisect_right(lengths, self.scheme.max_position, key=needed)
-        return lengths[short - 1] if short else 0
+        return longest_with_ids(self.task, self.scheme, self.seed)
 
     def _reaches(self) -> str:
         if self.scheme.wraps:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -74,6 +75,17 @@ NO_PLACES = (
     "a scheme that counts, such as 'sequential', needs none"
 )
 """What to do where a task states no places."""
+
+
+def longest_with_ids(task: Task, scheme: PositionScheme, seed: int = 0) -> int:
+    """The longest problems for whose places ``max_position`` suffices; 0 if it does not for the shortest."""
+    lengths = task.lengths(1, scheme.max_position)
+
+    def needed(length: int) -> int:
+        return int(task.batch(length, 1, stream(seed, "hf", "reach")).places.max())
+
+    short = bisect_right(lengths, scheme.max_position, key=needed)
+    return lengths[short - 1] if short else 0
 
 
 def check_places(task: Task, scheme: PositionScheme) -> None:
