@@ -106,7 +106,7 @@ def test_the_program_gives_the_id_of_the_rule(rule: NextIdRule, seed: int, lengt
 
 def test_the_verdict_on_predicted_ids_is_conditional() -> None:
     by_system = {v.system: v for v in predict_target("variable-assignment").verdicts}
-    assert "the next id is learned" in by_system["predictive-coupling"].condition
+    assert "the model learns which id comes next" in by_system["predictive-coupling"].condition
     assert "slot 1" in by_system["predictive-coupling"].condition
     assert by_system["coupled"].condition == "your code gives each token its id, answers included"
     (argument,) = by_system["predictive-coupling"].arguments

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lengthwise.api.cluster import HERE, Cluster
+from lengthwise.api.components import changed_task
 from lengthwise.api.components import task as build_task
 from lengthwise.api.result import COMPARISON, Accuracy, Measured, Result
 from lengthwise.core import config as arguments
-from lengthwise.core.config import apply_edits, digest, fields_of
+from lengthwise.core.config import digest, fields_of
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, spelled
 from lengthwise.core.files import locked, make_folder, remove_unfinished, write_json, write_text
 from lengthwise.core.table import Table, Tabular
@@ -24,7 +25,7 @@ from lengthwise.prediction.predict import predict_task, structure_row
 from lengthwise.prediction.target import task_named
 from lengthwise.prediction.verdict import SHOWN, SPARSE_IF, Prediction, Verdict
 from lengthwise.report.pages import comparison_finding, comparison_table, outcome_of
-from lengthwise.tasks import TASKS, Task
+from lengthwise.tasks import Task
 from lengthwise.tasks.language import Language
 from lengthwise.testing.own_tasks import refuse_broken
 
@@ -121,9 +122,7 @@ def compare(
     from lengthwise.experiments.compare import Budget, run_comparison
     from lengthwise.experiments.defaults import folder_name
 
-    built = build_task(task)
-    if changes:
-        built = build_task(apply_edits({"task": TASKS.describe(built)}, arguments.names("changes", changes))["task"])
+    built = changed_task(build_task(task), changes)
     refuse_broken(built)
     folder = Path("runs") / "compare" / folder_name(built) if out is None else arguments.path("out", out)
     given = Budget(

@@ -47,8 +47,8 @@ def task(spec: str | Task | dict[str, Any], **fields: Any) -> Task:
 
 def changed_task(task: Task, changes: Sequence[str]) -> Task:
     """A task with other settings, such as ``"task.letters=16"``; raises `LengthwiseError` for one that it lacks."""
-    edited = apply_edits({"task": TASKS.describe(task)}, arguments.names("changes", changes))
-    return TASKS.build(edited["task"]) if changes else task
+    names = arguments.names("changes", changes)
+    return TASKS.build(apply_edits({"task": TASKS.describe(task)}, names)["task"]) if names else task
 
 
 def scheme(spec: str | PositionScheme | dict[str, Any], **fields: Any) -> PositionScheme:

@@ -379,6 +379,8 @@ def meant_length(parsed: Any, name: str, train: int, test: int) -> tuple[int, st
 
 def settings_of(task: Task) -> dict[str, Any]:
     """The settings of a task that are not the usual ones, but for what its name says of them."""
+    if "name" not in vars(type(task)):
+        return {}
     return {key: value for key, value in changed_fields(task).items()
             if not (isinstance(task, Language) and key == "language")}  # fmt: skip
 

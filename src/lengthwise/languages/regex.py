@@ -54,7 +54,9 @@ class RegexError(LengthwiseError):
 
     def __init__(self, text: str, position: int, problem: str) -> None:
         self.text, self.position = text, position
-        super().__init__(f"regular expression '{shortened(text, 60)}', character {position}: {problem}")
+        # As it was typed, but in one line.
+        shown = "".join(symbol if symbol.isprintable() else repr(symbol)[1:-1] for symbol in shortened(text, 60))
+        super().__init__(f"regular expression '{shown}', character {position}: {problem}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from lengthwise.core.errors import LengthwiseError, listed
 from lengthwise.core.rank import RULE
 from lengthwise.core.result_file import Axes
 from lengthwise.core.statistics import LEVEL, holm, rank_test
+from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES, scheme_with_ids
 from lengthwise.prediction.predict import structure_row
 from lengthwise.prediction.verdict import StructureRow
@@ -144,7 +145,9 @@ def how_sure_and_next(
         clauses, wanted = [*clauses, *some], max(wanted, seeds)
     few = [system for system in systems if system.fitted and len(system.fitted) < wanted]
     who = "each system" if len(few) == sum(bool(system.fitted) for system in systems) else _some(few)
-    return clauses, f"more runs of {who} (seeds={wanted})" if few else ""
+    # Runs that did not fit stay, so that as many more have to be asked for.
+    runs = wanted + max((len(system.results) - len(system.fitted) for system in few), default=0)
+    return clauses, f"more runs of {who} (seeds={runs})" if few else ""
 
 
 def _of_contest(ranked: Sequence[SystemSummary], tests: Sequence[Difference], *, whole: bool) -> tuple[list[str], int]:
@@ -260,8 +263,9 @@ def _measured(first: SystemSummary, others: Sequence[SystemSummary], tests: Sequ
         p, unsure = (_p([test.holm for test in apart if test.length in some]) for some in (sure, rest))
         said = [f"beats {names} at {in_runs(sure, tested)} (exact rank test, Holm p {p}, {count})"] * bool(sure)
         who = ("them" if len(others) > 1 else "it") if sure else names
+        fit = "fitted " * any(len(system.fitted) < len(system.results) for system in (first, *others))
         test = f"Holm p {unsure}" if sure else f"exact rank test, Holm p {unsure}, {count}"
-        where = f"is above {who} in every seed at {in_runs(rest, tested)}, not significantly ({test})"
+        where = f"is above {who} in every {fit}seed at {in_runs(rest, tested)}, not significantly ({test})"
         said += [where] * bool(rest)
     said += [f"is below {'them' if len(others) > 1 else 'it'} at {in_runs(below, tested)}"] * bool(below)
     return f"{first.label} {listed(said)}" + f"; {order}" * bool(below)
@@ -333,11 +337,19 @@ def _cause(
     if ours.span[-1] >= theirs.span[-1]:
         return [f"{CAUSE} do not explain it: {spans}"]
     alone = any(_ids_alone(first, other) for other in rivals)
+    untrained = f"; so would its ids beyond training, which the table of {second.label} never met" * _untrained(second)
     missing = replace(first.positions, scheme=second.positions.scheme).name
     return [
-        f"{CAUSE} predict it: {spans}" + "; the two differ in the ids alone" * _ids_alone(first, second),
+        f"{CAUSE} predict it: {spans}{untrained}" + "; the two differ in the ids alone" * _ids_alone(first, second),
         *[f"{UNTESTED}: train {missing} as {first.label} was, so that they differ in the ids alone"] * (not alone),
     ]
+
+
+def _untrained(system: SystemSummary) -> bool:
+    """Whether strings beyond training have ids that no training string had, in a learned table."""
+    scheme, encoding = system.experiment["scheme"], system.experiment["encoding"]["name"]
+    plain = scheme["name"] == "sequential" and not scheme.get("random_start")
+    return plain and encoding in ENCODINGS and ENCODINGS.get(encoding).has_table
 
 
 def _ids_alone(one: SystemSummary, other: SystemSummary) -> bool:
