@@ -491,7 +491,8 @@ def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
     (said,) = [note for note in wide.notes if "beats" in note]
     said += "".join(line for line in wide.advice if line.startswith(differences.CAUSE))
     for part in ("a beats b at 16–40 (exact rank test, Holm p = 0.016, 2 tests)", "under coupled ids",
-                 "under sequential ids; so would its ids beyond training", "the two differ in the ids alone"):  # fmt: skip
+                 "under sequential ids; so would its ids beyond training",
+                 "the two differ in the ids alone"):  # fmt: skip
         assert part in said
     assert not any("next" in line for line in found.wide().advice)
     assert "band and brackets: range of 5 seeds, which covers the median with probability 94 %" in how_sure(
