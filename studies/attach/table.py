@@ -252,7 +252,9 @@ def main(chosen: list[str]) -> None:
         rows.append(row(kind))
         print(json.dumps(rows[-1], ensure_ascii=False), flush=True)
     if not chosen:
-        text = json.dumps({"transformers": transformers.__version__, "rows": rows}, separators=(",", ":"), ensure_ascii=False)
+        text = json.dumps(
+            {"transformers": transformers.__version__, "rows": rows}, separators=(",", ":"), ensure_ascii=False
+        )
         (HERE / "results.json").write_text(text + "\n", encoding="utf-8")
         (HERE / "README.md").write_text(page(rows), encoding="utf-8")
 
