@@ -122,7 +122,7 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
     text, done = "Train with twice the steps", f"{DONE} another seed, or a larger model."
     kinds = _trained(subject, failures)
     if not kinds:
-        rows = "\nIts trained lengths are right of that kind, so more rows of it are no first try." * bool(failures.kinds)
+        rows = "\nOf that kind trained lengths are right, so rows of it are no first try." * bool(failures.kinds)
         return f"{text}, the usual first try, and ask again.{rows}\n{done}", ""
     # Of kinds that the task names, `hf.dataset` makes rows.
     kind = next((each for each in kinds if each in subject.task.kinds), None)
