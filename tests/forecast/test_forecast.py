@@ -37,7 +37,7 @@ from lengthwise.forecast.answer import (
 )
 from lengthwise.forecast.features import SCHEMES_OF_PLACES
 from lengthwise.forecast.model import Forecast, Forecaster, Logistic, forecaster, kinds
-from lengthwise.forecast.others import others_measured, others_right
+from lengthwise.forecast.others import others_by_name, others_measured
 from lengthwise.forecast.predict import predict
 from lengthwise.forecast.probe import SETTINGS, ProbedRung, ProbeSettings
 from lengthwise.languages.automaton import language
@@ -47,7 +47,7 @@ from lengthwise.positions.system import position_systems
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.language import Language
 from lengthwise.tasks.parity import Parity
-from lengthwise.tasks.traced import Traced
+from lengthwise.tasks.traced import StateScratchpad, Traced
 
 TARGETS = (
     "regex:a*b*", "regex:(ab)*", "regex:(aa)*", "(aaaa)*", "(abab)*", "(a|b)*abb", "(a|b)*abb(a|b)*", "(aa|b)*",
@@ -124,7 +124,7 @@ def agree(found: Forecasts) -> None:
                 *(("needs places", "plain ids") if f.scheme in SCHEMES_OF_PLACES and f.verdict == "unknown" else ()),
             )
             answer = f"{f.answer} {f.chance}" if f.probability is not None else f.answer
-            assert row.get("answer", NOT_KNOWN) == ("as ape" if row["in theory"] == "plain ids" else answer)
+            assert row.get("answer", NOT_KNOWN) == answer
             assert row["measured"] == (f.seen or "–")
             if f.accuracy is not None:
                 assert f.seen in (f"{f.accuracy:.2f} right", NOT_FITTED)
@@ -771,7 +771,8 @@ def test_of_an_own_task_only_the_base_rate_is_known_and_what_to_do_is_said(tmp_p
     assert alone["rope"].verdict == "unknown"
     assert says(alone.text(), "measured not tried on this task")
     assert says(alone.text(), "theory possible") == (alone["rope"].verdict == "yes")
-    assert others_right(KNOWN["coupled"], 5.0, 0.95, "yes") == found["coupled"].others == (right, tasks)
+    alike = others_by_name(KNOWN["coupled"], 5.0, 0.95, "yes")
+    assert (sum(alike.values()), len(alike)) == found["coupled"].others == (right, tasks)
 
 
 def test_a_condition_that_is_not_known_to_hold_is_no_yes(tmp_path: Path) -> None:
@@ -856,6 +857,9 @@ def test_the_scratchpads_that_are_counted_are_named() -> None:
     (pad,) = found["rope"].instead
     text = " ".join(found.text(why=True).split())
     assert f"{sum(pad.counted.values())} of {len(pad.counted)} tasks with one were right" in pad.measured
+    # Asked about itself, it has the same count.
+    asked = predict(StateScratchpad(language="(0|1(01*0)*1)*"), 20, 80)["predictive-coupling"]
+    assert asked.named == pad.counted
     assert all(name in text for name in pad.counted)
 
 

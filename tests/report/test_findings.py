@@ -191,6 +191,13 @@ def test_more_runs_are_asked_of_those_that_have_too_few() -> None:
     many = seeds("many", *[{40: 200}] * 8)
     said = of(*many, *seeds("few", *[{40: 190}] * 2), *seeds("lost", {}, {}, fitted=False)).wide().advice[0]
     assert said.startswith("next: more runs of few (seeds=")
+    # A run that did not fit stays, so that one more has to be asked for.
+    other = seeds("b", *[{40: 0}] * 3)
+    asked = []
+    for lost in ([], seeds("a", {}, fitted=False)):
+        notes = of(*seeds("a", *[{40: 200}] * 3), *lost, *other).wide().advice
+        asked += [int(re.findall(r"seeds=(\d+)", " ".join(notes))[0])]
+    assert asked[1] == asked[0] + 1
 
 
 def test_what_fitted_means_and_of_how_many_strings_numbers_are_is_printed() -> None:

@@ -360,7 +360,8 @@ def _system(task: Task, name: str) -> PositionSystem:
             raise LengthwiseError(f"system {name!r}: {error}") from None
         return dataclasses.replace(_system(task, positions), mixer=mixer)
     name = "+".join(spelled(part, {*SCHEMES, *ENCODINGS, RANDOM_START}) for part in name.split("+"))
-    name = {system: alias for alias, system in ALIASES.items()}.get(name, name) if name not in SCHEMES else name
+    if name == ALIASES["learned"]:
+        name = "learned"
     if name == "coupled" and (coupled := coupled_system(task)) is not None:
         return coupled
     scheme, plus, encoding = name.partition("+")

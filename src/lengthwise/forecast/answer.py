@@ -534,7 +534,6 @@ def table(found: Forecasts) -> list[str]:
         if found.span and f.scheme in SCHEMES_OF_PLACES and f.others:
             theory = "does not apply"
         answer = f"{f.answer} {f.chance}" if f.counted else f.answer
-        answer = "as ape" if PLAIN_PLACES in f.theory else answer
         groups.setdefault((answer, theory, f.seen or "–"), []).append(f)
     rows: list[tuple[str, ...]] = [("positions", "answer", "in theory", "measured")]
     rows += [(", ".join(f.system for f in same), *said) for said, same in groups.items()]

@@ -41,12 +41,6 @@ def others_by_name(system: PositionSystem, ratio: float, cut: float, theory: str
     return {name: statistics.median(settings) >= cut for name, settings in found.items()}
 
 
-def others_right(system: PositionSystem, ratio: float, cut: float, theory: str = "") -> tuple[int, int]:
-    """How many of `others_by_name` were right, and of how many."""
-    found = others_by_name(system, ratio, cut, theory)
-    return sum(found.values()), len(found)
-
-
 def bin_of(ratio: float, cell: MeasuredCell) -> tuple[int, int] | None:
     """The tested lengths of a cell whose middle is nearest to M / N, within the factor `NEAR`.
 

@@ -539,8 +539,7 @@ def settle_command(
         minutes = math.ceil(1.5 * probe.needs / 60) or 10  # Tests come on top.
         where = "" if folder is None else f" --out {shlex.quote(str(folder))}"
         return f"lengthwise predict {word}{how}{lengths} --probe {minutes}m{where}"
-    unlikely = found[0].answer in (WRONG, UNLIKELY)
-    if unlikely and (others := [each.command for each in found[0].instead if each.command]):
+    if one.answer in (WRONG, UNLIKELY) and (others := [each.command for each in one.instead if each.command]):
         return others[0]
     if named and len(found) == 1:
         return train_it(one)
