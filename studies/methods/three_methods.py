@@ -81,7 +81,7 @@ def tables() -> dict[str, str]:
     """The tables of the page as Markdown: every seed of what has been trained, by system."""
     from table_parts import markdown, results_of
 
-    found, rows, outcomes = results_of("three-methods"), [], []
+    found, rows, outcomes, learned = results_of("three-methods"), [], [], []
     for job in three_methods("standard").jobs:
         runs = sorted((run for run in found if run.system == job.name), key=lambda run: run.seed)
         lengths = job.experiment.evaluation.lengths[1:]
@@ -97,10 +97,14 @@ def tables() -> dict[str, str]:
         rows.append([job.name, within, tests])
         # What is not complete is shown, and not compared.
         outcomes.append(statistics.fmean(shares(lengths[-1])) if len(runs) == len(SEEDS) else None)
+        learned.append(any(run.fitted for run in runs))
     said = []
-    for (control, method), row in zip(zip(outcomes[::2], outcomes[1::2], strict=True), rows[1::2], strict=True):
+    for at in range(0, len(rows), 2):
+        control, method = outcomes[at : at + 2]
         helps = "–" if control is None or method is None else "yes" if method > control else "no"
-        said.append([row[0], *("–" if mean is None else f"{mean:.2f}" for mean in (method, control)), helps])
+        if helps == "no" and not any(learned[at : at + 2]):
+            helps = "not learned"
+        said.append([rows[at + 1][0], *("–" if mean is None else f"{mean:.2f}" for mean in (method, control)), helps])
     return {
         "Does the method help?": markdown(["method", "with", "without", "helps"], said),
         "Every seed": markdown(["system", "trained lengths", "longer tests"], rows),
