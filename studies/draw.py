@@ -22,8 +22,11 @@ import lengthwise as lw
 from agreement import CUT
 from architectures import design, reach
 from architectures import results as architecture_results
+from huang_figures import growth_figure, learner_figure, products_figure
 from huang_review import seeds_at_the_end
 from matrix_tables import method_matrix_picture
+from sparse_parity_figure import sparse_parity_figure
+from theory_figure import draw_theory
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "img"
@@ -376,6 +379,49 @@ def architectures_reach() -> str:
         return lw.report.figures.to_svg(figure, "How far each of three seeds holds, by task and model")
 
 
+def _influence() -> lw.report.influence.InfluenceResult:
+    file = results("influence") / "standard" / "result.json"
+    return lw.report.influence.InfluenceResult.of(lw.core.files.read_json(file))
+
+
+def influence_masks() -> str:
+    return lw.report.influence.draw_masks().svg()
+
+
+def influence_scatter() -> str:
+    return lw.report.influence.draw_scatter(_influence()).svg()
+
+
+def influence_recovered() -> str:
+    return lw.report.influence.draw_recovered(_influence()).svg()
+
+
+def sparse_parity() -> str:
+    found = lw.report.summary.load([results("sparse-parity")])
+    return sparse_parity_figure(lw.report.summary.summarize(found))
+
+
+def _study(recipe: str, figure: Callable[..., lw.report.figures.Drawing]) -> str:
+    (file,) = results(recipe).glob("*/study.json")
+    return figure(lw.core.files.read_json(file)["rows"]).svg()
+
+
+def idealized_learner() -> str:
+    return _study("idealized-learner", learner_figure)
+
+
+def regularizer_growth() -> str:
+    return _study("regularizer-growth", growth_figure)
+
+
+def positional_products() -> str:
+    return _study("positional-products", products_figure)
+
+
+def planted_theory() -> str:
+    return _study("planted-theory", draw_theory)
+
+
 PICTURES: tuple[Callable[[], str], ...] = (
     huang_seeds,
     ppc_length,
@@ -388,6 +434,14 @@ PICTURES: tuple[Callable[[], str], ...] = (
     fragments,
     method_matrix_picture,
     architectures_reach,
+    influence_masks,
+    influence_scatter,
+    influence_recovered,
+    sparse_parity,
+    idealized_learner,
+    regularizer_growth,
+    positional_products,
+    planted_theory,
 )
 
 
