@@ -5,6 +5,7 @@ The laws are public (`lengthwise.testing`); here they are also held against brok
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -299,3 +300,20 @@ def test_what_says_which_tokens_are_the_parents_is_a_selector_and_no_parent(task
 def test_a_broken_task_is_caught(law: Callable[[Task], None], broken: type[Task]) -> None:
     with pytest.raises((AssertionError, LengthwiseError)):
         law(broken())
+
+
+@pytest.mark.parametrize("name", [name for name in TASKS if TASKS.build(name).max_length() is not None])
+def test_a_refused_length_names_the_setting_that_lifts_it(name: str) -> None:
+    task = TASKS.build(name)
+    top = task.max_length()
+    assert top is not None
+    for length in (top + 1, 2 * top):
+        with pytest.raises(LengthwiseError, match=f"no instances of length {length}; use {top} or less") as refused:
+            task.check_lengths([length])
+        said = re.search(r", or set (\w+)=(\d+)$", str(refused.value))
+        if said is None:  # where no single number suffices
+            assert name in ("unique-bigram-copy", "task-hinting")
+            continue
+        setting, value = said[1], int(said[2])
+        assert length in TASKS.build(name, **{setting: value}).lengths(length, length)
+        assert length not in TASKS.build(name, **{setting: value - 1}).lengths(length, length), "and no less does"

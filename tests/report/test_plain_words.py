@@ -21,6 +21,7 @@ from lengthwise.positions.schemes import SCHEMES
 from lengthwise.report.figures import PAPER
 from lengthwise.report.looks import MARKERS
 from lengthwise.report.summary import SeedResult, _flat
+from lengthwise.report.terminal import accuracy_text
 from lengthwise.report.words import setting_text, value_text
 from lengthwise.tasks import TASKS
 
@@ -88,6 +89,17 @@ def test_two_tasks_in_one_figure_have_markers_of_their_own() -> None:
     assert over == {True}, "what lies over another in its colour has an edge"
 
 
+def test_a_marker_on_another_of_one_length_leaves_it_seen() -> None:
+    for right, smaller in ((200, True), (150, False)):
+        made = [result("a", scores=[score(n, 200) for n in (8, 16, 40)])]
+        made += [result("b", scores=[score(n, right if n == 8 else 0) for n in (8, 16, 40)])]
+        figure: Any = of(*made).plot()
+        (plot,) = figure.axes
+        first, second = [line for line in plot.get_lines() if len(line.get_xdata()) == 3 and line.get_linewidth() == 2]
+        assert (second.get_markersize() < first.get_markersize()) is smaller
+        assert (second.get_markeredgecolor() == PAPER) is smaller
+
+
 def test_a_hollow_marker_is_explained_in_every_figure() -> None:
     longer = copy.deepcopy(experiment())
     longer["training"]["max_length"] = 16
@@ -97,6 +109,62 @@ def test_a_hollow_marker_is_explained_in_every_figure() -> None:
         legends = [*own.legends, *(ax.get_legend() for ax in own.axes if ax.get_legend())]
         said = [*(ax.get_xlabel() for ax in own.axes), *(text.get_text() for each in legends for text in each.texts)]
         assert any("hollow: trained to" in text for text in said)
+
+
+def test_hollow_markers_of_one_length_are_apart_and_none_is_where_the_shade_ends() -> None:
+    longer = copy.deepcopy(experiment())
+    longer["training"]["max_length"] = 16
+    found = of(result("a"), result("b", config=longer), result("c", config=longer))
+    for size in ((3.3, 2.4), (10.0, 4.0), (2.2, 1.6)):
+        figure: Any = found.plot(figsize=size)
+        figure.draw_without_rendering()
+        (plot,) = figure.axes
+        hollow = [line for line in plot.get_lines() if line.get_mfc() == PAPER and list(line.get_xdata()) == [16]]
+        (_, low), (_, high) = (line.get_transform().transform(line.get_xydata())[0] for line in hollow)
+        size_of_one = (hollow[0].get_markersize() + hollow[0].get_markeredgewidth()) * figure.dpi / 72
+        assert high - low > size_of_one
+        assert any("all trained to" in text.get_text() for text in plot.texts)
+        assert "hollow markers at the length axis" in figure.alt
+    alone: Any = of(result("a"), result("c")).plot()
+    assert "hollow" not in alone.alt
+    assert any("◂ trained up to 8" in text.get_text() for text in alone.axes[0].texts)
+
+
+def test_equal_medians_of_which_one_is_bold_have_their_reason_on_one_line() -> None:
+    made = [result("a", seed, scores=[score(16, 200)]) for seed in range(3)]
+    made += [result("b", seed, scores=[score(16, 200)], fitted=seed > 0) for seed in range(3)]
+    table = of(*made).wide()
+    (a, b), at = table.rows, len(table.columns) - 1
+    assert a[at] == b[at]
+    assert ((0, at) in table.bold, (1, at) in table.alike) == (True, True)
+    assert table.legend["bold"] == (
+        "best of a length, by the mean of all seeds (one not fitted counts 0), not by the median shown"
+    )
+    assert "median shown" not in of(*made[:3], result("b", scores=[score(16, 20)])).wide().legend["bold"]
+
+
+def test_a_terminal_says_which_lengths_have_no_column() -> None:
+    every = [8, 10, 12, 16, 20, 24, 32, 48, 64]
+    made = [result(name, scores=[score(n, 200 - n) for n in every]) for name in "ab"]
+    table = of(*made).wide()
+    missing = [str(n) for n in every if str(n) not in table.columns]
+    assert missing
+    said = " ".join(repr(table).split())
+    assert f"lengths {', '.join(missing)} (lengths='all')" in said.partition("not shown: ")[2]
+    assert "lengths='all'" not in repr(of(*made).wide(lengths="all"))
+    curves = accuracy_text(of(*made, *[result(name, 1, scores=[score(n, n) for n in every]) for name in "ab"]).systems)
+    (line,) = [line for line in curves.splitlines() if line.startswith("without room")]
+    head = next(line for line in curves.splitlines() if line.startswith("system"))
+    assert sorted(map(int, [*line.partition(": ")[2].split(", "), *head.split()[2:]])) == every
+
+
+def test_a_setting_of_shared_ids_that_differs_is_said_with_the_finding() -> None:
+    near, far = experiment("coupled"), experiment("coupled", "local-bias")
+    near["scheme"]["draw"], far["scheme"]["draw"] = "pose", "contiguous"
+    made = [result("a", seed, scores=[score(40, 200)], config=near) for seed in (0, 1)]
+    made += [result("b", seed, scores=[score(40, 20)], config=far) for seed in (0, 1)]
+    (note, *_) = of(*made).wide().notes
+    assert re.search("they also differ in .*draw of coupled", note)
 
 
 def test_runs_without_a_result_are_said_once_and_counted(tmp_path: Path) -> None:

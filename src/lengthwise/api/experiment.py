@@ -31,7 +31,7 @@ from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
 from lengthwise.positions.structure import check_places
-from lengthwise.positions.system import RANDOM_START, PositionSystem, system_of
+from lengthwise.positions.system import RANDOM_START, PositionSystem, named_pair, system_of
 from lengthwise.prediction.target import Expression, parse_target, task_named
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.base import refuse_call
@@ -59,7 +59,7 @@ class Experiment(Tabular):
     Arguments:
         task: as of `lengthwise.task`.
         scheme: as of `lengthwise.scheme`; one given by name gets as many ids as the longest test needs.
-        encoding: as of `lengthwise.encoding`.
+        encoding: as of `lengthwise.encoding`, or the short name of a system, such as ``"ape"``.
         max_length: the longest training length, in the task's unit.
         test_lengths: the lengths to measure, by default 1, 2 and 4 times as long.
         steps: training steps.
@@ -86,6 +86,8 @@ class Experiment(Tabular):
         name: str | None = None,
     ) -> None:
         scheme = scheme if isinstance(scheme, str) else build_scheme(scheme)
+        if isinstance(scheme, str) and isinstance(encoding, str):
+            scheme, encoding = named_pair(scheme, encoding)
         with one_line_errors("Experiment"):
             made = default_experiment(
                 build_task(task), scheme, build_encoding(encoding),
@@ -255,13 +257,13 @@ def _systems(task: Task, scheme: str | None, encodings: Sequence[str]) -> tuple[
     if scheme is None:
         return chosen_systems(task, encodings)
     scheme = spelled(scheme, {*SCHEMES, RANDOM_START})
-    encodings = [spelled(encoding, ENCODINGS) for encoding in encodings]
     if scheme not in SCHEMES and scheme != RANDOM_START:
         raise UnknownNameError("scheme", scheme, [*SCHEMES, RANDOM_START])
-    for encoding in encodings:
+    pairs = [named_pair(scheme, spelled(encoding, ENCODINGS)) for encoding in encodings]
+    for _, encoding in pairs:
         if encoding not in ENCODINGS:
             raise UnknownNameError("encoding", encoding, ENCODINGS)
-    return chosen_systems(task, [f"{scheme}+{encoding}" for encoding in encodings] or [scheme])
+    return chosen_systems(task, ["+".join(pair) for pair in pairs] or [scheme])
 
 
 class RecipeResult(Tabular):

@@ -126,8 +126,9 @@ class Measured(Tabular):
             f"p: exact rank test, two-sided; Holm p: corrected for {tried}",
         )[all(row[8] is None for row in rows) :]
         return Table(
-            columns, rows, caption=f"{of._what}: differences between systems at lengths beyond training.", notes=said
-        )
+            columns, rows, caption=f"{of._what}: differences between systems at lengths beyond training.", notes=said,
+            named=frozenset(("median", "median of it", "Holm p")),
+        )  # fmt: skip
 
     def wide(
         self,
@@ -197,8 +198,8 @@ class Measured(Tabular):
             (*key, *(about[name](owner) for name in named), *(shown.get((*key, length)) for length in lengths))
             for key, owner in zip(cells, owners, strict=True)
         )
-        bold, alike, by_mean = set[tuple[int, int]](), set[tuple[int, int]](), False
-        alone = False
+        bold, alike = set[tuple[int, int]](), set[tuple[int, int]]()
+        by_mean = by_right = alone = False
         contests = {(by_row[key[:2]].contest, key[2]) for key in cells}
         for contest, (column, length) in product(contests, enumerate(lengths, 3 + len(named))):
             rivals = {
@@ -218,6 +219,7 @@ class Measured(Tabular):
             bold |= {(at, column) for at in first}
             most = max(found.median for _, found in rivals.values())
             by_mean |= any((found.median == most) is not (at in first) for at, (_, found) in rivals.items() if first)
+            by_right |= bool(first) and max(far[key, length][1] for key, _ in rivals.values()) > ahead[1]
             alike |= {
                 (at, column)
                 for at, (_, found) in rivals.items()
@@ -232,7 +234,7 @@ class Measured(Tabular):
         guess = chance_text(systems, lengths, of.metric)
         legend = {
             **_inside([system for system in systems if system.fitted], brackets, rows),
-            "bold": best_of + several + " (95 % right first, then the mean of all seeds)" * by_mean,
+            "bold": best_of + several + _by_what(systems, by_right=by_right) * (by_mean or by_right),
             "†": f"not told apart from it (intervals overlap{unseen})",
             **dict.fromkeys(["fitted"] * ("fitted" in named), fitted_means(systems)),
             **dict.fromkeys([NOT_FITTED] * any(not owner.fitted for owner in owners), "no seed fitted"),
@@ -246,9 +248,10 @@ class Measured(Tabular):
         compared = "; ".join([*sure[:1], *untested[:1]])
         hidden = sum(system.contest in tasks_of for system in of.whole) > len(systems)
         left_out = [length for length in tested if length not in lengths]
+        lacks = f"{', '.join(map(str, left_out))} (lengths='all')" * bool(left_out)
         said = (
             f"next: {then}" * bool(then),
-            f"tested and not shown: {', '.join(map(str, left_out))} (lengths='all')" * bool(left_out),
+            f"tested and not shown: {lacks}" * bool(lacks),
             *(clause for clause in sure[1:] if clause not in untested[:1]),
             "p is corrected for all systems of these results, of which some are shown"
             * (hidden and "Holm" in compared),
@@ -275,6 +278,7 @@ class Measured(Tabular):
             legend=legend,
             named=frozenset(re.findall(r"\blength (\d+)", finding)),
             above=("length", frozenset(map(str, lengths))),
+            lacks=f"length{'s' * (len(left_out) > 1)} {lacks}" * bool(lacks),
         )
 
     def plot(
@@ -466,6 +470,13 @@ def _inside(systems: Sequence[SystemSummary], brackets: Brackets, rows: Iterable
             kinds.setdefault(brackets_text([len(counted)], brackets), []).append(system.label)
     said = "; ".join(f"{kind} ({some_of(who)})" if len(kinds) > 1 else kind for kind, who in kinds.items())
     return {} if all(closed) else {"brackets": f"{said}{none}"}
+
+
+def _by_what(systems: Sequence[SystemSummary], *, by_right: bool) -> str:
+    """By what the best is chosen where the medians that are shown do not tell."""
+    lost = any(len(system.fitted) < len(system.results) for system in systems if system.fitted)
+    among = ", of those whose median seed has 95 % right" * by_right
+    return f", by the mean of all seeds{' (one not fitted counts 0)' * lost}, not by the median shown{among}"
 
 
 def _over(systems: Sequence[SystemSummary]) -> str:

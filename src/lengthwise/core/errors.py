@@ -69,7 +69,7 @@ def harmless(text: str) -> str:
 
 
 OTHER_NAMES = {
-    "rotary": "rope", "roformer": "rope", "absolute": "learned", "gpt2": "learned", "none": "nope",
+    "rotary": "rope", "roformer": "rope", "absolute": "learned", "gpt2": "learned", "ape": "learned", "none": "nope",
     "no-positions": "nope", "sine": "sinusoidal", "sinusoid": "sinusoidal", "relative": "t5", "bucketed": "t5",
     "position-coupling": "coupled", "coupling": "coupled", "ppc": "predictive-coupling",
     "absolute-shift": "random-start", "random-offset": "random-start", "sum": "addition", "plus": "addition",

@@ -79,10 +79,13 @@ class Table:
     """Columns of numbers of which the caption speaks: a terminal always shows them."""
     above: tuple[str, frozenset[str]] = ("", frozenset())
     """A word above columns that stand side by side, such as ``length``, and these."""
+    lacks: str = ""
+    """What was measured and has no column, and how to ask for it; a terminal says so."""
 
     def __repr__(self) -> str:
         shown, left_out = self._screen() if self.rows else ("", [])
-        missing = f"not shown: {'; '.join(left_out)} (all: `.to_markdown()`)" * bool(left_out)
+        gone = [f"{'; '.join(left_out)} (all: `.to_markdown()`)"] * bool(left_out) + [self.lacks] * bool(self.lacks)
+        missing = f"not shown: {'; '.join(gone)}" * bool(gone)
         more = f" ({len(self.advice) - 1} more: `.advice`)" * (len(self.advice) > 1)
         below = (missing, *self._below("*", left_out), *(f"{line}{more}" for line in self.advice[:1]))
         caption, *notes = (textwrap.fill(line, WIDTH, break_on_hyphens=False) for line in (self.caption, *below))

@@ -54,7 +54,7 @@ def default_experiment(
     require(
         test_lengths is not None or tests[-1] >= max_length,
         f"task {task.name!r} has no strings longer than {tests[-1]}, so none to test beyond max_length={max_length}"
-        "; give a smaller max_length, or test_lengths",
+        f"; give a smaller max_length, or test_lengths{task.lifted(max_length + 1)}",
     )
     encoding = ENCODINGS.build(encoding)
     if isinstance(scheme, str):

@@ -132,6 +132,20 @@ def contains(larger: str, smaller: str) -> bool:
     return larger == smaller or smaller == "none" or larger == "ape"
 
 
+def named_pair(scheme: str, encoding: str) -> tuple[str, str]:
+    """Scheme and encoding, where ``encoding`` may be the short name of a system: plain ``ape`` is random-start+learned.
+
+    Under another scheme, ``ape`` is its table.
+    """
+    short = {system.known_as: system for system in SYSTEMS if system.known_as != system.encoding}
+    found = short.get(spelled(encoding, short))
+    if found is None:
+        return scheme, encoding
+    if scheme == "sequential":
+        return found.scheme, found.encoding
+    return scheme, found.encoding if found.registered_scheme in ("sequential", scheme) else encoding
+
+
 def system_of(scheme: PositionScheme, encoding: EncodingSpec, mixer: str = "attention") -> PositionSystem:
     """The system of components; one of ``path/to/file.py:Class`` goes by the name of its class."""
     from lengthwise.positions.schemes import Sequential

@@ -125,7 +125,7 @@ def _couple(
     # The default lengths, or the next ones above them that have instances.
     checked = sorted({next(iter(task.lengths(n, n + 60)), n) for n in CHECKED}) if checked is None else checked
     for n in checked:
-        require(bool(task.lengths(n, n)), f"task {task.name!r} has no instances of length {n}; check other lengths")
+        task.check_lengths([n])
     found = CouplingFinding(task.name, task, examples > 0, examples, lengths[:FOUND_FROM], {}, 0)
     first = task.batch(lengths[0], 1, stream(seed))
     if first.allowed is not None:

@@ -25,6 +25,7 @@ from lengthwise.report.summary import (
     DIFFER,
     Brackets,
     SystemSummary,
+    besides,
     brackets_text,
     called,
     differing_settings,
@@ -305,6 +306,7 @@ def _confounded(first: SystemSummary, second: SystemSummary) -> str:
     tasks = len({called(system.experiment["task"]) for system in pair}) > 1
     said = ["training length"] * ("training.max_length" in keys) + ["task"] * tasks
     said += [setting_text(key) for key in keys if key.startswith("task.") and not tasks]
+    said += besides(pair)["positions"]
     said += [setting_text(key) for key in keys if key.startswith("model.") and not mixed]
     said += [
         setting_text(key) for key in keys

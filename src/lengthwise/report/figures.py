@@ -40,7 +40,6 @@ from lengthwise.report.summary import (
     differ_text,
     headline,
     panels,
-    same_training,
     seeds_text,
     task_title,
     trained_text,
@@ -396,9 +395,7 @@ def _described(parts: Sequence[_Panel], systems: Sequence[SystemSummary], metric
     """What is drawn, for captions and screen readers: of each kind of mark that is there, what it stands for."""
     what, drew = metric.replace("_", " "), set[str]().union(*(part.drew for part in parts))
     scales = {"logarithmic" if part.logarithmic else "linear" for part in parts}
-    shaded = (
-        "shaded: training lengths" if same_training(systems) else "shaded: lengths that all systems were trained on"
-    )
+    shaded = f"shaded: {'lengths that all systems drawn were trained on' if 'trained' in drew else 'training lengths'}"
     marks = (
         "markers: medians of the fitted seeds",
         "thin lines: each of these seeds" * any(len(system.fitted) > 1 for system in systems),
@@ -441,12 +438,14 @@ def _cut(parts: Sequence[_Panel], systems: Sequence[SystemSummary], metric: str)
 
 
 HOLLOW = "hollow: trained to"
+APART = 7
+"""Points between the centres of hollow markers of one length."""
 KINDS = {
     "ids": "dotted: with the right ids given",
     "chance": "horizontal line of dashes: chance",
     "gaps": "a line with gaps: it lies over another",
-    "dashes": "dashed: a colour that other systems have, too",
-    "trained": "hollow markers on the length axis: the longest length that each system was trained on",
+    "dashes": "dashed: to tell systems apart, as markers do",
+    "trained": "hollow markers at the length axis: the longest length of a system that was trained beyond the shade",
 }
 """What a figure may have and need not."""
 
@@ -500,8 +499,6 @@ def draw_accuracy_on(
     axes. It stands below the axes where a layout engine makes room, or it would fill them. Returns what is drawn, in
     words.
     """
-    from matplotlib.transforms import ScaledTranslation
-
     drawn = [_Panel(None, ax, panel, systems, metric, limits, band) for panel in panels(systems) if panel.cells]
     for one in drawn:
         for index, cells in one.panel.cells.items():
@@ -526,7 +523,7 @@ def draw_accuracy_on(
         room = 0.94 * (box.x1 if len(figure.axes) == 1 else box.width)
         labels = (ax.xaxis.label, ax.xaxis.get_major_ticks(1)[0].label1)
         texts = 1.4 * sum(float(label.get_fontsize()) for label in labels)
-        under = ax.transAxes + ScaledTranslation(0, -(texts + ax.xaxis.labelpad + 5) / 72, figure.dpi_scale_trans)
+        under = ax.transAxes + _moved(ax, up=-(texts + ax.xaxis.labelpad + 5))
         _fitting_legend(
             ax, ax.get_legend_handles_labels()[0], room, loc="upper center", bbox_to_anchor=(0.5, 0),
             bbox_transform=under, borderaxespad=0, frameon=False, fontsize="small",
@@ -622,7 +619,9 @@ class _Panel:
         if self.heights == (LOW, HIGH):
             plot.set_yticks([0, 0.25, 0.5, 0.75, 1])
         plot.axvspan(left, self.trained, color=BAND, zorder=0, linewidth=0)
-        text, side = f" ◂ {'all ' * several}trained{'' if small else ' up'} to {self.trained}", "left"
+        least = f"all trained to {'≥ ' if small else ''}{self.trained}{'' if small else ' or more'}"
+        own = f"trained{'' if small else ' up'} to {self.trained}"
+        text, side = f" ◂ {least if several else own}", "left"
         if self._share(self.trained) > 0.5:
             text, side = f"{text[3:]} ", "right"
         top = self.heights[1] - 0.0466 * (self.heights[1] - self.heights[0])
@@ -647,13 +646,15 @@ class _Panel:
                 self.named += plot.plot([], [], marker="o", ms=4.5, mfc=PAPER, color=QUIET, ls="none", label=HOLLOW)
             else:
                 plot.set_xlabel(f"{plot.get_xlabel()} ({HOLLOW})")
+            above = Counter[int]()
             for index, length in self.trained_to.items():
-                mine = [at for at, other in self.trained_to.items() if other == length]
-                look, up = self.panel.looks[index], 0.05 * mine.index(index)
-                plot.plot(
-                    [length], [up], marker=look.marker, ms=4.5, mfc=PAPER, color=look.colour, clip_on=False, ls="none",
-                    zorder=4, transform=plot.get_xaxis_transform(),
-                )  # fmt: skip
+                if length > self.trained:
+                    look, up = self.panel.looks[index], _moved(plot, up=APART * above[length])
+                    plot.plot(
+                        [length], [0], marker=look.marker, ms=4.5, mfc=PAPER, color=look.colour, clip_on=False,
+                        ls="none", zorder=4, transform=plot.get_xaxis_transform() + up,
+                    )  # fmt: skip
+                    above[length] += 1
 
     def _free_place(self, height: float) -> tuple[float, float, Any, Any]:
         """Where a text at a line of this height meets the fewest data: where along it, and above or below."""
@@ -692,8 +693,9 @@ class _Panel:
         self.drew |= {"gaps"} if gaps != look.dashes else {"dashes"} if gaps != "-" else set()
         (line,) = self.plot.plot(at, medians, zorder=3, ls=gaps, **style)
         # Smaller markers with an edge, and gaps, so that what lies below is seen, also in the same colour or in gray.
-        if below := _below(self.panel, index, self.metric):
-            line.set(markersize=line.get_markersize() * 0.75**below, markeredgecolor=PAPER)
+        if _below(self.panel, index, self.metric, once=True):
+            smaller = 0.75 ** max(1, _below(self.panel, index, self.metric))
+            line.set(markersize=line.get_markersize() * smaller, markeredgecolor=PAPER)
         colour = look.colour
         if self.band != "none":
             self.plot.fill_between(at, low, high, color=colour, alpha=0.15, lw=0)
@@ -721,8 +723,8 @@ def line_style(panel: Panel, index: int, metric: str) -> Any:
     return GAPS[below % len(GAPS)] if below else panel.looks[index].dashes
 
 
-def _below(panel: Panel, index: int, metric: str) -> int:
-    """Over how many lines drawn before it a line lies, at half of their lengths or more."""
+def _below(panel: Panel, index: int, metric: str, *, once: bool = False) -> int:
+    """Over how many lines drawn before it a line lies, at half of their lengths or more, or ``once`` at least."""
 
     def medians(of: int) -> dict[int, float]:
         found = ((cell.length, cell.estimate(metric)) for cell in panel.cells.get(of, ()))
@@ -732,7 +734,7 @@ def _below(panel: Panel, index: int, metric: str) -> int:
     for other in list(panel.cells)[: list(panel.cells).index(index)] if mine else ():
         theirs = medians(other)
         apart = [abs(mine[length] - theirs[length]) > ALIKE for length in mine.keys() & theirs.keys()]
-        below += bool(apart) and 2 * sum(apart) <= len(apart)
+        below += bool(apart) and (not all(apart) if once else 2 * sum(apart) <= len(apart))
     return below
 
 
@@ -774,11 +776,16 @@ def _names(
 
 def _right_of(plot: Plot) -> Transform:
     """Coordinates with x in 12 points right of the plot and y in data."""
-    from matplotlib.transforms import ScaledTranslation, blended_transform_factory
+    from matplotlib.transforms import blended_transform_factory
 
-    assert plot.figure is not None
-    moved = ScaledTranslation(12 / 72, 0, plot.figure.dpi_scale_trans)
-    return blended_transform_factory(plot.transAxes, plot.transData) + moved
+    return blended_transform_factory(plot.transAxes, plot.transData) + _moved(plot, right=12)
+
+
+def _moved(plot: Plot, right: float = 0, up: float = 0) -> Transform:
+    """By so many points."""
+    from matplotlib.transforms import ScaledTranslation
+
+    return ScaledTranslation(right / 72, up / 72, plot.get_figure(root=True).dpi_scale_trans)  # type: ignore[union-attr]
 
 
 def _apart(wanted: Sequence[float], heights: Sequence[float], limits: tuple[float, float]) -> list[float]:

@@ -271,6 +271,9 @@ def _differences(values: Mapping[str, Any]) -> str | None:
         "log-length attention scaling from length": {
             name: copy["model"].get("log_length") for name, copy in copies.items()
         },
+        "draw of coupled ids": {
+            name: copy["scheme"]["draw"] for name, copy in copies.items() if "draw" in copy.get("scheme", {})
+        },
     }
     equal = [f"{part} {next(iter(of.values()))}" for part, of in parts.items() if len(set(of.values())) == 1]
     unlike = []

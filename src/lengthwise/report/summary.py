@@ -676,12 +676,13 @@ def details(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
     early = any(system.experiment["training"].get("stop_when_fitted") for system in systems)
     differ = [
         f"{what} differ: {'; '.join(f'{name} {values}' for name, values in found.items())}"
-        for what, found in _besides(systems).items()
+        for what, found in besides(systems).items()
         if found
     ]
     unlike, rule, share = steps_note(systems), fit_rule(systems), fit_share(systems)
     low = [f"{one.label} {one.in_distribution.median:.3f}" for one in systems if not one.fitted]
     said = (
+        "next: train what did not fit longer (training.steps), or a larger model" * bool(rule),
         f"trained: {setting_note(systems)}",
         *differ,
         unlike,
@@ -689,7 +690,6 @@ def details(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
         * bool(early and unlike),
         rule or f"fitted: {fitted_means(systems)}" * bool(share),
         f"in distribution, without a fitted seed: {', '.join(low)}" * bool(low),
-        "what did not fit: train longer (training.steps), or a larger model" * bool(rule),
         last_tests(systems),
     )
     return tuple(line for line in said if line)
@@ -707,7 +707,7 @@ def same_training(systems: Sequence[SystemSummary]) -> bool:
 
 def differ_text(systems: Sequence[SystemSummary]) -> str:
     """In which settings systems differ beside what their names say, as a clause; empty where in none."""
-    names = [name for found in _besides(systems).values() for name in found if name != SIZE]
+    names = [name for found in besides(systems).values() for name in found if name != SIZE]
     names += ["steps"] * bool(steps_note(systems))
     return f"systems {DIFFER} {some_of(names, 'settings')}" * bool(names)
 
@@ -729,7 +729,7 @@ SIZE = "parameters"
 """Their number differs with the positions, so that it is no setting of its own."""
 
 
-def _besides(systems: Sequence[SystemSummary]) -> dict[str, dict[str, str]]:
+def besides(systems: Sequence[SystemSummary]) -> dict[str, dict[str, str]]:
     """Of models, positions and training, the settings in which systems differ, with who has which value."""
     sizes = {one.parameters for system in systems for one in system.results if one.parameters is not None}
     positions = {

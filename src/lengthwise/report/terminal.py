@@ -29,8 +29,8 @@ def curve(medians: Sequence[float | None]) -> str:
 def accuracy_text(systems: Sequence[SystemSummary], others: Mapping[str, str] | None = None) -> str:
     """A caption, and for each panel a row for each system: its curve over all tested lengths, and numbers.
 
-    Lengths from the middle are left out where 80 columns are too few. ``others`` are the rows of systems without a
-    result.
+    Numbers at lengths from the middle are left out where 80 columns are too few; a line says so. ``others`` are the
+    rows of systems without a result.
     """
     wanted = [panel for panel in panels(systems) if panel.cells or not any(system.fitted for system in systems)]
     parts = ["\n".join(wrap(_caption(systems), WIDTH))] if systems else []
@@ -76,9 +76,11 @@ def _rows(panel: Panel | None, systems: Sequence[SystemSummary], others: Mapping
             for row in ([head, *rows] if rows else ())
         ]
         if max(map(len, lines), default=0) <= WIDTH or len(kept) < 2:
+            gone = ", ".join(str(length) for length in lengths if length not in kept)
             room, under = WIDTH - widths[0] - 2, "\n" + " " * (widths[0] + 2)
             return [
                 *lines,
+                *wrap(f"without room, so in the curves alone: {gone}" * bool(gone), WIDTH),
                 *(f"{name.ljust(widths[0])}  {under.join(wrap(says, room))}" for name, says in unfitted.items()),
             ]
         del kept[(len(kept) - 1) // 2]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import traceback
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 from string import ascii_lowercase
 from typing import Annotated, Any, ClassVar, Literal, final
@@ -17,7 +19,7 @@ from numpy import ndarray
 from pydantic import BeforeValidator, PlainSerializer
 
 from lengthwise.core.batch import Batch, Layout, SequenceBuilder
-from lengthwise.core.config import Alphabet1, config
+from lengthwise.core.config import Alphabet1, config, fields_of
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, reject, shortened
 from lengthwise.core.levels import LevelKind, PlaceRule
 from lengthwise.core.registry import NameOfClass, Registry
@@ -36,6 +38,8 @@ Detail = Callable[[list[str], list[str]], Any]
 SetName = Literal["uniform", "enumerated", "adversarial"]
 """``uniform``: drawn like the task draws; ``enumerated``: all strings of these lengths, once; ``adversarial``: hard."""
 
+MOST_LIFTED = 10_000
+"""A refusal of a longer length names no setting: it would need as many symbols."""
 ROWS = 256
 """The most strings of one batch."""
 
@@ -248,7 +252,9 @@ class Task(ABC):
         """
         lengths = self.lengths(low, high)
         if not lengths:
-            raise LengthwiseError(f"task {self.name!r} has no instances of lengths {low} to {high}; choose other bins")
+            raise LengthwiseError(
+                f"task {self.name!r} has no instances of lengths {low} to {high}; choose other bins{self.lifted(low)}"
+            )
         if adversarial:
             raise LengthwiseError(f"task {self.name!r} has no adversarial strings; set evaluation.adversarial to false")
         # Layouts are part of the distribution where they are drawn, so there must be many of them.
@@ -299,7 +305,32 @@ class Task(ABC):
             if length not in self.lengths(length, length):
                 raise LengthwiseError(
                     f"task {self.name!r} has no instances of length {length}; use {self._near(length)}"
+                    f"{self.lifted(length)}"
                 )
+
+    def lifted(self, length: int) -> str:
+        """The end of a refusal of a length beyond `max_length`: which setting gives it instances, and what value.
+
+        It is the first whole number among the settings of which a larger value does; empty where there is none.
+        """
+        top = self.max_length()
+        if top is None or not top < length <= MOST_LIFTED:
+            return ""
+
+        def enough(name: str, value: int) -> bool:
+            with suppress(LengthwiseError, ValueError):
+                changed: Any = replace(self, **{name: value})  # type: ignore[type-var]
+                return length in changed.lengths(length, length)
+            return False
+
+        for name, value in fields_of(self).items():
+            if value is not None and type(value) is not int:
+                continue
+            low = value or 0
+            high = next((n for n in (length, 2 * length + 2, 4 * length) if n > low and enough(name, n)), None)
+            if high is not None:
+                return f", or set {name}={bisect_left(range(high), True, low + 1, key=lambda n: enough(name, n))}"
+        return ""
 
     def _near(self, length: int) -> str:
         """Words for the lengths with instances around ``length``."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from lengthwise.core.batch import Layout
-from lengthwise.core.errors import require
+from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng, stream
 from lengthwise.models.build import build_model
 from lengthwise.models.config import ModelConfig
@@ -29,7 +29,9 @@ def training_lengths(task: Task, config: TrainingConfig, *, primed: bool = False
     if primed:
         low, high, setting = config.max_length + 1, config.priming_length, "training.priming_length"
     lengths = task.lengths(low, high)
-    require(bool(lengths), f"task {task.name!r} has no instances of lengths {low} to {high}; change {setting}")
+    if not lengths:
+        none = f"task {task.name!r} has no instances of lengths {low} to {high}"
+        raise LengthwiseError(f"{none}; change {setting}{task.lifted(low)}")
     return lengths
 
 
