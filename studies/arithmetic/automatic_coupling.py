@@ -62,6 +62,8 @@ def automatic_coupling(preset: str) -> lw.Recipe:
 @lru_cache
 def recoupled(name: str) -> lw.tasks.recoupled.Recoupled:
     """One of the tasks with the places that the search finds."""
-
-    task = TASKS_WITH_PLACES[name]
-    return lw.tasks.recoupled.Recoupled(task=task, rule=lw.prediction.couple.found_rule(task))
+    task, couple = TASKS_WITH_PLACES[name], lw.prediction.couple
+    lengths = task.lengths(couple.SHORTEST, couple.SHORTEST + 60)
+    _, rule, reason = couple.search(lengths, lambda n: couple.dependencies(task, n))
+    lw.core.errors.require(rule is not None, reason)
+    return lw.tasks.recoupled.Recoupled(task=task, rule=rule)

@@ -67,9 +67,7 @@ class GraphedTrainer(lw.training.trainer.Trainer):
         for graph, inputs in zip(captured, groups, strict=True):
             graph.replay(inputs)
         self.optimizer.clip(self.config.clip)
-        self.optimizer.step(
-            [lw.training.trainer.learning_rate(self.settings(self.states[index].run), step) for index in self.members]
-        )
+        self.optimizer.step(lw.training.trainer.learning_rate(self.config, step))
         return self._reported.clone()
 
     def _captured(self, inputs: lw.models.inputs.Inputs) -> _Captured:

@@ -36,7 +36,7 @@ LOOPED = ("learned", "rope(window=3)+nope", "cope")
 """Encodings that are tested in loops; the loops do not depend on the encoding."""
 RUNS = 3
 KINDS = (
-    "plain", "scored", "some", "few queries", "visible", "visible, scored",
+    "plain", "scored", "some", "few queries",
     "flat", "flat, few queries", "stack", "stack, flat",
 )  # fmt: skip
 
@@ -88,7 +88,7 @@ def model_of(config: ModelConfig, encoding: str, seed: int) -> Transformer:
 def optimized(config: ModelConfig, encoding: str, runs: int) -> nn.Module:
     """The optimized form of the first models; all kinds of batches go through the same one."""
     models = [model_of(config, encoding, seed) for seed in range(runs)]
-    return TransformerStack(models) if runs > 1 else optimize(models[0])
+    return TransformerStack(models).model if runs > 1 else optimize(models[0])
 
 
 def numbers(output: TransformerOutput, targets: Tensor) -> list[Tensor]:
@@ -113,14 +113,10 @@ class Case:
     def __post_init__(self) -> None:
         self.flat, self.runs = "flat" in self.kind, RUNS if "stack" in self.kind else 1
         self.groups = draw_groups("few" in self.kind, 2 * self.runs, (3, 2, 9) if self.flat else (9,))
-        self.more = {}
-        if "visible" in self.kind:
-            shape = self.groups[0].input_ids.shape
-            self.more = {"visible": torch.rand(shape, generator=torch.Generator().manual_seed(1)) < 0.6}
 
     def at(self, group: Inputs) -> Tensor | slice | None:
         """The positions whose outputs are asked for."""
-        return {"plain": None, "visible": None, "some": torch.tensor([4, 0, 2])}.get(self.kind, group.at)
+        return {"plain": None, "some": torch.tensor([4, 0, 2])}.get(self.kind, group.at)
 
     def by_readable(self) -> list[Tensor]:
         """Outputs and gradients (where they are continuous) of the readable models, joined."""
@@ -140,7 +136,7 @@ class Case:
         for group in self.groups:
             rows = len(group.input_ids) // self.runs
             own, at = slice(run * rows, (run + 1) * rows), self.at(group)
-            output = model(group.input_ids[own], group.position_ids[own], at=at, **self.more)
+            output = model(group.input_ids[own], group.position_ids[own], at=at)
             found.append(numbers(output, ids_at(group, at)[own]))
         return [torch.cat(parts) for parts in zip(*found, strict=True)]
 
@@ -154,7 +150,7 @@ class Case:
         else:
             inputs = self.groups[0]
             at = self.at(inputs)
-            output = fast(inputs.input_ids, inputs.position_ids, at=at, **self.more)
+            output = fast(inputs.input_ids, inputs.position_ids, at=at)
         result = numbers(output, ids_at(inputs, at))
         if not ENCODINGS.build(self.encoding).smooth:
             return result
@@ -183,8 +179,7 @@ def error(found: Sequence[Tensor], exact: Sequence[Tensor]) -> float:
 @pytest.mark.parametrize(("config", "encoding", "kinds"), cases([*MODELS], ENCODING_NAMES))
 def test_float32(config: ModelConfig, encoding: str, kinds: list[str]) -> None:
     for kind in kinds:
-        seen = "visible" in kind and config.id_head == "pointer"
-        case = Case(dataclasses.replace(config, id_head="classification") if seen else config, encoding, kind)
+        case = Case(config, encoding, kind)
         for expected, found in zip(case.by_readable(), case.by_optimized(), strict=True):
             assert found.shape == expected.shape, kind
             size = float(expected.detach().norm()) / expected.numel() ** 0.5

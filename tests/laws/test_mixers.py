@@ -53,7 +53,7 @@ def test_every_mixer_obeys_every_law(name: str, law: Callable[..., None]) -> Non
 def test_optimized_equals_readable_gradients_too(pattern: str) -> None:
     """A stack of three on groups of lengths 3, 2 and 9, and one model on the last positions alone."""
     models = [rough_model(Echo(), Coupled(max_position=20), "rope", config_of(pattern), seed) for seed in range(3)]
-    stack = TransformerStack(models)
+    stack = TransformerStack(models).model
     groups = draw_groups(False, 6, (3, 2, 9))
     joined = type(groups[0]).join(groups, 3)
     found = stack(joined.input_ids, joined.position_ids, at=joined.at, groups=joined.groups).logits
@@ -352,7 +352,6 @@ def test_what_needs_attention_says_so() -> None:
     for call in (
         lambda: model.attention(tokens, ids, slice(0, 4)),
         lambda: model(tokens, ids, visible=torch.ones(1, 4, dtype=torch.bool)),
-        lambda: optimize(model)(tokens, ids, visible=torch.ones(1, 4, dtype=torch.bool)),
     ):
         with pytest.raises(LengthwiseError, match=r"needs attention in every layer, but model\.mixer is lstm"):
             call()

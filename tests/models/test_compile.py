@@ -6,11 +6,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crasp.reference import evaluate
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.crasp import library
 from lengthwise.crasp.interpreter import evaluate_all
 from lengthwise.crasp.program import Operation, Program, ProgramBuilder
-from lengthwise.crasp.reference import evaluate
 from lengthwise.models.compile import (
     CompilationCheck,
     compare,

@@ -11,7 +11,7 @@ from torch import Tensor
 from lengthwise.core.rng import stream
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.inputs import Inputs
-from lengthwise.models.kernels import attention, optimize
+from lengthwise.models.kernels import FlatTransformer, attention, optimize
 from lengthwise.models.stacked import TransformerStack
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.schemes import Coupled, PositionScheme, PredictiveCoupling
@@ -36,10 +36,10 @@ def groups_of(
     ]
 
 
-def total(model: Transformer | TransformerStack, groups: list[Inputs], runs: int, joined: bool) -> tuple[Tensor, ...]:
+def total(model: Transformer, groups: list[Inputs], runs: int, joined: bool) -> tuple[Tensor, ...]:
     """Token and id losses of the runs, and the gradients of their sum."""
 
-    fast = optimize(model) if isinstance(model, Transformer) else model
+    fast = model if isinstance(model, FlatTransformer) else optimize(model)
 
     def loss(inputs: Inputs) -> Loss:
         if inputs.groups is None:
@@ -56,7 +56,7 @@ def total(model: Transformer | TransformerStack, groups: list[Inputs], runs: int
     return token, position, *(g for g in gradients if g is not None)
 
 
-def assert_same(model: Transformer | TransformerStack, groups: list[Inputs], runs: int = 1) -> None:
+def assert_same(model: Transformer, groups: list[Inputs], runs: int = 1) -> None:
     """Joined and one by one."""
     for one, other in zip(total(model, groups, runs, True), total(model, groups, runs, False), strict=True):
         assert torch.allclose(one, other, atol=1e-3, rtol=1e-3)
@@ -102,7 +102,7 @@ def test_sets_of_next_symbols() -> None:
 @pytest.mark.parametrize("config", [SMALL, POINTING], ids=["classified", "pointed"])
 def test_a_stack(encoding: str, config: ModelConfig) -> None:
     models = [rough_model(Echo(), PREDICTED, encoding, config, seed) for seed in range(3)]
-    assert_same(TransformerStack(models), groups_of(Echo(), PREDICTED, runs=3), runs=3)
+    assert_same(TransformerStack(models).model, groups_of(Echo(), PREDICTED, runs=3), runs=3)
 
 
 def test_scored_positions_that_are_not_contiguous() -> None:
@@ -161,7 +161,7 @@ def test_a_norm_without_a_weight_stays_as_it_is_and_a_view_is_the_plain_model() 
     expected = model(inputs.input_ids, inputs.position_ids).logits
     stack = TransformerStack([model, model])
     both = (x.repeat(2, *[1] * (x.ndim - 1)) for x in (inputs.input_ids, inputs.position_ids))
-    assert torch.allclose(stack(*both).logits, expected.repeat(2, 1, 1), atol=1e-4, rtol=1e-4)
+    assert torch.allclose(stack.model(*both).logits, expected.repeat(2, 1, 1), atol=1e-4, rtol=1e-4)
     plain = stack.view(1)
     assert [type(each) for each in plain.modules()] == [type(each) for each in model.modules()]
     assert torch.equal(plain(inputs.input_ids, inputs.position_ids).logits, expected)

@@ -56,7 +56,7 @@ def test_loops_grow_with_the_tokens(encoding: str) -> None:
     assert torch.allclose(whole, with_loops(model, length)(tokens, ids).logits)
     assert torch.allclose(model(tokens, ids, at=some).logits, whole[:, some], atol=1e-5)
     assert len(model.attention(tokens, ids, slice(None))) == length * SMALL.layers
-    fast = TransformerStack([model])
+    fast = TransformerStack([model]).model
     assert torch.allclose(fast(tokens, ids, at=some).logits, whole[:, some], atol=1e-4, rtol=1e-4)
     with pytest.raises(LengthwiseError, match="grows with the tokens can't use a cache; pass whole sequences"):
         model(tokens, ids, cache=Cache(capacity=length))

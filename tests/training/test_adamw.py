@@ -23,7 +23,7 @@ def test_equals_torch(size: float) -> None:
     stacked = [torch.nn.Parameter(parameter[None]) for parameter in sides[0]]
     for parameter, own in zip(stacked, sides[0], strict=True):
         parameter.grad = None if own.grad is None else own.grad[None]  # the same memory
-    StackedAdamW(stacked, TrainingConfig(), [0.0]).clip(1.0)
+    StackedAdamW(stacked, TrainingConfig()).clip(1.0)
     torch.nn.utils.clip_grad_norm_(sides[1], 1.0)
     for one, other in zip(*sides, strict=True):
         if one.grad is None or other.grad is None:
@@ -33,18 +33,18 @@ def test_equals_torch(size: float) -> None:
 
 
 def test_updates_are_those_of_torch_for_every_run() -> None:
-    """Three runs with settings of their own, decay on matrices only, and a parameter that a step does not use."""
-    config, rates, decays = TrainingConfig(), [1e-2, 1e-2, 3e-3], [0.1, 0.0, 0.1]
+    """Three runs, decay on matrices only, and a parameter that a step does not use."""
+    config, rate = TrainingConfig(weight_decay=0.1), 1e-2
     generator = torch.Generator().manual_seed(0)
     stacked = [torch.nn.Parameter(torch.randn(shape, generator=generator)) for shape in ((3, 5, 7), (3, 4))]
-    optimizer = StackedAdamW(stacked, config, decays)
+    optimizer = StackedAdamW(stacked, config)
     alone = [[torch.nn.Parameter(p.detach()[run].clone()) for p in stacked] for run in range(3)]
     theirs = [
         torch.optim.AdamW(
-            [{"params": matrix, "weight_decay": decay}, {"params": vector, "weight_decay": 0.0}],
+            [{"params": matrix, "weight_decay": 0.1}, {"params": vector, "weight_decay": 0.0}],
             lr=rate, betas=config.betas, fused=True,
         )
-        for (matrix, vector), rate, decay in zip(alone, rates, decays, strict=True)
+        for matrix, vector in alone
     ]  # fmt: skip
     for step in range(4):
         for place, parameter in enumerate(stacked):
@@ -52,7 +52,7 @@ def test_updates_are_those_of_torch_for_every_run() -> None:
             parameter.grad = torch.randn(parameter.shape, generator=generator) if used else None
             for run in range(3):
                 alone[run][place].grad = None if parameter.grad is None else parameter.grad[run].clone()
-        optimizer.step(rates)
+        optimizer.step(rate)
         for other in theirs:
             other.step()
     for run in range(3):

@@ -19,7 +19,6 @@ from lengthwise.tasks.addition import Addition
 from lengthwise.training import trainer as training_loop
 from lengthwise.training.config import TrainingConfig
 from lengthwise.training.data import TaskSetup, stacked_groups, training_groups
-from lengthwise.training.runs import Run
 from lengthwise.training.trainer import Trainer
 
 TASK = Addition()
@@ -39,7 +38,7 @@ CASES: list[tuple[PositionScheme, EncodingSpec, ModelConfig]] = [
 ]
 
 
-def stack(runs: list[int | Run], case: int = 0, config: TrainingConfig = CONFIG, **more: Any) -> Trainer:
+def stack(runs: list[int], case: int = 0, config: TrainingConfig = CONFIG, **more: Any) -> Trainer:
     return Trainer(TaskSetup(TASK, *CASES[case]), config, runs, **more)
 
 
@@ -79,23 +78,6 @@ def test_gradients_are_clipped_by_each_runs_own_norm() -> None:
         assert torch.equal(parameter.grad[0], old[0])
     total = sum(float(p.grad[1].square().sum()) for p in trainer.stack.parameters() if p.grad is not None)
     assert total**0.5 == pytest.approx(0.5, rel=1e-4)
-
-
-def test_a_grid_gives_each_run_its_own_learning_rate_and_decay() -> None:
-    runs = [Run(seed, lr, decay) for lr in (1e-3, 5e-3) for decay in (0.0, 0.3) for seed in (0, 1)]
-    assert len(runs) == 8
-    trainer = stack([*runs])
-    for step in range(3):
-        trainer.step(step)
-    for place, run in enumerate(runs):
-        assert run.lr is not None
-        assert run.weight_decay is not None
-        other = separate(run.seed, config=dataclasses.replace(CONFIG, lr=run.lr, weight_decay=run.weight_decay))
-        for step in range(3):
-            other.step(step)
-        assert distance(trainer.stack.unstack(place), other.model) < 1e-4
-    # The settings matter: the same seed ends elsewhere under another of them.
-    assert distance(trainer.stack.unstack(0), trainer.stack.unstack(6)) > 1e-3
 
 
 def test_a_seeds_data_do_not_depend_on_the_rest_of_the_stack() -> None:

@@ -39,10 +39,6 @@ MOST_EXAMPLES, LONGEST = 1_000_000, 10_000
 """Bounds of ``examples`` and ``lengths`` of `couple`."""
 
 
-def silent(line: str) -> None:
-    """Progress to nobody."""
-
-
 def predict(
     target: str | Task | dict[str, Any],
     train: int = 40,
@@ -54,7 +50,7 @@ def predict(
     changes: Sequence[str] = (),
     cut: float = 0.95,
     out: str | Path | None = None,
-    progress: Callable[[str], None] = silent,
+    progress: Callable[[str], None] = lambda line: None,
 ) -> Forecasts:
     """How likely is a system that is trained to one length right at another, and what would do better?
 
@@ -552,7 +548,7 @@ def couple(
     lengths: Sequence[int] | None = None,
     budget: float | str = "2m",
     seed: int = 0,
-    progress: Callable[[str], None] = silent,
+    progress: Callable[[str], None] = lambda line: None,
 ) -> Coupling:
     """Find places that keep every dependency within one step at every length.
 

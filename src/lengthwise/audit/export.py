@@ -20,7 +20,6 @@ from lengthwise.core.errors import UnknownNameError, require
 from lengthwise.core.files import slug, write_json, write_text
 
 HARNESSES = ("lm-eval", "inspect")
-METRICS = ("exact_match", "strict_match")
 
 CELL = """task: {name}_{cell}
 tag: {name}_cells

@@ -29,8 +29,6 @@ from lengthwise.core.vocab import SEP, SPECIALS
 from lengthwise.influence.corpus import from_path
 from lengthwise.tasks import TASKS, Task
 
-SWEEPS = ("problem", "length", "distance", "number", "distractors", "prose")
-"""What varies: the problem as a whole, or one of the others alone."""
 DEPTHS = (100, 50, 0)
 """Where a problem stands among the filler of long prompts, in percent of it; 100 is at the end."""
 SHARES = (0, 50, 100)

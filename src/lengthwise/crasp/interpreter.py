@@ -15,7 +15,6 @@ from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.vocab import BOS, EOS
 from lengthwise.crasp import program as op
 from lengthwise.crasp.program import Count, Program
-from lengthwise.crasp.reference import Stepper, Value
 from lengthwise.crasp.syntax import expressions, statements
 
 _CACHE_ELEMENTS = 1 << 16
@@ -214,7 +213,7 @@ class TraceRow(NamedTuple):
 
     head: str | None
     text: str
-    values: tuple[Value, ...]
+    values: tuple[bool | int, ...]
 
     def cells(self) -> list[str]:
         """The row as text; a true Boolean is ``✓``, a false one ``·``."""
@@ -267,23 +266,15 @@ def generate(program: Program, prompt: Sequence[str], *, limit: int = 10_000) ->
     Raises `LengthwiseError` when not exactly one symbol may come next, or after more than ``limit`` symbols.
     """
     require(program.is_next_token, "this program accepts or rejects; only a program with NEXT lines can generate")
-    stepper = Stepper(program)
-    values: list[Value] = []
-    written: list[str] = []
-    read = [*([BOS] if program.bos else []), *prompt]
-    require(len(read) > 0, "a program without BOS needs a prompt of length >= 1")
-    for symbol in read:
-        if symbol not in program.symbols:
-            raise LengthwiseError(f"{symbol!r} is not in the program's alphabet ({' '.join(program.alphabet)})")
-        values = stepper.step(symbol)
-    while len(written) <= limit:
-        allowed = [symbol for symbol, index in program.next_token if values[index]]
+    require(program.bos or len(prompt) > 0, "a program without BOS needs a prompt of length >= 1")
+    symbols, read = (*program.alphabet, EOS), encode(program, [prompt])
+    for _ in range(limit + 1):
+        allowed = np.flatnonzero(next_tokens(program, read)[0, -1])
         if len(allowed) != 1:
-            found = " and ".join(allowed) or "no symbol"
-            so_far = " ".join([*read, *written])
+            found = " and ".join(symbols[number] for number in allowed) or "no symbol"
+            so_far = " ".join([*[BOS] * program.bos, *(symbols[number] for number in read[0])])
             raise LengthwiseError(f"after {so_far}, {found} may come next; generation needs exactly one")
-        if allowed[0] == EOS:
-            return written
-        written.append(allowed[0])
-        values = stepper.step(allowed[0])
+        if symbols[allowed[0]] == EOS:
+            return [symbols[number] for number in read[0, len(prompt) :]]
+        read = np.append(read, allowed[None], axis=1)
     raise LengthwiseError(f"the program has not stopped after {limit} symbols; raise the limit")

@@ -55,7 +55,7 @@ from lengthwise.measured.cells import Format, MeasuredCell, cells, others
 from lengthwise.positions.structure import farthest_step
 from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem
 from lengthwise.prediction.measured import same_task
-from lengthwise.prediction.predict import COUPLING, predict_target, predict_with_search, silent
+from lengthwise.prediction.predict import COUPLING, predict_target, predict_with_search
 from lengthwise.prediction.recurrent import MODELS
 from lengthwise.prediction.search import COUPLING_SEARCHED, NOT_SEARCHED
 from lengthwise.prediction.target import AutomatonFile, Expression, parse_target, task_of
@@ -159,7 +159,7 @@ def predict(
     scheme: str | None = None,
     probe: Probe | str | float | None = None,
     cut: float = 0.95,
-    note: Callable[[str], None] = silent,
+    note: Callable[[str], None] = lambda line: None,
     folder: Path | None = None,
     tested: int | None = None,
     typed: str = "",

@@ -9,14 +9,14 @@ import contextlib
 import dataclasses
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from lengthwise.core.config import digest
 from lengthwise.core.config import seconds as seconds_in
@@ -276,16 +276,7 @@ class Probe:
         derived = {"accuracy": self.accuracy, "slope": self.slope, "steps_to_fit": self.steps_to_fit}
         return {**dataclasses.asdict(self), "derived": derived}
 
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any], *, where: str) -> Probe:
-        """What `to_json` gave; raises `LengthwiseError` for anything else."""
-        try:
-            return _PROBE.validate_python({name: value for name, value in values.items() if name != "derived"})
-        except (ValidationError, AttributeError):
-            raise LengthwiseError(f"{where} is no result of a probe; remove it to probe again") from None
 
-
-_PROBE = TypeAdapter(Probe)
 _RUNGS = TypeAdapter(list[dict[int, list[ProbedSeed]]])
 _MEASURED = TypeAdapter(tuple[dict[int, dict[int, float]], dict[int, ProbedSeed]])
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -46,15 +46,14 @@ class FlatContext:
     @classmethod
     def of(
         cls, encoding: PositionEncoding, groups: Sequence[FlatGroup], ids: Int[Tensor, "R N L"],
-        log_length: int | None, visible: Bool[Tensor, "RB T"] | None,
+        log_length: int | None,
     ) -> FlatContext:  # fmt: skip
-        """Masks, biases and log-length factors of all groups; with ``visible`` there is one group."""
+        """Masks, biases and log-length factors of all groups."""
         biases, counts = [], []
         for group, part in zip(groups, ids.split([g.size for g in groups], dim=1), strict=True):
             own, tokens = group.sequences(part), group.tokens
-            biases.append(attention_bias(encoding, own, own, visible))
-            count = keys_seen(encoding, tokens, tokens, visible, ids.device)
-            counts.append(count.repeat(group.rows) if visible is None else count.view(len(ids), 1, -1))
+            biases.append(attention_bias(encoding, own, own, None))
+            counts.append(keys_seen(encoding, tokens, tokens, None, ids.device).repeat(group.rows))
         scale = None
         if log_length is not None:
             scale = (torch.cat(counts, dim=-1).float().log() / math.log(log_length))[..., None]
@@ -518,7 +517,6 @@ class FlatTransformer(Transformer):
         position_ids: Int[Tensor, "B T L"],
         *,
         at: Int[Tensor, " S"] | slice | None = None,
-        visible: Bool[Tensor, "rows tokens"] | None = None,
         groups: Sequence[FlatGroup] | None = None,
         loops: Loops | None = None,
     ) -> TransformerOutput:
@@ -532,11 +530,11 @@ class FlatTransformer(Transformer):
             group = FlatGroup(rows, tokens, slice(None) if at is None else at)
             positions = None if at is None else flat_positions([group]).to(input_ids.device)
             flat, flat_ids = (x.reshape(self.runs, rows * tokens, *x.shape[2:]) for x in (input_ids, position_ids))
-            output = self.forward(flat, flat_ids, at=positions, visible=visible, groups=[group], loops=loops)
+            output = self.forward(flat, flat_ids, at=positions, groups=[group], loops=loops)
             logits = output.logits.reshape(len(input_ids), -1, output.logits.shape[-1])
             return TransformerOutput(logits, tuple(by_sequence(level, len(input_ids)) for level in output.position))
         assert at is None or isinstance(at, Tensor)
-        contexts = self.flat_contexts(groups, position_ids, visible)
+        contexts = self.flat_contexts(groups, position_ids)
         x = start = self.embed(input_ids, position_ids)
         pointing = self.position_head is not None and self.position_head.points
         require(
@@ -557,15 +555,11 @@ class FlatTransformer(Transformer):
         hidden = hidden if at is None else hidden.index_select(1, at)
         return TransformerOutput(product(hidden, *(self.head or self.table).weights()), position)
 
-    def flat_contexts(
-        self, groups: Sequence[FlatGroup], ids: Int[Tensor, "R N L"], visible: Bool[Tensor, "RB T"] | None
-    ) -> list[FlatContext]:
+    def flat_contexts(self, groups: Sequence[FlatGroup], ids: Int[Tensor, "R N L"]) -> list[FlatContext]:
         """What every layer's attention needs; layers with the same encoding share it."""
-        if visible is not None:
-            self.config.need_attention("hiding tokens")
         encodings = [self.encoding.layer(layer) for layer in range(len(self.blocks))]
         log_length = self.config.log_length
-        made = {each: FlatContext.of(each, groups, ids, log_length, visible) for each in dict.fromkeys(encodings)}
+        made = {each: FlatContext.of(each, groups, ids, log_length) for each in dict.fromkeys(encodings)}
         return [made[encoding] for encoding in encodings]
 
 

@@ -10,12 +10,10 @@ import copy
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Int
-from torch import Tensor, nn
+from torch import nn
 
-from lengthwise.models.inputs import FlatGroup
 from lengthwise.models.kernels import optimize, view
-from lengthwise.models.transformer import Transformer, TransformerOutput
+from lengthwise.models.transformer import Transformer
 
 
 class TransformerStack(nn.Module):
@@ -30,17 +28,6 @@ class TransformerStack(nn.Module):
     @property
     def runs(self) -> int:
         return self.model.runs
-
-    def forward(
-        self,
-        input_ids: Int[Tensor, "SB T"],
-        position_ids: Int[Tensor, "SB T L"],
-        *,
-        at: Int[Tensor, " Q"] | slice | None = None,
-        groups: Sequence[FlatGroup] | None = None,
-    ) -> TransformerOutput:
-        """What each run's model gives for its own B rows (one, with ``groups``); rows are ordered by run."""
-        return self.model(input_ids, position_ids, at=at, groups=groups)
 
     def view(self, run: int) -> Transformer:
         """One run's model as an ordinary transformer that sees its weights, until `select` makes new ones."""

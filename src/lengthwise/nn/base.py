@@ -227,11 +227,6 @@ class PositionEncoding(nn.Module):
         return type(self).bias is not PositionEncoding.bias
 
     @property
-    def rotates_keys_alike(self) -> bool:
-        """Whether keys are rotated as queries are."""
-        return type(self).rotate_keys is PositionEncoding.rotate_keys
-
-    @property
     def has_scores(self) -> bool:
         """Whether the encoding depends on the tokens' content, by `scores`."""
         return type(self).scores is not PositionEncoding.scores

@@ -64,9 +64,5 @@ class LayerEncodings(PositionEncoding):
         return any(part.has_bias or part.window is not None for part in self.parts)
 
     @property
-    def rotates_keys_alike(self) -> bool:
-        return all(part.rotates_keys_alike for part in self.parts)
-
-    @property
     def has_scores(self) -> bool:
         return any(part.has_scores for part in self.parts)

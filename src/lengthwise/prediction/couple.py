@@ -209,15 +209,6 @@ def _check_answer(task: Task, prompt: Sequence[str]) -> None:
         raise LengthwiseError(f"task {task.name!r} does not answer its own prompt {shown!r}: {error}") from error
 
 
-def found_rule(task: Task, seed: int = 0) -> CouplingRule:
-    """The rule found from queries, without checks; raises `NoCouplingError` if there is none."""
-    lengths = task.lengths(SHORTEST, SHORTEST + 60)
-    _, rule, reason = search(lengths, lambda n: dependencies(task, n, seed))
-    if rule is None:
-        raise NoCouplingError(reason)
-    return rule
-
-
 def dependencies(task: Task, length: int, seed: int = 0) -> Dependencies:
     """The parents at one length, estimated by queries to ``task.answer`` alone."""
     rng = stream(seed, "couple", "queries", length)

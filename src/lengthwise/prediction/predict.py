@@ -267,11 +267,9 @@ ON_LANGUAGES = "a scratchpad of the automaton's states, one per symbol, with cou
 """What helps where no position system has a *yes* for a language."""
 
 
-def silent(line: str) -> None:
-    """A note to nobody."""
-
-
-def predict_target(target: str, systems: list[str] | None = None, note: Callable[[str], None] = silent) -> Prediction:
+def predict_target(
+    target: str, systems: list[str] | None = None, note: Callable[[str], None] = lambda line: None
+) -> Prediction:
     """The prediction for a target of `parse_target`; of a task about which nothing is known, after a search.
 
     ``note`` is called with a line before each part of the search, which takes a few seconds. Raises `LengthwiseError`
@@ -294,7 +292,7 @@ def predict_target(target: str, systems: list[str] | None = None, note: Callable
 
 
 def predict_with_search(
-    task: Task, systems: tuple[PositionSystem, ...] = SYSTEMS, note: Callable[[str], None] = silent
+    task: Task, systems: tuple[PositionSystem, ...] = SYSTEMS, note: Callable[[str], None] = lambda line: None
 ) -> Prediction:
     """As `predict_task`; where no program is known or excluded, small ones are searched, and places if none are stated.
 

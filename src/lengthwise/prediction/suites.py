@@ -112,13 +112,13 @@ def no_for_nope(what: str, source: str = HUANG) -> Evidence:
     return cited("none", "no", f"no guarantee: no program without positions exists for {what}", source)
 
 
-def fooling_set(key: str, basis: str = "cited") -> Evidence:
+def fooling_set(key: str) -> Evidence:
     """A *no* for every fragment by a fooling set that is checked here."""
     fooling = FOOLING_SETS[key]
     count = fooling.verify(4)
     why = f"no guarantee: communication bound (Theorem 12, {HUANG}). {fooling.statement}"
     proof = {"kind": "fooling set", "statement": fooling.statement, "checked": f"{count} prefixes of 4 bits, all pairs"}
-    return Evidence("ape", Argument("no", "cited" if basis == "cited" else "ours", why, proof))
+    return Evidence("ape", Argument("no", "cited", why, proof))
 
 
 def communication(statement: str) -> Evidence:

@@ -647,7 +647,7 @@ def _same_when_cached(model: Transformer) -> None:
 def two_runs_in_a_stack_equal_each_alone(layer: Layer) -> None:
     """Two models that train together as a stack have the logits that each has alone."""
     (tokens, ids), models = _inputs(), [_model(layer, seed) for seed in (0, 1)]
-    together = TransformerStack(models).eval()(tokens.repeat(2, 1), ids.repeat(2, 1, 1)).logits
+    together = TransformerStack(models).model.eval()(tokens.repeat(2, 1), ids.repeat(2, 1, 1)).logits
     apart = torch.cat([model(tokens, ids).logits for model in models])
     need(torch.allclose(together, apart, atol=TOLERANCE), "logits of a stack differ from those of its models")
 

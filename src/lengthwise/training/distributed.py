@@ -91,7 +91,7 @@ class ShardedTrainer(Trainer):
         self._whole = self.stack.view(0) if self.ranks.leads else None
         self._read: dict[str, Tensor] | None = None
         spread(self.stack, self.ranks.size, device)
-        self.optimizer = ShardedAdamW(list(self.stack.parameters()), self.config, self.optimizer.decays)
+        self.optimizer = ShardedAdamW(list(self.stack.parameters()), self.config)
 
     def _add_up(self, reported: Float[Tensor, " S"]) -> None:
         dist.all_reduce(reported)  # FSDP has added up the gradients

@@ -30,12 +30,10 @@ class Progress:
 
 @dataclass(frozen=True)
 class Run:
-    """One member of a stack: a seed and, in a grid, its own learning rate and weight decay."""
+    """One member of a stack; older checkpoints have further fields, which say nothing."""
 
-    __pydantic_config__ = STRICT
+    __pydantic_config__ = pydantic.ConfigDict(strict=True)
     seed: int
-    lr: float | None = None
-    weight_decay: float | None = None
 
 
 @dataclass(frozen=True)

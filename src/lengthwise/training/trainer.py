@@ -181,7 +181,7 @@ Measurement = Callable[[Transformer, int, int], dict[str, Any]]
 
 @dataclass
 class Trainer:
-    """Trains ``runs`` (seeds, or `Run`s of a grid); with a ``folder``, resumes bit-identically from it.
+    """Trains ``runs``, which are seeds; with a ``folder``, resumes bit-identically from it.
 
     ``states`` has one entry per run, in order. A run that is fitted (with ``stop_when_fitted``) or diverges leaves the
     stack, and the others go on faster. Dropout masks, where used, are the stack's and not those of separate runs.
@@ -192,7 +192,7 @@ class Trainer:
 
     setup: Setup
     config: TrainingConfig
-    runs: Sequence[int | Run]
+    runs: Sequence[int]
     probe: Measurement | None = None
     folder: Path | None = None
     run_folders: Sequence[Path] | None = None
@@ -212,15 +212,14 @@ class Trainer:
             self.config = dataclasses.replace(self.config, stacked=True)
         if self.ranks is not None:
             self.ranks.check(self.setup.model, self.config)
-        self.states = [RunState(run if isinstance(run, Run) else Run(run)) for run in self.runs]
+        self.states = [RunState(Run(seed)) for seed in self.runs]
         self.step_count, self.seconds = 0, 0.0
         self.members = list(range(len(self.states)))
         self.stack = TransformerStack([self.setup.build(state.run.seed) for state in self.states]).to(self.device)
         self.stack.train()
         self._only = self.stack.view(0)
         self.parts = StackParts(self.stack)
-        decays = [self.settings(state.run).weight_decay for state in self.states]
-        self.optimizer = StackedAdamW(list(self.stack.parameters()), self.config, decays)
+        self.optimizer = StackedAdamW(list(self.stack.parameters()), self.config)
 
     @property
     def model(self) -> Transformer:
@@ -232,10 +231,6 @@ class Trainer:
     def progress(self) -> Progress:
         (state,) = self.states
         return state.progress
-
-    def settings(self, run: Run) -> TrainingConfig:
-        changes = {"lr": run.lr, "weight_decay": run.weight_decay}
-        return dataclasses.replace(self.config, **{name: value for name, value in changes.items() if value is not None})
 
     def run(self) -> list[RunState]:
         """Train until every run has ended, from the last checkpoint if there is one; returns ``states``."""
@@ -313,7 +308,7 @@ class Trainer:
         self.parts.gather(size)
         self._add_up(reported)
         self.optimizer.clip(config.clip)
-        self.optimizer.step([learning_rate(self.settings(self.states[index].run), step) for index in self.members])
+        self.optimizer.step(learning_rate(config, step))
         return reported
 
     def _add_up(self, reported: Float[Tensor, " S"]) -> None:

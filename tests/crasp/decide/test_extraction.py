@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
+from crasp.reference import accepts as reference_accepts
 from languages.oracles import all_arrays
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.crasp.decide import decide
 from lengthwise.crasp.extraction import extract, program_of
 from lengthwise.crasp.interpreter import run
-from lengthwise.crasp.reference import accepts as reference_accepts
 from lengthwise.crasp.syntax import parse, to_text
 from lengthwise.languages.automaton import language
 from lengthwise.languages.named import LANGUAGES

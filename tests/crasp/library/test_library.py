@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import pytest
 
+from crasp.reference import accepts
 from lengthwise.core.errors import UnknownNameError
 from lengthwise.crasp import library
 from lengthwise.crasp.interpreter import encode, generate, next_tokens, run
-from lengthwise.crasp.reference import accepts
 from lengthwise.crasp.syntax import parse, to_text
 
 

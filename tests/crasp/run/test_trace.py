@@ -1,4 +1,5 @@
-from lengthwise.crasp import library, reference
+from crasp import reference
+from lengthwise.crasp import library
 from lengthwise.crasp.interpreter import trace
 from lengthwise.crasp.syntax import parse
 

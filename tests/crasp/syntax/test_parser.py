@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from crasp.random_programs import random_program
+from crasp.reference import accepts
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.crasp.program import Program
-from lengthwise.crasp.reference import accepts
 from lengthwise.crasp.syntax import CraspSyntaxError, load_program, parse, to_text
 
 HEADER = "alphabet: a b\n"

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import pytest
 
+from crasp.reference import accepts, evaluate
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.crasp.interpreter import encode, run
 from lengthwise.crasp.program import Program
-from lengthwise.crasp.reference import accepts, evaluate
 from lengthwise.crasp.syntax import parse, to_text
 from lengthwise.crasp.synthesis import Enumeration, PrefixTree, synthesize
 from lengthwise.prediction.search import labelled_words

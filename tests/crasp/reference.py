@@ -1,6 +1,6 @@
 """The reference interpreter runs a program on one word, position by position.
 
-It shares no code with the vectorized interpreter and is its oracle in the tests. Generation uses it, too."""
+It shares no code with the interpreter of the library, of which it is the oracle."""
 
 from __future__ import annotations
 
