@@ -284,7 +284,6 @@ def write_pictures(pictures: Iterable[Picture], folder: Path) -> list[Path]:
 
 LOW, HIGH = -0.04, 1.14
 """Limits of the vertical axis; the space above 1 holds the text on training lengths."""
-SHADE = {"fc": PAPER, "ec": "none", "alpha": 0.75, "pad": 1}
 MARGINS = 0.95
 """Height in inches of a panel's title, tick labels and axis label."""
 MOST_NAMED = 6
