@@ -215,9 +215,9 @@ def test_python_blocks(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_the_page_learns_what_it_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The first blocks of the page on Hugging Face as they stand, with all of their steps."""
+    """The blocks of the page on Hugging Face as they stand, with all of their steps."""
     monkeypatch.chdir(tmp_path)
-    text = (ROOT / "docs" / "howto" / "hugging-face.md").read_text(encoding="utf-8").partition("## Give a model")[0]
+    text = (ROOT / "docs" / "howto" / "hugging-face.md").read_text(encoding="utf-8")
     blocks = [block for kind, block in BLOCK.findall(text) if kind == "python"]
     assert STEPS.search(blocks[0])
     exec("\n".join(blocks), {"__name__": "page"})

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lengthwise as lw
-from lengthwise.explanation.advice import Call, advice
-from lengthwise.explanation.explain import Explanation
+from lengthwise.explanation.advice import NO_COMMAND, Call, advice
+from lengthwise.explanation.explain import OTHERS, UNKNOWN, Explanation
 from lengthwise.explanation.features import surprise
-from lengthwise.explanation.kinds import AS_WRITTEN, FRESH, hard_strings
+from lengthwise.explanation.kinds import AS_WRITTEN, FRESH, OF_TOKENS, hard_strings
 from lengthwise.explanation.model import Subject, subject_of
 
 TASK = lw.task("addition")
@@ -78,7 +78,7 @@ def test_a_shared_first_wrong_token_is_the_first_finding(explained) -> None:
         sum(share.n - share.right for row in told.failures.rows if row.length <= 6 for share in [getattr(row, which)])
         for which in ("random", "hard")
     )
-    assert told.why.startswith("At lengths " if within.found else "What in the model does this is not known.")
+    assert told.why.splitlines()[0] == (within.line or UNKNOWN)
     assert "Nothing in the strings" not in told.why
     # The model's own words stand beside the failing string.
     first = told.failures.example
@@ -221,7 +221,11 @@ def untrained(prompt: list[str], answer: list[str]) -> list[str]:
 def test_what_was_not_learned_is_described_from_trained_lengths_alone() -> None:
     told = lw.explain(adder(untrained), TASK, train=6, lengths=[3, 6, 12], samples=64, seconds=4)
     assert told.failures.within is not None
-    assert told.why == "", "nothing was found that most of its mistakes share"
+    within = told.failures.within
+    assert within.does == "writes a wrong digit as the first digit of the answer"
+    assert within.alike == within.n
+    assert within.does in told.fails
+    assert told.why == "", "it says no more"
     assert told.failures.border is None
     assert {failure.length for failure in told.failures.smallest} == {6}
     assert "last token but one" not in told.fails_where
@@ -296,11 +300,18 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     assert plain.startswith("Train with twice the steps, the usual first try")
     assert "max_position" not in said, "a model was made worse by more ids than it needs"
     assert not command, "the same call again tells nothing new"
+    assert plain.endswith(NO_COMMAND)
     # Of a kind that the task has no words for, no data set makes rows.
     unnamed = dataclasses.replace(told.failures.kinds[0], kind="every part of the prompt, as written, ends with 0 0")
     other, command = advice(subject, call, dataclasses.replace(told.failures, kinds=(unnamed,)))
     assert "Your data has to make these." in other
     assert not command
+    # Of a way of editing it does.
+    edit = dataclasses.replace(told.failures.kinds[0], kind="the digits are sorted")
+    _, command = advice(subject, call, dataclasses.replace(told.failures, kinds=(edit,)))
+    rows = eval(f"lw.hf.dataset('addition', [6], size=640, {command})", {"lw": lw})
+    numbers = [[t for t in TASK.vocab.decode(row["input_ids"])[1:14] if t != "+"] for row in rows]
+    assert sum(each in (sorted(each), sorted(each)[::-1]) for each in numbers) > 0.05 * 640
     # Rows of trained lengths are no advice for what is right there.
     beyond = tuple(dataclasses.replace(each, rows=(dataclasses.replace(each.rows[-1], length=12, weak=True),))
                    for each in (unnamed, told.failures.kinds[0]))  # fmt: skip
@@ -361,18 +372,18 @@ def test_a_finding_is_no_wider_than_what_was_seen_and_what_breaks_for_another_re
     within, border = told.failures.within, told.failures.border
     assert within is not None
     near = within.found[0]
-    (also,) = near.also
-    assert near.name == "in a column of two equal digits"
-    assert also.name in ("where 0 is due or 9 is due", "where the column is 0 + 0 or the column is 9 + 9")
-    assert near.wrong == also.wrong == near.wrong_n
-    assert also.right < also.right_n
-    assert f", {also.wrong} of these {also.name}." in told.why
+    # Two equal digits tell as many, and say less.
+    assert (near.name, near.also) == ("where the column is 0 + 0 or 9 + 9", ())
+    assert near.wrong == near.wrong_n == within.n
+    assert within.does == "writes a digit one too large or one too small"
+    assert told.why.startswith(f"Of {within.n} first mistakes in random and edited strings of lengths 4 to 6, all ")
     # Most sums of the length that breaks err in their first digit, whatever the column.
     assert border is not None
     assert border.same is not None
-    n = border.random + border.edited
-    assert 0 < border.same < n / 2
-    assert f"{border.same} of {n} are of this kind: the rest is not explained." in told.why
+    assert 0 < border.same < border.n / 2 < border.alike
+    assert border.line in told.why
+    assert "of this kind" not in border.line
+    assert f"in {border.alike} it writes " in border.line
     # One pool was looked at there, and none is said to have no failing strings.
     assert min(border.random, border.edited) == 0
     assert not re.search(r"\b0 (random|edited)", told.fails_where)
@@ -386,8 +397,9 @@ def test_a_long_failing_string_is_shown_and_drawn_in_part() -> None:
     failure = max(told.failures.smallest, key=lambda each: each.length)
     assert failure.shown.startswith(f"{' '.join(failure.tokens[:4])} … ")
     assert f" [{failure.expected}] " in failure.shown
-    assert failure.shown.endswith(f"(wrong at token {failure.position + 1} of {len(failure.tokens)})")
+    assert f"(wrong at token {failure.position + 1} of {len(failure.tokens)}; whole: " in failure.shown
     assert failure.shown in " ".join(repr(told).split())
+    assert " ".join(failure.tokens) in " ".join(told.text(why=True).split()), "as it can be tried"
     assert told.html().count("<svg") > 1, "with the curve"
 
 
@@ -420,8 +432,14 @@ def test_first_line_list_and_example_are_of_the_kind_that_was_planted(fault: str
     found = {way.how: way.found for way in told.failures.asked}
     assert {how for how, said in found.items() if said == "fails"} == {each.kind for each in told.failures.kinds}
     assert all(found.values())
-    others = len(told.failures.kinds) - 1
-    assert (f"{others} other kind" in told.fails) == (others > 0)
+    # The others are named, too: two of them on the screen, all behind it.
+    others = [each for each in told.failures.kinds[1:] if not each.kind.startswith(OF_TOKENS)]
+    assert all(f"Also where {each.kind}: {each.share.words()}" in told.fails for each in others[:OTHERS])
+    assert (f"{len(others) - OTHERS} other kind" in told.fails) == (len(others) > OTHERS)
+    whole = " ".join(told.text(why=True).split())
+    assert all(
+        f"here {each.kind}: {each.share.words()} at length {each.length}." in whole for each in told.failures.kinds
+    )
     example = told.failures.example
     assert example is not None
     assert example == worst.example

@@ -10,16 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from lengthwise.explanation.failures import Failures
+from lengthwise.explanation.kinds import weakest_way
 from lengthwise.explanation.model import HuggingFaceNetwork, Subject
 from lengthwise.explanation.verdict import Verdict
 from lengthwise.forecast.predict import typed_name
 from lengthwise.positions.schemes import Coupled, Sequential
+from lengthwise.tasks.kinds import EDITS
 
 MORE = 4
 """How many times as many strings are advised where it is too close to say."""
 MORE_ROWS = 0.1
 """The share of rows of a kind that is advised where that kind fails."""
 DONE = "If that was done:"
+NO_COMMAND = "There is no command for it: it is done in your training script."
 
 
 @dataclass(frozen=True)
@@ -55,11 +58,17 @@ class Call:
 
 
 def advice(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]:
-    """What to do about the first length that breaks, or to find one: in words, and the command."""
+    """What to do about the first length that breaks, or to find one: in words, and the command, if there is one."""
+    text, command = _advice(subject, call, failures)
+    return (text, command) if command else (f"{text}\n{NO_COMMAND}", "")
+
+
+def _advice(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]:
+    """The same without a word where there is no command."""
     verdict = Verdict(failures.rows, subject.train)
     moved, held, broken, longest = failures.moved, verdict.held, verdict.broken(), failures.rows[-1].length
     coupled = getattr(subject.network.rule, "token_ids", None) is not None
-    if coupled and any(kind in subject.task.kinds for kind in _trained(subject, failures)):
+    if coupled and any(map(_made(subject).__contains__, _trained(subject, failures))):
         return _with_rows(subject, failures)
     trained = verdict.trained
     open_run = broken is not None and subject.experiment is not None and trained.right < trained.n
@@ -113,8 +122,17 @@ def _train_longer(subject: Subject, call: Call, verdict: Verdict, failures: Fail
 
 
 def _trained(subject: Subject, failures: Failures) -> list[str]:
-    """Kinds that fail at trained lengths, where more rows of them can help; the worst first."""
-    return [each.kind for each in failures.kinds if each.length <= subject.train]
+    """Kinds that fail at trained lengths, where more rows of them can help, the worst first; else a way of editing."""
+    kinds, at = [each.kind for each in failures.kinds if each.length <= subject.train], None
+    if not kinds:
+        at = Verdict(failures.rows, subject.train).first("hard")
+    way = weakest_way(failures.ways, at) if at is not None and at <= subject.train else None
+    return kinds if way is None or way[0].how not in EDITS else [way[0].how]
+
+
+def _made(subject: Subject) -> set[str]:
+    """Kinds and ways of editing of which `hf.dataset` makes rows."""
+    return {*subject.task.kinds, *EDITS}
 
 
 def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
@@ -124,8 +142,7 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
     if not kinds:
         rows = "\nOf that kind trained lengths are right, so rows of it are no first try." * bool(failures.kinds)
         return f"{text}, the usual first try, and ask again.{rows}\n{done}", ""
-    # Of kinds that the task names, `hf.dataset` makes rows.
-    kind = next((each for each in kinds if each in subject.task.kinds), None)
+    kind = next((each for each in kinds if each in _made(subject)), None)
     if kind is None:
         return f"{text} and more rows where {kinds[0]}.\nYour data has to make these. Then ask again.\n{done}", ""
     text += f" and one row in {round(1 / MORE_ROWS)} where {kind}."

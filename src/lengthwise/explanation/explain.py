@@ -23,18 +23,20 @@ from lengthwise.explanation.failures import Failures, find_failures
 from lengthwise.explanation.forecast import ModelForecast, forecast_model
 from lengthwise.explanation.given import title_of
 from lengthwise.explanation.heads import Heads, explain_heads
-from lengthwise.explanation.mistakes import unit_of
+from lengthwise.explanation.kinds import OF_TOKENS
 from lengthwise.explanation.model import Accuracy, RandomStrings, Subject, WordOracle, accuracy
 from lengthwise.explanation.program import ModelProgram, learn_program
 from lengthwise.explanation.verdict import CUT, Share, Verdict
+from lengthwise.forecast.answer import MORE, beside, fill, typed
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.tasks import TASKS
+from lengthwise.tasks.kinds import unit_of
 from lengthwise.tasks.language import Language
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 17
+VERSION = 18
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -51,6 +53,9 @@ INDENT = 12
 RULE = f"right: all, or surely {100 * CUT:.0f} %; breaks: surely below; unsure: between"
 MISTAKES = "first mistake: the first wrong token of an answer"
 AT_RANDOM = "; random strings: "
+UNKNOWN = "The cause is not known."
+OTHERS = 2
+"""Kinds that are named beside the worst one."""
 T = TypeVar("T")
 
 
@@ -92,7 +97,7 @@ class Explanation(Tabular):
     def answer(self) -> str:
         """To which length it is right and from which it breaks, with the share that decides."""
         if self.learned:
-            return self.verdict.line
+            return "; ".join(filter(None, [self.verdict.line, self.verdict.edited]))
         held, trained = self.verdict.of("random").held, self.verdict.trained
         though = f", though right to length {held}" if held else ""
         return f"not learned: {trained.words()} at trained lengths (up to {self.accuracy.train}){though}"
@@ -114,19 +119,24 @@ class Explanation(Tabular):
         failures, moved = self.failures, self.failures.moved
         if self.accuracy.not_finite:
             return [self.accuracy.not_finite, "They count as wrong: it is broken there, not mistaken."]
-        told = [each.line for each in (failures.within, failures.border) if each is not None and each.found][:1]
+        pools = [each for each in (failures.within, failures.border) if each is not None and each.line]
+        # What it does is no more than `fails` says, if that is all.
+        pools = [each for each in pools if len(each.shared) > 1 or not each.does or each.does not in self.fails]
+        known = any(each.known for each in pools)
+        told = [*([] if known or not pools else [UNKNOWN]), *(each.line for each in pools)]
+        if known and failures.border is not None and failures.border not in pools:
+            told.append(f"What first mistakes of length {failures.border.lengths[0]} have in common is not known.")
         if not self.learned:
-            return told if failures.within and any(near.most for near in failures.within.found[:1]) else []
+            return told
         if self._holds:
             return []
         if moved is not None and (moved.to_blame or moved.absolute):
             return moved.cause
-        told += [failures.border.rest] if failures.border is not None and failures.border.rest else []
         heads = self.heads.heads if self.heads is not None else ()
         left = [failures.heads, *(head.left for head in heads if head.fault and head.matters)]
         left = [each.partition(" (")[0] for each in left if each]
         if not told and failures.kinds:
-            told = ["What in the model does this is not known."]
+            told = [UNKNOWN]
         elif not told:
             nothing = "Nothing in the strings tells which fail." if failures.tried else "Too few fail to compare them."
             told = ["No cause was found.", *([f"Seen, not tested: {left[0]}."] if left else []),
@@ -140,10 +150,13 @@ class Explanation(Tabular):
         """The worst that fails, a sentence a line; empty where nothing does."""
         if self._holds:
             return ""
-        where, kinds = self.failures.where, len(self.failures.kinds)
-        more = [f"{kinds - 1} other kind{'s fail' if kinds > 2 else ' fails'}, too."] if kinds > 1 else []
-        edited = [self.verdict.edited] if self.learned and self.verdict.edited else []
-        return "\n".join([*(where[0] if where else ()), *more, *edited])
+        where = self.failures.where
+        # What first mistakes have in common is said below.
+        kinds = [each for each in self.failures.kinds[1:] if not each.kind.startswith(OF_TOKENS)]
+        more = [f"Also {each.told[0][0].lower()}{each.told[0][1:]}" for each in kinds[:OTHERS]]
+        left = len(kinds) - len(more)
+        more += [f"{left} other kind{'s fail' if left > 1 else ' fails'}, too."] if left else []
+        return "\n".join([*(where[0] if where else ()), *more])
 
     @property
     def _holds(self) -> bool:
@@ -151,9 +164,9 @@ class Explanation(Tabular):
         return self.learned and self.verdict.broken() is None and not self.failures.kinds
 
     @property
-    def others(self) -> list[tuple[str, ...]]:
-        """Findings that `fails` does not say."""
-        return [each for each in self.failures.findings if each[0] not in self.fails.splitlines()]
+    def others(self) -> list[str]:
+        """Findings that are not said in full by `fails`."""
+        return [" ".join(each) for each in self.failures.findings if not {*each} <= {*self.fails.splitlines()}]
 
     @property
     def fails_where(self) -> str:
@@ -187,12 +200,12 @@ class Explanation(Tabular):
 
         Returns: the lines.
         """
-        from lengthwise.forecast.answer import MORE, beside, fill, typed
-
         told = f"{self.model} on {self.task} (trained to {self.accuracy.train}): {self.answer}"
         rows, lines = self.rows, fill(told, "", 2)
         if why:
-            rows |= {"findings": [" ".join(each) for each in self.others], "computes": self.computes.splitlines()}
+            example = self.failures.example
+            whole = {"example": [example.whole, *example.told[1:]]} if example else {}
+            rows |= whole | {"findings": self.others, "computes": self.computes.splitlines()}
         left = self.notes if why else [note for note in self.notes if self.asked and note.startswith("length ")]
         for name, said in {**rows, "notes": left}.items():
             for number, sentence in enumerate(said):

@@ -15,10 +15,18 @@ from lengthwise.core.config import config
 from lengthwise.core.rng import stream
 from lengthwise.core.table import Table
 from lengthwise.core.vocab import SPECIALS
-from lengthwise.explanation.features import LEAST, Compared, Feature, telling_feature, telling_nearby
+from lengthwise.explanation.features import CLEAR, LEAST, Compared, Feature, telling_feature, telling_nearby
 from lengthwise.explanation.heads import Heads, head_name, looks, pattern_mask
 from lengthwise.explanation.kinds import Way, WeakKind, distinct, hard_strings, is_apart, weak_kinds, weakest_way
-from lengthwise.explanation.mistakes import Failure, Mistake, Wrong, facts, first_wrong, shared_mistake
+from lengthwise.explanation.mistakes import (
+    Failure,
+    Mistake,
+    Wrong,
+    facts,
+    first_wrong,
+    most_common_mistake,
+    shared_mistake,
+)
 from lengthwise.explanation.model import RandomStrings, Subject
 from lengthwise.explanation.verdict import CUT, LengthShares, Share, Verdict
 from lengthwise.languages.automaton import Dfa
@@ -173,7 +181,7 @@ class Failures:
         """The same, and what tells wrong tokens from right ones."""
         return [
             *self.where,
-            *(each.details for each in (self.within, self.border) if each is not None and each.enough),
+            *(each.details for each in (self.within, self.border) if each is not None and (each.enough or each.does)),
             *([(f"Seen in a head, not tested as the cause: {self.heads}.",)] if self.heads else []),
         ]
 
@@ -321,7 +329,9 @@ def _compared(
     found = telling_nearby(tokens, seed, list(subject.task.details))
     known = before.found[0] if before is not None and before.found else None
     same = None if known is None else sum(known.holds(each) for each, right in tokens if not right)
-    return Compared(random, len(wrong) - random, lengths, found, len(wrong) >= 2 * LEAST, same)
+    mistake = most_common_mistake(ones, CLEAR) if len(ones) >= LEAST else None
+    does = (mistake.what, mistake.n) if mistake is not None and 2 * mistake.n >= len(ones) else ("", 0)
+    return Compared(random, len(wrong) - random, lengths, found, len(wrong) >= 2 * LEAST, same, *does)
 
 
 def _ways(made: dict[int, list[tuple[str, Batch, ndarray]]]) -> tuple[Way, ...]:

@@ -23,6 +23,8 @@ SURE = 0.05
 """A finding is told if its p is below this among all that were tried (Bonferroni), and once more on other strings."""
 MOST_NEAR, OFTEN = 3, 4
 """Findings of wrong tokens that are told; and how many times as often as of right ones those after the first hold."""
+NARROW, CLEAR = 0.9, 0.8
+"""Narrower words are told alone if they hold of so large a share of what wider ones do; and what is no minority."""
 MOST_SYMBOLS = 12
 """With more symbols than this, only features of whole strings are tried."""
 Symbols = tuple[str, ...]
@@ -71,6 +73,18 @@ class Nearby:
         """Whether it holds of at least half of the wrong tokens."""
         return 2 * self.wrong >= self.wrong_n
 
+    @property
+    def named(self) -> str:
+        """It and what is told with it, in one clause."""
+        joined = " and " if self.name.startswith(WHERE) else " "
+        return self.name + "".join(joined + each.name.removeprefix(WHERE * (joined == " and ")) for each in self.also)
+
+    @property
+    def narrow(self) -> tuple[str, int]:
+        """Words as narrow as nearly all of them allow, and of how many wrong tokens these hold."""
+        wrong = self.also[-1].wrong if self.also else 0
+        return (self.named, wrong) if wrong >= NARROW * self.wrong > 0 else (self.name, self.wrong)
+
     def holds(self, facts: Collection[str]) -> bool:
         """Whether it, and what is told with it, are among the facts of a token."""
         return all(holds(each.name, facts) for each in (self, *self.also))
@@ -98,34 +112,53 @@ class Compared:
     """Whether they are enough to find something."""
     same: int | None = None
     """Of how many first mistakes the clearest finding of trained lengths holds, if there is one."""
+    does: str = ""
+    """What the model does in most of them, if that is one thing."""
+    alike: int = 0
+    """In how many."""
+
+    @property
+    def n(self) -> int:
+        """First mistakes of the pool."""
+        return self.random + self.edited
 
     @property
     def _where(self) -> str:
         first, last = self.lengths[0], self.lengths[-1]
-        return f"At length {first}" if first == last else f"At lengths {first} to {last}"
+        return f"length {first}" if first == last else f"lengths {first} to {last}"
+
+    @property
+    def shared(self) -> list[tuple[int, str]]:
+        """Of how many something holds, and what: where most of them are, and what the model does there."""
+        near = next((each for each in self.found if each.most), None)
+        where = [(near.narrow[1], f"are {near.narrow[0]}")] if near else []
+        if self.same is not None and 2 * self.same >= max(self.n, 2 * where[0][0] if where else 0):
+            where = [(self.same, "are of this kind")]
+        return [*where, *([(self.alike, f"it {self.does}")] if self.does else [])]
+
+    @property
+    def known(self) -> bool:
+        """Whether something holds of nearly all, so that what is told is no minority."""
+        return any(count >= CLEAR * self.n for count, _ in self.shared)
 
     @property
     def line(self) -> str:
-        """The clearest finding; empty without one."""
-        one = next(iter(self.found), None)
-        more = "".join(f", {each.wrong} of these {each.name}" for each in one.also) if one else ""
-        return f"{self._where}, {one.wrong} of {one.wrong_n} first mistakes are {one.name}{more}." if one else ""
-
-    @property
-    def rest(self) -> str:
-        """How many are of the kind of those at trained lengths; empty where nothing tells these."""
-        if self.same is None:
+        """What most of them share, in one sentence; empty without that."""
+        if not self.shared:
             return ""
-        n = self.random + self.edited
-        return f"{self._where}, {self.same} of {n} are of this kind{': the rest is not explained' * (self.same < n)}."
+        kinds = " and ".join(kind for n, kind in ((self.random, "random"), (self.edited, "edited")) if n)
+        many = ((f"all {count}" if count == self.n else str(count), what) for count, what in self.shared)
+        told = "; ".join(f"{'in ' * what.startswith('it ')}{count} {what}" for count, what in many)
+        return f"Of {self.n} first mistakes in {kinds} strings of {self._where}, {told}."
 
     @property
     def details(self) -> tuple[str, ...]:
         """All findings with their counts, or that there is none."""
         counts = ((self.random, "random"), (self.edited, "edited"))
-        pool = f"{self._where}, {' and '.join(f'{n} {kind}' for n, kind in counts if n)} strings fail."
+        pool = f"At {self._where}, {' and '.join(f'{n} {kind}' for n, kind in counts if n)} strings fail."
         none = ["Nothing tells their first mistakes from right tokens."]
-        return pool, *([line for near in self.found for line in near.details] or none)
+        does = [f"In {self.alike} of {self.n} it {self.does}."] if self.does else []
+        return pool, *([line for near in self.found for line in near.details] or none), *does
 
 
 def surprise(one: int, n: int, other: int, m: int) -> float:
@@ -212,24 +245,36 @@ def telling_feature(strings: Mapping[Symbols, bool], seed: int) -> Feature | Non
 
 Tokens = list[tuple[frozenset[str], bool]]
 """What holds of each token, and whether it is right."""
-WHERE, OR, ONE_OF = "where ", " or ", ("where the column is ", " is due")
-"""Before most facts; between two of which one holds; and in those of which one of two may tell more than each."""
+WHERE, OR, DUE = "where ", " or ", " is due"
+ONE_OF = (("where the column is ", ""), ("where the column before is ", ""), (WHERE, DUE))
+"""How facts begin and end of which one of two may tell more than each."""
+
+
+def _values(name: str) -> tuple[str, list[str], str]:
+    """The beginning of such a fact, what varies in it, one or two, and its end; nothing varies in others."""
+    for start, end in ONE_OF:
+        if name.startswith(start) and name.endswith(end):
+            return start, name.removeprefix(start).removesuffix(end).split(OR), end
+    return name, [], ""
+
+
+def either(one: str, other: str) -> str:
+    """That one of two facts holds; empty where they differ in more than in what varies, or are more than two."""
+    (start, first, end), (begins, second, ends) = _values(one), _values(other)
+    alike = (start, end, 1, 1) == (begins, ends, len(first), len(second))
+    return f"{start}{OR.join(sorted(first + second))}{end}" if alike else ""
 
 
 def holds(name: str, facts: Collection[str]) -> bool:
     """Whether a fact, or one of two, is among those of a token."""
-    one, _, other = name.partition(OR)
-    return name in facts or one in facts or WHERE + other in facts
+    start, values, end = _values(name)
+    return name in facts or any(f"{start}{value}{end}" in facts for value in values)
 
 
 def _one_of_two(tokens: Tokens) -> Tokens:
     """The tokens, of which one of two facts may hold, too: of such as occur in wrong ones."""
-    wrong = {fact for facts, right in tokens if not right for fact in facts}
-    pairs = [
-        f"{one}{OR}{other.removeprefix(WHERE)}"
-        for part in ONE_OF
-        for one, other in itertools.combinations(sorted(fact for fact in wrong if part in fact), 2)
-    ]
+    wrong = sorted({fact for facts, right in tokens if not right for fact in facts})
+    pairs = [pair for two in itertools.combinations(wrong, 2) if (pair := either(*two))]
     return [(facts | {pair for pair in pairs if holds(pair, facts)}, right) for facts, right in tokens]
 
 
@@ -238,8 +283,9 @@ def telling_nearby(tokens: Tokens, seed: int, own: Collection[str] = ()) -> tupl
 
     Each is chosen on one half, corrected for all that were tried, and tested again on the other; its counts are of all
     tokens. What tells most among the tokens of which it holds is told with it, in the task's ``own`` words if these
-    tell anything, else also one of two columns or of two tokens that are due; the next one is looked for among the
-    others.
+    tell anything, else by what the token follows from, else also by what is due, one of two each; in its place, where
+    it holds of nearly all of these wrong ones and of no other token. The next one is looked for among the others; the
+    first two are told as one where they differ only in a column or token.
     """
     known, held = _halves(tokens, seed, "nearby")
     found: list[Nearby] = []
@@ -265,7 +311,21 @@ def telling_nearby(tokens: Tokens, seed: int, own: Collection[str] = ()) -> tupl
         return best if p * len(counted) < SURE and p_of(nearby(best, held)) < SURE else ""
 
     def among(some: Tokens, name: str, *, has: bool = True) -> Tokens:
-        return [each for each in some if (name in each[0]) == has]
+        return [each for each in some if holds(name, each[0]) == has]
+
+    def narrowed(near: Nearby) -> Nearby:
+        """With what tells most of its tokens, or that alone."""
+        some, other = among(known, near.name), among(held, near.name)
+        pairs = _one_of_two(some)
+        seen = {fact for facts, _ in pairs for fact in facts}
+        ways = ((some, own), (pairs, {fact for fact in seen if not fact.endswith(DUE)}), (pairs, seen))
+        names = filter(None, (clearest(one, other, only) for one, only in ways))
+        also = next((each for name in names if (each := nearby(name, among(tokens, near.name))).most), None)
+        if also is None:
+            return near
+        alone = nearby(also.name, tokens)
+        implied = (alone.wrong, alone.right) == (also.wrong, also.right)
+        return alone if implied and also.wrong >= NARROW * near.wrong else replace(near, also=(also,))
 
     for _ in range(MOST_NEAR):
         best = clearest(known, held)
@@ -273,9 +333,8 @@ def telling_nearby(tokens: Tokens, seed: int, own: Collection[str] = ()) -> tupl
             break
         near = nearby(best, tokens)
         if not found or near.wrong * near.right_n >= OFTEN * near.right * near.wrong_n:
-            near_known, near_held = among(known, best), among(held, best)
-            more = clearest(near_known, near_held, own) or clearest(_one_of_two(near_known), near_held)
-            also = nearby(more, among(tokens, best)) if more else None
-            found.append(replace(near, also=(also,) if also is not None and also.most else ()))
+            found.append(narrowed(near))
         known, held = (among(half, best, has=False) for half in (known, held))
+    if len(found) > 1 and not found[0].also and not found[1].also and (name := either(found[0].name, found[1].name)):
+        found[:2] = [nearby(name, tokens)]
     return tuple(found)

@@ -17,26 +17,19 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import EOS, SPECIALS
 from lengthwise.explanation.automaton import product
-from lengthwise.explanation.features import OR, SURE, WHERE, surprise, telling_nearby
-from lengthwise.explanation.mistakes import (
-    Failure,
-    Mistake,
-    Wrong,
-    facts,
-    first_wrong,
-    has_token,
-    most_common_mistake,
-    unit_of,
-)
+from lengthwise.explanation.features import SURE, surprise, telling_nearby
+from lengthwise.explanation.mistakes import Failure, Mistake, Wrong, facts, first_wrong, has_token, most_common_mistake
 from lengthwise.explanation.model import RandomStrings, Subject, edited
 from lengthwise.explanation.verdict import LengthShares, Share, Verdict
 from lengthwise.languages.automaton import Dfa, minimize
 from lengthwise.languages.hard_words import boundary_words, hard_words, pumped_words
 from lengthwise.languages.sampling import count_words, sample_words
 from lengthwise.tasks import Task
-from lengthwise.tasks.kinds import Change, changed, into_kind, select
+from lengthwise.tasks.kinds import Change, changed, edits, into_kind, select, unit_of
 from lengthwise.tasks.language import Language
 
+OF_TOKENS = "the answer has a"
+"""What the names of kinds begin with that tell wrong tokens."""
 MOST_EDGES = 32
 """Tokens of which edge cases are made."""
 EDGES, AS_WRITTEN = "edge cases", ", as written, "
@@ -152,8 +145,8 @@ def hard_strings(
         yield from (each for each in _hard_words(task, length, count, rng, learned) if only in ("", each[0]))
     else:
         base = task.batch(length, count, rng)
-        for name, change in _CHANGES.items():
-            if only in ("", kind := name.replace("UNIT", unit_of(base))):
+        for kind, change in edits(unit_of(base)).items():
+            if only in ("", kind):
                 yield from ((kind, batch) for batch in _changed(task, base, change, rng))
         for kind in task.kinds:
             if only in ("", kind):
@@ -220,30 +213,6 @@ def _answer(task: Language, prompt: list[str]) -> list[str]:
         return []
 
 
-def _replace(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
-    prompt[rng.choice(free)] = rng.choice(pool)
-
-
-def _swap(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
-    one, other = rng.choice(free, 2)
-    prompt[one], prompt[other] = prompt[other], prompt[one]
-
-
-def _repeat(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
-    period = int(rng.integers(1, max(2, len(free) // 2)))
-    prompt[free] = np.resize(prompt[free[:period]], len(free))
-
-
-def _block(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
-    """Two runs of one token each."""
-    cut = int(rng.integers(len(free) + 1))
-    prompt[free[:cut]], prompt[free[cut:]] = rng.choice(pool), rng.choice(pool)
-
-
-def _reversed(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
-    prompt[free] = np.sort(prompt[free])[:: int(rng.choice([1, -1]))]
-
-
 def _edge(token: int, last: bool, run: bool) -> Change:
     """Every part of the prompt ends or begins with one such token, or with two; all else stays as it was drawn."""
 
@@ -259,15 +228,6 @@ def _edge(token: int, last: bool, run: bool) -> Change:
                 prompt[part[1]] = rng.choice(others)
 
     return change
-
-
-_CHANGES: dict[str, Change] = {
-    "one UNIT of a random string was replaced": _replace,
-    "two UNITs of a random string were exchanged": _swap,
-    "the UNITs repeat a part": _repeat,
-    "one UNIT is repeated, then another one to the end": _block,
-    "the UNITs are sorted": _reversed,
-}
 
 
 def _changed(task: Task, base: Batch, change: Change, rng: Rng, drawn: Batch | None = None) -> Iterator[Batch]:
@@ -371,7 +331,9 @@ class _Kinds:
         kinds, rows = parts[::2], parts[1::2]
         joined, self.found[name] = dict[int, KindShare](), FAILS
         for n in sorted({n for each in rows for n in each}):
-            self.fresh[name, n] = [each for kind in kinds for each in self.fresh.pop((kind, n), [])]
+            for kind in kinds:
+                self._share(kind, n)  # Both are asked at each length, so that counts are of as many strings.
+            self.fresh[name, n] = [each for kind in kinds for each in self.fresh.pop((kind, n))]
             weak, usual = any(each[n].weak for each in rows if n in each), _share([self.random[n]])
             joined[n] = KindShare(n, _share([good for _, good in self.fresh[name, n]]), usual, weak)
         return joined
@@ -389,10 +351,8 @@ class _Kinds:
         """Kinds without a name: strings whose answer has a token of which holds what tells wrong ones from right."""
         task, seed = self.subject.task, self.seed
         for near in telling_nearby(facts(task, wrong, strings, seed), seed, list(task.details)) if wrong else ():
-            names = [near.name, *(each.name for each in near.also)]
-            more = (f", {name}" if OR in name else f" and {name.removeprefix(WHERE)}" for name in names[1:])
-            what = "".join([names[0], *more])
-            self.tokens[f"the answer has a {unit_of(strings[0][0])} {what}"] = frozenset(names)
+            names = frozenset([near.name, *(each.name for each in near.also)])
+            self.tokens[f"{OF_TOKENS} {unit_of(strings[0][0])} {near.named}"] = names
         return list(self.tokens)
 
     def _is_of(self, kinds: Sequence[str], batch: Batch, row: int) -> bool:

@@ -17,8 +17,9 @@ from lengthwise.core.rng import stream
 from lengthwise.core.vocab import EOS
 from lengthwise.explanation.features import holds
 from lengthwise.explanation.model import Subject
+from lengthwise.forecast.answer import MORE
 from lengthwise.tasks import Task
-from lengthwise.tasks.kinds import select
+from lengthwise.tasks.kinds import select, unit_of
 
 MATCHED, MOST_MATCHED = 8, 4096
 """For a failing string, so many right ones of its length give a token each to compare with; and of all together."""
@@ -53,7 +54,8 @@ class Wrong(NamedTuple):
         if due == EOS:
             return [f"writes {got} where the answer ends", "goes on where the answer ends"]
         digits = sum(name.isdigit() for name in names)
-        near = {1: ["a digit one too large"], digits - 1: ["a digit one too small"]}
+        either = "a digit one too large or one too small"
+        near = {1: ["a digit one too large", either], digits - 1: ["a digit one too small", either]}
         numbers = unit == "digit" and digits > 2 and got.isdigit() and due.isdigit()
         off = near.get((int(got) - int(due)) % digits, []) if numbers else []
         says = (f"{got} instead of {due}", *off, f"a wrong {unit}")
@@ -105,17 +107,22 @@ class Failure:
         return self.shown, f"After {before} it {says} {self.got}; right is {self.expected}."
 
     @property
+    def whole(self) -> str:
+        """The string."""
+        return " ".join(self.tokens)
+
+    @property
     def shown(self) -> str:
         """The string; of a long one its ends, and the first wrong token in brackets with those beside it."""
-        whole, at = " ".join(self.tokens), self.position
-        if len(whole) <= LONG:
-            return whole
+        at = self.position
+        if len(self.whole) <= LONG:
+            return self.whole
         kept = [*range(ENDS), *range(at - BESIDE, at + BESIDE + 1), *range(len(self.tokens) - ENDS, len(self.tokens))]
         kept, parts, before = sorted({p for p in kept if 0 <= p < len(self.tokens)}), list[str](), -1
         for p in kept:
             parts += ["…"] * (p > before + 1) + [f"[{self.tokens[p]}]" if p == at else self.tokens[p]]
             before = p
-        return f"{' '.join(parts)} (wrong at token {at + 1} of {len(self.tokens)})"
+        return f"{' '.join(parts)} (wrong at token {at + 1} of {len(self.tokens)}; whole: {MORE})"
 
 
 @config
@@ -140,8 +147,8 @@ class Mistake:
         return f"It {self.what}{f' ({self.n} of {self.of})' * (self.n < self.of)}."
 
 
-def most_common_mistake(found: Sequence[Wrong]) -> Mistake | None:
-    """The most specific words that hold of nine in ten, or else of nine in ten of the most common mistake.
+def most_common_mistake(found: Sequence[Wrong], share: float = ALIKE) -> Mistake | None:
+    """The most specific words that hold of a share, or else of that share of the most common mistake.
 
     None where these are no more than that a token is wrong.
     """
@@ -150,11 +157,11 @@ def most_common_mistake(found: Sequence[Wrong]) -> Mistake | None:
     ways, last = [each.ways for each in found], max(each.batch.layout.length for each in found)
     counts = Counter(way for each in ways for way in each)
     n, of = len(found), len(found)
-    if not any(count >= ALIKE * of for count in counts.values()):
+    if not any(count >= share * of for count in counts.values()):
         n, general = max((counts[way], way) for way in {each[-1] for each in ways})
         ways = [each for each in ways if each[-1] == general]
     depth = {way: level for each in ways for level, way in enumerate(each)}
-    what = min((depth[way], -counts[way], way) for way in depth if counts[way] >= ALIKE * n)[2]
+    what = min((depth[way], -counts[way], way) for way in depth if counts[way] >= share * n)[2]
     # That something is wrong says nothing of a wrong string.
     return None if what == f"writes a wrong {unit_of(found[0].batch)}" else Mistake(what, counts[what], of, last)
 
@@ -205,12 +212,6 @@ def has_token(task: Task, batch: Batch, row: int, names: frozenset[str]) -> bool
         and own <= {*(task.details_of(text[:end], text[end:at]) if own else ())}
         for at in np.flatnonzero(batch.scored).tolist()
     )
-
-
-def unit_of(batch: Batch) -> str:
-    """What tokens of the answers are called: ``digit``, if all are, else ``token``."""
-    names = {batch.vocab.tokens[token] for token in np.unique(batch.input_ids[:, batch.scored]).tolist()} - {EOS}
-    return "digit" if all(name.isdigit() for name in names) else "token"
 
 
 def _places(batch: Batch, row: int, at: int) -> tuple[str, str]:

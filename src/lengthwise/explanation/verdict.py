@@ -156,7 +156,7 @@ class Verdict:
                 return f"{parts[0]} ({self._share(longest)})"
             lengths = [row.length for row in random.rows if row.length >= (random.near or 0) and not row.holds]
             at = f"{lengths[0]}" + f" to {lengths[-1]}" * (len(lengths) > 1)
-            return ", ".join([*parts, f"unsure at {at}, no break found"])
+            return ", ".join([*parts, f"unsure at {at}{', no break found' * (self.broken() is None)}"])
         parts += [f"unsure to {last}"] if last not in (None, held) else []
         lasts = all(row.breaks for row in random.rows if row.length >= broken)
         trained = broken <= self.train
@@ -171,7 +171,7 @@ class Verdict:
         if at is None or (random is not None and random <= at):
             return ""
         share = next(row.hard for row in self.rows if row.length == at)
-        return f"Edited strings break at length {at}: {share.words()}."
+        return f"edited strings break at length {at} ({share.words()})"
 
     def _share(self, length: int) -> str:
         """The share of random strings at a length."""

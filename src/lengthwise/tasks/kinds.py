@@ -13,6 +13,7 @@ from lengthwise.core.batch import Batch, Column
 from lengthwise.core.config import number
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import Rng, stream
+from lengthwise.core.vocab import EOS
 from lengthwise.tasks.base import Task
 
 SEEN = 64
@@ -33,6 +34,12 @@ def select(batch: Batch, rows: Sequence[int] | ndarray) -> Batch:
         batch, input_ids=batch.input_ids[index], places=batch.places[index], columns=columns,
         allowed=None if batch.allowed is None else batch.allowed[index], extra={},
     )  # fmt: skip
+
+
+def unit_of(batch: Batch) -> str:
+    """What tokens of the answers are called: ``digit``, if all are, else ``token``."""
+    names = {batch.vocab.tokens[token] for token in np.unique(batch.input_ids[:, batch.scored]).tolist()} - {EOS}
+    return "digit" if all(name.isdigit() and len(name) == 1 for name in names) else "token"
 
 
 def changed(task: Task, base: Batch, change: Change, rng: Rng, drawn: Batch | None = None) -> tuple[Batch, list[int]]:
@@ -73,8 +80,58 @@ def into_kind(task: Task, kind: str) -> Change:
     return change
 
 
+def _replace(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
+    prompt[rng.choice(free)] = rng.choice(pool)
+
+
+def _swap(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
+    one, other = rng.choice(free, 2)
+    prompt[one], prompt[other] = prompt[other], prompt[one]
+
+
+def _repeat(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
+    period = int(rng.integers(1, max(2, len(free) // 2)))
+    prompt[free] = np.resize(prompt[free[:period]], len(free))
+
+
+def _block(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
+    """Two runs of one token each."""
+    cut = int(rng.integers(len(free) + 1))
+    prompt[free[:cut]], prompt[free[cut:]] = rng.choice(pool), rng.choice(pool)
+
+
+def _reversed(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
+    prompt[free] = np.sort(prompt[free])[:: int(rng.choice([1, -1]))]
+
+
+_EDITS: dict[str, Change] = {
+    "one UNIT of a random string was replaced": _replace,
+    "two UNITs of a random string were exchanged": _swap,
+    "the UNITs repeat a part": _repeat,
+    "one UNIT is repeated, then another one to the end": _block,
+    "the UNITs are sorted": _reversed,
+}
+
+
+def edits(*units: str) -> dict[str, Change]:
+    """Ways to edit a random prompt, by their names; ``units`` are what its tokens are called: digit, token."""
+    return {name.replace("UNIT", unit): change for name, change in _EDITS.items() for unit in units}
+
+
+EDITS = edits("digit", "token")
+"""The same, whatever the tokens are."""
+
+
+def _into(task: Task, name: str) -> Change:
+    """What makes prompts of a kind that the task names, or edits them in a way."""
+    return EDITS[name] if name in EDITS else into_kind(task, name)
+
+
 def with_more(task: Task, batch: Batch, more: Mapping[str, float], rng: Rng) -> Batch:
-    """The batch with so large a share of its rows, drawn anew, made of each kind; rows that can't be are as before."""
+    """The batch with so large a share of its rows, drawn anew, made of each kind or edited in each way.
+
+    Rows that can't be are as before.
+    """
     ids, draw, before = batch.input_ids.copy(), rng.random(batch.size), 0.0
     # Few rows don't show which tokens may change.
     drawn = task.batch(batch.layout.length, SEEN, stream(0, "kinds", "seen"), batch.layout)
@@ -82,26 +139,27 @@ def with_more(task: Task, batch: Batch, more: Mapping[str, float], rng: Rng) -> 
         rows = np.flatnonzero((before <= draw) & (draw < before + share))
         before += share
         with suppress(LengthwiseError):
-            made, kept = changed(task, select(batch, rows), into_kind(task, kind), rng, drawn)
+            made, kept = changed(task, select(batch, rows), _into(task, kind), rng, drawn)
             ids[rows[kept]] = made.input_ids
     return dataclasses.replace(batch, input_ids=ids)
 
 
 def check_more(task: Task, lengths: Sequence[int], more: Mapping[str, float]) -> None:
-    """Raises `LengthwiseError` for a kind that the task has not or that none of its strings can be made of."""
+    """Raises `LengthwiseError` for what is no kind of the task and no way to edit, or makes none of its strings."""
     for kind, share in more.items():
-        known = ", ".join(map(repr, task.kinds)) or "none"
-        require(kind in task.kinds, f"task {task.name!r} names no kind {kind!r}; it names {known}")
+        ways = edits(unit_of(task.batch(lengths[0], 1, stream(0, "kinds", "unit"))))
+        known = ", ".join(map(repr, [*task.kinds, *ways]))
+        require(kind in task.kinds or kind in EDITS, f"task {task.name!r} names no kind {kind!r}; known are {known}")
         number(f"the share of {kind!r} in more", share, 0)
         require(
-            isinstance(task.kinds[kind], tuple),
+            kind in EDITS or isinstance(task.kinds[kind], tuple),
             f"kind {kind!r} of task {task.name!r} has nothing that makes such prompts; add it: kinds = "
             "{kind: (is_of_kind, make)}",
         )
         for length in lengths:
             base = task.batch(length, SEEN, stream(0, "kinds", "check"))
             with suppress(LengthwiseError):
-                changed(task, base, into_kind(task, kind), stream(0, "kinds", "check", kind))
+                changed(task, base, _into(task, kind), stream(0, "kinds", "check", kind))
                 break
         else:
             raise LengthwiseError(f"no strings of lengths {list(lengths)} can be made of kind {kind!r}; add others")
