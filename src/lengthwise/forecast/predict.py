@@ -207,7 +207,7 @@ def predict(
         forecasts = [of_language(dfa, format, system, train, test, cut, probed(system)) for system in systems]
         count, pad = forecaster("language").cells, scratchpad_instead(trainable, train, test, cut, at)
         span = helps = ""
-        periods = modulo_instead(dfa, format, trainable, word, train, test, at)
+        periods = modulo_instead(dfa, format, trainable, word, train, test, at, cut)
     else:
         theory = predict_target(name, note=note) if isinstance(target, str) else predict_with_search(target, note=note)
         forecasts = [of_task(parsed, theory, system, train, test, cut, probed(system)) for system in systems]
@@ -480,10 +480,13 @@ def with_probe(
     if f"{kind} with probe" not in kinds():
         return replace(found, probe=f"{line}; no forecaster takes it yet, so the forecast does without it")
     forecast = forecaster(f"{kind} with probe").forecast(values | features.of_probe(probe), cut)
-    return replace(
-        found, forecast=forecast, probe=line, by_probe=True, others=None,
-        measured=found.measured.removesuffix(SO_FEW), weak="",
-    )  # fmt: skip
+    # What the probe saw can't be ruled out by few languages.
+    (low, high), (least, most) = forecast.interval, widened(forecast, found.record).interval
+    saw = probe.status == "fitted" and probe.accuracy is not None and probe.accuracy >= cut
+    forecast = replace(forecast, interval=(low, most) if saw else (least, high))
+    few = forecast.interval[1] - forecast.interval[0] >= WIDE
+    measured = found.measured if few else found.measured.removesuffix(SO_FEW)
+    return replace(found, forecast=forecast, measured=measured, probe=line, by_probe=True, others=None, weak="")
 
 
 def run_command(task: Task | None, word: str, scheme: str, encoding: str, train: int, test: int, more: str = "") -> str:
@@ -738,7 +741,7 @@ def scratchpad_instead(task: Task | None, train: int, test: int, cut: float, at:
 
 
 def modulo_instead(
-    dfa: Dfa, format: Format, task: Task | None, word: str, train: int, test: int, at: int
+    dfa: Dfa, format: Format, task: Task | None, word: str, train: int, test: int, at: int, cut: float
 ) -> Instead | None:
     """Ids modulo the smallest period of a language's program, where such ids were mostly right when measured.
 
@@ -747,14 +750,14 @@ def modulo_instead(
     m, system = features.verdict(dfa, format, "periodic").period, KNOWN["modulo"]
     if m is None or m < 2 or features.plain(dfa, format) or format != "next":
         return None
-    measured, speaks, rate = measured_modulo(dfa, format, train, test / train)
+    measured, speaks, rate = measured_modulo(dfa, format, train, test / train, cut)
     if not speaks:
         return None
     command = run_command(task, word, system.scheme, system.encoding, train, at, f" --set scheme.m={m}")
     return Instead("modulo", f"ids modulo {m}", None, None, f"measured, {measured.line}", command, share=rate)
 
 
-def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float) -> tuple[Measured, bool, float]:
+def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float, cut: float) -> tuple[Measured, bool, float]:
     """How languages that, like this one, need or don't need a count beside their period came out under ids modulo m.
 
     And whether that speaks for such ids: most of them were right, and this one, too, if it was measured. And the share
@@ -771,7 +774,7 @@ def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float) -> tuple
         place = None if other is None else bin_of(ratio, cell)
         if place is None or other is None:
             continue
-        seeds = seeds_right(cell, place)
+        seeds = seeds_right(cell, place, cut)
         same = counts != no_counting(with_residues(other, cell.settings["scheme"]["m"]))
         (alike if same else others).append(seeds)
         if other == dfa:
@@ -810,11 +813,11 @@ def with_residues(dfa: Dfa, m: int) -> Dfa:
     return minimize(Dfa(names, (*delta, (sink,) * len(symbols)), (*accepting, False)))
 
 
-def seeds_right(cell: MeasuredCell, place: tuple[int, int]) -> list[bool]:
-    """For each seed of a cell whether it fit and was right in these lengths at the strict cut."""
+def seeds_right(cell: MeasuredCell, place: tuple[int, int], cut: float) -> list[bool]:
+    """For each seed of a cell whether it fit and was right in these lengths on at least this share."""
     tests = [t for t in cell.tests if (t.low, t.high) == place]
     return [
-        fit and all((value or 0.0) >= max(CUTS) for value in values)
+        fit and all((value or 0.0) >= cut for value in values)
         for fit, *values in zip(cell.fitted, *(t.accuracy for t in tests), strict=True)
     ]
 
@@ -840,7 +843,7 @@ def of_language(
     fragment = system.fragment
     decided = None if fragment is None else features.verdict(dfa, format, fragment)
     answer = "unknown" if decided is None else decided.verdict
-    measured = measured_language(dfa, format, system, train, test / train)
+    measured = measured_language(dfa, format, system, train, test / train, cut)
     domain = found.domain
     kind = features.kind(dfa, format, system.encoding)
     refusal = ""
@@ -899,9 +902,9 @@ def of_task(
     elif not found.domain["train"][0] <= train <= found.domain["train"][1]:
         refusal = "tasks were trained to {} to {}; {} is outside".format(*found.domain["train"], train)
     task = target if isinstance(target, Task) else None
-    measured = measured_task(task, system, train, test / train) if task else Measured("", None)
+    measured = measured_task(task, system, train, test / train, cut) if task else Measured("", None)
     if task and refusal and not measured.line:
-        measured = measured_task(task, system, train, test / train, others(system.registered_scheme))
+        measured = measured_task(task, system, train, test / train, cut, others(system.registered_scheme))
     argument = "no theorem covers such ids"
     if verdict is not None:
         answer = UNMET if verdict.unmet else "possible" if verdict.answer == "yes" else SHOWN[verdict.answer]
@@ -936,12 +939,10 @@ def answered(
     """The forecast, or why there is none, beside what was measured."""
     line = measured.line
     if forecast is not None:
-        low, high = forecast.interval
-        if 0 < measured.alike[1] < FEW:
-            least, most = wilson(*measured.alike, z=Z90)
-            low, high = min(low, max(least, LEAST)), max(high, min(most, 1 - LEAST))
-            line += SO_FEW * (measured.accuracy is None and high - low >= WIDE)
-        forecast = replace(forecast, interval=(low, high))
+        wide = widened(forecast, measured.alike)
+        if wide != forecast and measured.accuracy is None and wide.interval[1] - wide.interval[0] >= WIDE:
+            line += SO_FEW
+        forecast = wide
         if measured.accuracy is not None:
             line += f"; the forecast without it was {chance_of(forecast.probability, forecast.interval)}"
     if refusal and not refusal.startswith("too few"):
@@ -950,6 +951,14 @@ def answered(
         name_of(system), system.registered_scheme, system.encoding, forecast, theory, line, refusal,
         accuracy=measured.accuracy, cut=cut,
     )  # fmt: skip
+
+
+def widened(forecast: Forecast, alike: tuple[int, int]) -> Forecast:
+    """The forecast with an interval that covers that of the count of what is alike, where that is `FEW`."""
+    if not 0 < alike[1] < FEW:
+        return forecast
+    (low, high), (least, most) = forecast.interval, wilson(*alike, z=Z90)
+    return replace(forecast, interval=(min(low, max(least, LEAST)), max(high, min(most, 1 - LEAST))))
 
 
 def cited_link(system: PositionSystem) -> bool:
@@ -976,9 +985,9 @@ def in_theory(dfa: Dfa, format: Format, system: PositionSystem) -> str:
     return f"possible: a program uses {', '.join(uses[:-1])}{' and ' if uses[:-1] else ''}{uses[-1]} ({basis})"
 
 
-def agreeing(shares: Sequence[float]) -> bool:
+def agreeing(shares: Sequence[float], cut: float) -> bool:
     """Whether all settings came out alike; where they did not, a measurement answers nothing by itself."""
-    return len({share >= max(CUTS) for share in shares}) == 1
+    return len({share >= cut for share in shares}) == 1
 
 
 def trained_near(cell: MeasuredCell, train: int) -> bool:
@@ -995,10 +1004,12 @@ def line_of(cell: MeasuredCell, place: tuple[int, int]) -> str:
     return f"trained to {cell.train}: {result}; {cell.study}" + f", commit {cell.commit}" * bool(cell.commit)
 
 
-def measured_language(dfa: Dfa, format: Format, system: PositionSystem, train: int, ratio: float) -> Measured:
+def measured_language(
+    dfa: Dfa, format: Format, system: PositionSystem, train: int, ratio: float, cut: float
+) -> Measured:
     """What was measured of this language; if it was not, how often languages with the same answer were right."""
     if system.scheme == "modulo":
-        return measured_modulo(dfa, format, train, ratio)[0]
+        return measured_modulo(dfa, format, train, ratio, cut)[0]
     alike: dict[str, dict[str, bool]] = {of_kind(dfa, format, system): {}}
     others: list[bool] = []
     own: list[tuple[str, float, bool]] = []
@@ -1009,7 +1020,7 @@ def measured_language(dfa: Dfa, format: Format, system: PositionSystem, train: i
         if other == dfa:
             own.append((OWN_LANGUAGE + line_of(cell, place), accuracy, trained_near(cell, train)))
         same = features.kind(other, format, system.encoding) == kind
-        right = accuracy >= max(CUTS)
+        right = accuracy >= cut
         if same:
             alike.setdefault(of_kind(other, format, system), {})[str(cell.task["language"])] = right
         else:
@@ -1018,7 +1029,7 @@ def measured_language(dfa: Dfa, format: Format, system: PositionSystem, train: i
     if own:
         line, accuracy, near = max(own, key=lambda one: one[2])
         line += "" if near else f"{TOO_FAR} {train}"
-        return Measured(line, accuracy if near and agreeing([one[1] for one in own]) else None, counts)
+        return Measured(line, accuracy if near and agreeing([one[1] for one in own], cut) else None, counts)
     if not counts[1]:
         right = f"{sum(others)} {'was' if sum(others) == 1 else 'were'} right"
         line = f"no language {LIKE_IT} was trained with {words(system)}, and of {len(others)} others {right}"
@@ -1061,7 +1072,7 @@ def never_fitted(task: Task, system: PositionSystem, train: int) -> str:
 
 
 def measured_task(
-    task: Task, system: PositionSystem, train: int, ratio: float, among: Sequence[MeasuredCell] = ()
+    task: Task, system: PositionSystem, train: int, ratio: float, cut: float, among: Sequence[MeasuredCell] = ()
 ) -> Measured:
     """What these cells have of this task near this ratio: near this N, with its median accuracy, else at others."""
     setting = TASKS.show(task)
@@ -1079,7 +1090,7 @@ def measured_task(
     if not found:
         return Measured("", None)
     shares = [cell.accuracy(*place) or 0.0 for cell, place in (own or found)]
-    middle, mixed = statistics.median(shares), not agreeing(shares)
+    middle, mixed = statistics.median(shares), not agreeing(shares, cut)
     studies = {cell.study for cell, _ in found}
     of = f" of {studies.pop()}" if len(studies) == 1 else ""
     line = f"median accuracy {middle:.2f} over {len(found)} settings{of} {near_ratio(ratio)}"
