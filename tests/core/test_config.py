@@ -66,6 +66,17 @@ def test_edits_change_what_exists_and_nothing_else() -> None:
         assert str(caught.value) == message
 
 
+def test_a_field_of_the_task_is_named_with_task_or_without() -> None:
+    inside = {"task": {"name": "addition", "base": 10}, "scheme": {"name": "coupled"}}
+    assert apply_edits(inside, ["base=2"]) == apply_edits(inside, ["task.base=2"]) != inside
+    assert apply_edits(inside["task"], ["base=2"]) == apply_edits(inside["task"], ["task.base=2"]) != inside["task"]
+    # What is there as it was written goes first.
+    nested = {"task": {"task": {"task": 1}}}
+    assert apply_edits(nested, ["task.task.task=2"]) == {"task": {"task": {"task": 2}}}
+    with pytest.raises(LengthwiseError, match=r"'bas'.*task\.base"):
+        apply_edits(inside, ["bas=2"])
+
+
 def test_values_are_json_or_text() -> None:
     assert [parse_value(text) for text in ("3", "3.5", "true", "null", "[1]", "rope", "'x'")] == [
         3, 3.5, True, None, [1], "rope", "'x'",

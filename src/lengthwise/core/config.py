@@ -273,13 +273,16 @@ def digest(value: Any) -> str:
 
 
 def apply_edits(values: dict[str, Any], edits: list[str]) -> dict[str, Any]:
-    """Apply ``key.path=value`` edits to plain JSON values; the path must exist, the value is JSON or else a string."""
+    """Apply ``key.path=value`` edits to plain JSON values; the path must exist, the value is JSON or else a string.
+
+    A field of the task may be named with ``task.`` or without.
+    """
     result = json.loads(json.dumps(values))
     for edit in edits:
         path, separator, text = edit.partition("=")
         if not separator:
             raise LengthwiseError(f"changes needs key=value, got {edit!r}; write e.g. training.steps=100")
-        node = result
+        node, path = result, _path_in(result, path)
         *parents, last = path.split(".")
         for depth, key in enumerate(parents):
             if not isinstance(node, dict) or key not in node:
@@ -288,9 +291,25 @@ def apply_edits(values: dict[str, Any], edits: list[str]) -> dict[str, Any]:
             node = node[key]
         if not isinstance(node, dict) or last not in node:
             known = [".".join([*parents, key]) for key in node] if isinstance(node, dict) else []
+            known += [f"task.{key}" for key in _task_in(values)] * (not parents)
             raise UnknownNameError("setting", path, known)
         node[last] = parse_value(text)
     return result
+
+
+def _task_in(values: dict[str, Any]) -> dict[str, Any]:
+    task = values.get("task")
+    return task if isinstance(task, dict) else {}
+
+
+def _path_in(values: dict[str, Any], path: str) -> str:
+    """The path as the values have it: with or without ``task.``."""
+    (first, _, rest), inside = path.partition("."), _task_in(values)
+    if first not in values and first in inside:
+        return f"task.{path}"
+    if first == "task" and rest.partition(".")[0] in values.keys() - inside.keys():
+        return rest
+    return path
 
 
 def parse_value(text: str) -> Any:

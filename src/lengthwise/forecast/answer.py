@@ -502,8 +502,18 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
         yield "measured", best.refusal
     if best.probe:
         yield "probe", best.probe
-    if best.weak:
-        yield "doubt", best.weak
+    doubts = [best.weak] * bool(best.weak)
+    if best.answer == NOT_KNOWN and seen and best.refusal:
+        doubts.append(best.refusal)
+    if best.probability is not None and not alone:
+        shown = best.verdict, percent(best.probability)
+        one = [f for f in found if f.probability is not None and (f.verdict, percent(f.probability)) == shown]
+        if len({f.seen for f in one}) > 1:
+            *names, last = (f.words for f in one)
+            same = f"theory says the same of {', '.join(names)} and {last}, hence one chance"
+            doubts.append(f"{same}; what was measured orders them")
+    if doubts:
+        yield "doubt", "; ".join(doubts)
 
 
 def alike_in_words(found: Forecasts, best: SystemForecast) -> str:

@@ -337,7 +337,7 @@ def not_near(theory: Prediction, task: Task | None) -> tuple[str, str]:
 def what_helps(theory: Prediction, asked: set[str]) -> str:
     """What would help in theory, for the systems asked about where there are any, and where it says how."""
     found = next((v.help for v in theory.verdicts if v.help and (not asked or v.system in asked)), "")
-    found = f"{found} (docs/howto/own-task.md says how to write one)" if "scratchpad" in found else found
+    found = f"{found} (docs/howto/own-task.md says how, for an answer of one token by a method `machine`)" if "scratchpad" in found else found
     return f"in theory, and untried here: {found}" if found else ""
 
 
@@ -542,9 +542,11 @@ def settle_command(
         minutes = math.ceil(1.5 * probe.needs / 60) or 10  # Tests come on top.
         where = "" if folder is None else f" --out {shlex.quote(str(folder))}"
         return f"lengthwise predict {word}{how}{lengths} --probe {minutes}m{where}"
-    if one.answer in (WRONG, UNLIKELY) and (others := [each.command for each in one.instead if each.command]):
+    alone = named and len(found) == 1
+    hopeless = one.answer in (WRONG, UNLIKELY) or (one.answer == NOT_KNOWN and one.verdict != "yes" and not alone)
+    if hopeless and (others := [each.command for each in one.instead if each.command]):
         return others[0]
-    if named and len(found) == 1:
+    if alone:
         return train_it(one)
     known = [f for f in found if f.answer != NOT_KNOWN]
     hopeful = [f for f in found[:1] if f.scheme == "modulo" and f.others]
@@ -728,7 +730,8 @@ def scratchpad_instead(task: Task | None, train: int, test: int, cut: float, at:
     for cell, place in traced_cells(test / train):
         if TASKS.build(cell.task["task"]) == task:
             here = f"measured here, {line_of(cell, place)}"
-    line = "the model also writes the state after each symbol; " + (
+    word = ", and so whether it is a word" * isinstance(pad, StateScratchpad)
+    line = f"after the input the model writes its states{word}; " + (
         here
         or (
             f"untried on this one, {sum(written.values())} of {counted(len(written))} with one were right "
@@ -858,7 +861,7 @@ def of_language(
     elif test / train > domain["ratio"][1]:
         refusal = f"no language was{BEYOND}{domain['ratio'][1]:g} times the training length"
     elif not domain["train"][0] <= train <= domain["train"][1]:
-        refusal = f"languages were trained to {domain['trained'][0]}; too far from {train}"
+        refusal = f"languages were trained to {domain['trained'][0]}, which is too far from {train}"
     elif dfa.size > domain["states"]:
         refusal = f"no language of more than {domain['states']} states was measured, this has {dfa.size}"
     if refusal:
