@@ -595,7 +595,7 @@ PAGES: dict[str, Callable[[], dict[str, str]]] = {
     "studies/theory/README.md": planted_theory,
     "studies/traces/README.md": traces,
     "studies/training_length/README.md": training_length,
-    "docs/howto/hugging-face.md": hugging_face,
+    "docs/howto/huggingface-example.md": hugging_face,
     "docs/limit_transformers.md": limit_transformers,
 }
 """The function of each page that returns its tables by title, as Markdown."""
