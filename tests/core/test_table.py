@@ -127,3 +127,19 @@ def test_a_terminal_shows_what_fits_and_says_what_it_leaves_out(rows: int, colum
     assert ("row" in "".join(left_out)) is (rows > 30)
     plain = [line for line in lines if line.startswith("s" * letters) and line != lines[1]]
     assert len(plain) == min(rows, 30)
+
+
+def test_advice_prints_as_numbered_lines_of_a_terminal_s_width_and_stays_strings() -> None:
+    advice = Table(("a",), (), advice=("word " * 40, "end")).advice
+    lines = str(advice).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line for line in lines if not line.startswith("   ")] == [lines[0], "2. end"]
+    assert lines[0].startswith("1. word word")
+    assert (*advice,) == advice == ("word " * 40, "end")
+
+
+def test_latex_says_where_brackets_are_wider_than_a_page() -> None:
+    for count, wide in ((3, False), (4, True)):
+        row = tuple(Spread(0.5, 0.25, 0.75) for _ in range(count))
+        said = [line for line in Table(tuple("abcd"[:count]), (row,)).to_latex().splitlines() if "table*" in line]
+        assert [line.startswith(f"% {count} columns with brackets") for line in said] == [True] * wide

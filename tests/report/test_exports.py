@@ -492,7 +492,7 @@ def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
     said += "".join(line for line in wide.advice if line.startswith(differences.CAUSE))
     for part in ("a beats b at 16–40 (exact rank test, Holm p = 0.016, 2 tests)", "under coupled ids",
                  "under sequential ids; so would its ids beyond training",
-                 "the two differ in the ids alone"):  # fmt: skip
+                 "a and b differ in the ids alone"):  # fmt: skip
         assert part in said
     assert not any("next" in line for line in found.wide().advice)
     assert "band and brackets: range of 5 seeds, which covers the median with probability 94 %" in how_sure(
@@ -508,8 +508,9 @@ def test_what_overlaps_is_not_told_apart_and_asks_for_seeds() -> None:
     assert how_sure(_of(_seeds("a", [200])).systems) == ""
     three = _of([*_seeds("a", [200] * 5), *_seeds("b", [200] * 5), *_seeds("c", [9, 8, 7, 6, 5], scheme="sequential")])
     said = how_sure(three.systems)
-    assert said.startswith("a is not told apart from b: ")
-    assert "a beats c at 16–40 (" in said
+    # The best against the nearest of other positions comes before what has its own.
+    assert said.startswith("a beats c at 16–40 (")
+    assert "; a is not told apart from b: " in said
     few = how_sure(_of([*_seeds("a", [200, 199, 198]), *_seeds("c", [9, 8, 7], scheme="sequential")]).systems)
     assert "a is above c in every seed at 16–40, not significantly" in few
     assert "beats" not in few
@@ -642,8 +643,10 @@ def test_every_pair_that_differs_in_its_ids_alone_is_named_and_no_other() -> Non
     other = experiment("sequential", "rope")
     rope = [result("rope", seed, scores=[score(16, 150), score(40, 150)], config=other) for seed in range(3)]
     said = differences.how_sure(_of([*made, *rope]).systems)
-    alone = [clause for clause in said if clause.endswith("these two differ in the ids alone")]
-    assert [clause.startswith("best is above ids") for clause in alone] == [True]
+    alone = [clause for clause in said if "differ in the ids alone" in clause]
+    assert len(alone) == 1
+    assert "best is above rope and ids in" in alone[0]
+    assert "; best and ids differ in the ids alone" in alone[0]
     assert not any("not tested" in clause for clause in said)
     untested = differences.how_sure(_of([*made[:3], *rope]).systems)
     assert (
@@ -656,7 +659,7 @@ def test_every_pair_that_differs_in_its_ids_alone_is_named_and_no_other() -> Non
     coupled = experiment("coupled", "rope")
     second = [result("both", seed, scores=[score(16, 180), score(40, 180)], config=coupled) for seed in range(3)]
     said = differences.how_sure(_of([*made, *rope, *second]).systems)
-    alone = [clause for clause in said if "these two differ in the ids alone" in clause]
+    alone = [clause for clause in said if "differ in the ids alone" in clause]
     assert len(alone) == 2, "of the first, and of two that are not the first"
     assert any(clause.startswith("both") and "rope" in clause for clause in alone)
 

@@ -13,6 +13,7 @@ from made_up import experiment, result, score
 from matplotlib.figure import Figure
 
 import lengthwise as lw
+from lengthwise.api.result import PAGE
 from lengthwise.core.errors import UnknownNameError
 from lengthwise.core.rank import REACH
 from lengthwise.core.table import Spread
@@ -103,6 +104,64 @@ def test_a_finding_compares_at_one_length_and_says_a_wide_range(folder: Path) ->
             if all(cell.length != length for cell in other.cells) and len(systems) <= 12:
                 shared = {c.length for c in other.cells} & {c.length for c in systems[0].cells}
                 assert not shared or f"at length {max(shared)}" in said
+
+
+def hardest(system: SystemSummary, length: int) -> list[float]:
+    """Each fitted seed at a length, in the layout of the lowest median."""
+    return min(
+        ([one.rate() for one in cell.scores] for cell in system.cells if cell.length == length), key=median, default=[]
+    )
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_finding_is_told_where_systems_differ_and_against_the_nearest_of_other_positions(folder: Path) -> None:
+    """At the longest length unless the best is wrong there, then at its reach, else where it is farthest ahead."""
+    for found in contests(folder):
+        systems = [one for one in ranked(found.systems) if one.cells]
+        alike = [one for one in systems if one.max_length == systems[0].max_length]
+        alike = alike if len(alike) > 1 else systems
+        if len(alike) < 2:
+            continue
+        best, *rivals = alike
+        said = headline(found.systems).partition(". ")[0].rstrip(".")
+        rival = next((one for one in rivals if one.positions != best.positions), rivals[0])
+        assert f"; {rival.label} " in said
+        told = longest = max(cell.length for cell in best.cells)
+        beyond = [cell.length for one in (best, rival) for cell in one.cells if cell.length > best.max_length]
+        shared = {n for n in beyond if hardest(best, n) and hardest(rival, n)}
+        if median(hardest(best, longest)) < 0.5 and shared:
+            seeds = {n: [fmean(mine.get(n, 0) for mine in rates(one)) for one in (best, rival)] for n in shared}
+            told = int(by_reach(best)[0])
+            if told <= best.max_length:
+                told = max(shared, key=lambda n: (seeds[n][0] - seeds[n][1], n))
+        assert re.search(rf"is right on \d\.\d+ of the strings of length {told}\b", said)
+        wrong = all(max(hardest(one, longest), default=0) < 0.5 for one in alike)
+        assert (f"none is right at length {longest}" in said) is (wrong and told != longest)
+        if told != longest:
+            assert f"{best.label} {median(hardest(best, longest)):.3f}" in said.partition(f"at length {longest}")[2]
+            for one in rivals:
+                if max(hardest(one, longest), default=0) >= 0.5:
+                    assert f"; {one.label} " in said.partition(f"at length {longest}")[2]
+
+
+def test_a_harder_test_costs_no_rank() -> None:
+    """Of systems that are equal where all were tested, the first is that with the farther test."""
+    near = seeds("near", *[{8: 200, 16: 200, 32: 200}] * 2)
+    far = seeds("far", *[{8: 200, 16: 200, 32: 198, 64: 100}] * 2)
+    low = seeds("low", *[{8: 200, 16: 20}] * 2)
+    assert [one.label for one in ranked(of(*low, *near, *far).systems)] == ["far", "near", "low"]
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_the_page_of_a_study_is_named_with_its_results(folder: Path) -> None:
+    """The one with the name of the recipe, or a README that has it; no page that does not speak of it."""
+    own, readme = folder.parent.parent / f"{folder.name}.md", folder.parent.parent / "README.md"
+    named = re.search(rf"(?<![\w-]){folder.name}(?![\w-])", readme.read_text("utf-8")) if readme.exists() else None
+    pages = [own] if own.exists() else [readme] * bool(named)
+    for found in contests(folder)[:1]:
+        said = [line.rpartition(" ")[2] for line in found.wide().advice if line.startswith(PAGE)]
+        assert said == [page.as_posix() for page in pages]
+    assert not of(*seeds("a", {40: 1})).pages
 
 
 LARGE = ("method-matrix", "golowich-sparse-parity", "sparse-parity")
@@ -198,6 +257,41 @@ def test_more_runs_are_asked_of_those_that_have_too_few() -> None:
         notes = of(*seeds("a", *[{40: 200}] * 3), *lost, *other).wide().advice
         asked += [int(re.findall(r"seeds=(\d+)", " ".join(notes))[0])]
     assert asked[1] == asked[0] + 1
+
+
+def test_what_did_not_fit_is_trained_longer_before_there_are_more_seeds_where_it_decides() -> None:
+    """Where at most half of the seeds of the best or its nearest rival fitted, more of these would tell little."""
+    for lost, first in ((2, True), (1, False)):
+        rival = [*seeds("b", *[{40: 0}] * (3 - lost)), *seeds("b", *[{}] * 3, fitted=False)[3 - lost :]]
+        advice = of(*seeds("a", *[{40: 200}] * 3), *rival).wide().advice
+        assert advice[0].startswith("next: train what did not fit longer") is first
+        assert "more runs of" in advice[0]
+        assert sum("train what did not fit longer" in line for line in advice) == 1
+
+
+def test_the_text_of_a_figure_has_the_comparison_below_the_table() -> None:
+    found = of(*seeds("a", *[{16: 200, 40: 190}] * 3), *seeds("b", *[{16: 20, 40: 10}] * 3))
+    note = found.wide().notes[0]
+    assert "beyond training, a is above b in every seed at 16–40, not significantly" in note
+    for drawn in (found.plot(), found.plot(Figure().subplots())):
+        assert note[1:] in drawn.alt  # type: ignore[union-attr]
+
+
+def test_what_differs_is_told_by_weight() -> None:
+    """Steps and sizes come before settings that hardly change a training."""
+    other = experiment()
+    other["model"] |= {"init_std": 0.5, "layers": other["model"]["layers"] + 1}
+    other["training"] |= {"batch_size": 7, "warmup": 3, "steps": other["training"]["steps"] + 1}
+    made = [*seeds("a", *[{40: 200}] * 3), *(one | {"experiment": other} for one in seeds("b", *[{40: 0}] * 3))]
+    said = of(*made).wide().notes[0].partition("they also differ in ")[2]
+    assert said.startswith("steps, batch size, layers and ")
+
+
+def test_what_a_system_is_part_of_is_named() -> None:
+    found = of(*seeds("one scratchpad + PPC", {40: 1}), *seeds("two scratchpads + PPC", {40: 1}), *seeds("z", {40: 1}))
+    for call in (lambda: found.only(systems=["ppc"]), lambda: found.wide(labels={"PPC": "ours"})):
+        with pytest.raises(UnknownNameError, match=r"It is part of: one scratchpad \+ PPC, two scratchpads \+ PPC\.$"):
+            call()
 
 
 def test_what_fitted_means_and_of_how_many_strings_numbers_are_is_printed() -> None:

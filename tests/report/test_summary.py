@@ -50,9 +50,10 @@ def test_configurations_are_told_apart_by_as_few_settings_as_possible() -> None:
     wide["model"]["width"], wide["training"]["steps"], wide["evaluation"]["samples"] = 512, 77, 9
     long["training"]["steps"], long["evaluation"]["samples"] = 78, 9
     both = summarize([SeedResult.of(result()), SeedResult.of(result(config=wide))])
-    assert [summary.label for summary in both][1] == "coupled (width 512)"
+    assert [summary.label for summary in both][1] == "coupled (width 512, …)", "steps differ, too"
+    assert "coupled (width 512)" in both[1].known_as
     three = summarize([SeedResult.of(result()), SeedResult.of(result(config=wide)), SeedResult.of(result(config=long))])
-    assert [summary.label for summary in three][1:] == ["coupled (steps 77)", "coupled (steps 78)"]
+    assert [summary.label for summary in three][1:] == ["coupled (steps 77, …)", "coupled (steps 78, …)"]
 
 
 def test_an_axis_that_follows_from_the_others_makes_no_panel() -> None:

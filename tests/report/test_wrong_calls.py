@@ -34,6 +34,13 @@ RESULTS: list[Callable[[], Any]] = [
 BAD = (3, -1.5, math.nan, "", "no such", (3.25,), (0, 2), {3: 4}, {"a": ""}, [None], object())
 
 
+def test_an_argument_that_an_experiment_lacks_is_one_line() -> None:
+    with pytest.raises(LengthwiseError, match=r"argument of Experiment 'step'. Did you mean 'steps'"):
+        lw.Experiment("copy", step=10)  # type: ignore[call-arg]
+    with pytest.raises(LengthwiseError, match=r"seeds is an argument of run"):
+        lw.Experiment("copy", seeds=3)  # type: ignore[call-arg]
+
+
 @pytest.mark.parametrize("make", RESULTS)
 def test_no_method_of_a_result_fails_with_an_error_of_python(
     make: Callable[[], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

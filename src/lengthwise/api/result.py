@@ -28,6 +28,7 @@ from lengthwise.report.summary import (
     DIFFER,
     MOST_DRAWN,
     NOT_FITTED,
+    TRAIN_LONGER,
     Brackets,
     SeedResult,
     Systems,
@@ -68,6 +69,8 @@ if TYPE_CHECKING:
 OVER = "medians of the fitted seeds"
 FAILED = 0.5
 """A best median below it is a failure, and not in bold."""
+PAGE = "how these results came about: see "
+"""The beginning of the advice to read the page of a study."""
 COMPARISON = "comparison.json"
 """The file of `lengthwise.compare` with its numbers."""
 METRICS = ("exact_match", "exact_match_ids", "oracle_ids", "answer")
@@ -154,7 +157,7 @@ class Measured(Tabular):
 
         Raises: `LengthwiseError` for a length that was not tested, and for a label of an unknown system.
         """
-        from lengthwise.report.differences import UNTESTED, how_sure_and_next
+        from lengthwise.report.differences import compared_text, how_sure_and_next
 
         if brackets not in BRACKETS:
             raise UnknownNameError("kind of brackets", brackets, BRACKETS)
@@ -244,19 +247,18 @@ class Measured(Tabular):
             **dict([guess.split(": ", 1)] if guess else []),
         }
         differ, (sure, then) = differ_text(systems), how_sure_and_next(systems, of.metric, lengths, of.whole)
-        untested = [clause for clause in sure[1:] if clause.startswith(UNTESTED)]
-        compared = "; ".join([*sure[:1], *untested[:1]])
+        compared = compared_text(sure)
         hidden = sum(system.contest in tasks_of for system in of.whole) > len(systems)
         left_out = [length for length in tested if length not in lengths]
         lacks = f"{', '.join(map(str, left_out))} (lengths='all')" * bool(left_out)
         said = (
             f"next: {then}" * bool(then),
+            *of.notes,
             f"tested and not shown: {lacks}" * bool(lacks),
-            *(clause for clause in sure[1:] if clause not in untested[:1]),
+            *(clause for clause in sure[1:] if clause not in compared),
             "p is corrected for all systems of these results, of which some are shown"
             * (hidden and "Holm" in compared),
-            *details(systems),
-            *of.notes,
+            *(line for line in details(systems) if TRAIN_LONGER not in line or TRAIN_LONGER not in then),
         )
         found = of.metric == "exact_match" and bool(tested)
         finding = f"{headline(systems, lengths=lengths)} " * found
@@ -266,10 +268,7 @@ class Measured(Tabular):
             ("system", "settings", "layout", *named, *map(str, lengths)),
             rows,
             caption=f"{finding}{of._what} by length{trained}: {_over(systems)}{strings}{_left_out(systems)}.",
-            notes=(
-                *[f"beyond training, {compared}"] * bool(compared),
-                *[differ] * (bool(differ) and DIFFER not in compared),
-            ),
+            notes=(*[compared] * bool(compared), *[differ] * (bool(differ) and DIFFER not in compared)),
             advice=tuple(line for line in said if line),
             bold=frozenset(bold),
             alike=frozenset(alike),
@@ -306,6 +305,7 @@ class Measured(Tabular):
         """
         from matplotlib.axes import Axes
 
+        from lengthwise.report.differences import compared_text, how_sure_and_next
         from lengthwise.report.figures import WIDE, draw_accuracy, draw_accuracy_on, limits_of, own_fonts
 
         of = self._curves
@@ -327,13 +327,17 @@ class Measured(Tabular):
         require(ax is None or figsize is None, "figsize is for a figure of its own; give either `ax` or `figsize`")
         if not any(system.fitted for system in named):
             raise LengthwiseError("no seed fitted in distribution, so there is no accuracy to draw; train longer")
+        compared = compared_text(how_sure_and_next(named, of.metric, whole=of.whole)[0])
+        compared = f" {compared[:1].upper()}{compared[1:]}." * bool(compared)
         if ax is not None:
-            ax.alt = draw_accuracy_on(ax, named, of.metric, limits, band)  # pyright: ignore[reportAttributeAccessIssue]
+            alt = draw_accuracy_on(ax, named, of.metric, limits, band) + compared
+            ax.alt = alt  # pyright: ignore[reportAttributeAccessIssue]
             return ax
         size = "a width and a height in inches (25.4 mm) from 0.5 to 40, such as (3.3, 2.4)"
         width, height = (WIDE, None) if figsize is None else arguments.pair("figsize", figsize, size, 0.5, 40)
         figure = draw_accuracy(named, width, of.metric, limits, band, height=height, fonts=own_fonts())
         assert figure is not None
+        figure.alt += compared
         return figure
 
 
@@ -347,12 +351,13 @@ class Accuracy(Measured):
         chosen: Sequence[str] = (),
         whole: Sequence[SystemSummary] = (),
         source: str = "",
+        pages: Sequence[str] = (),
     ) -> None:
         self.systems, self.metric, self.source = Systems(systems), metric, source
         self.whole = tuple(whole) or self.systems
         """All systems of the results that these were chosen from."""
-        self.notes = tuple(f"settings: {says}" for says in chosen)
-        """How settings were chosen, where a comparison chose them."""
+        self.notes = (*(f"settings: {says}" for says in chosen), *(f"{PAGE}{page}" for page in pages))
+        """How settings were chosen, where a comparison chose them, and what to read of a study."""
 
     def table(self) -> Table:
         """One row per system and length; one row without numbers for a system of which no seed fitted.
@@ -414,10 +419,9 @@ class Accuracy(Measured):
             if asked is None:
                 return system
             raw = system.results[0].system
-            whole = (system.label, system.name, *system.whole_labels, *[raw] * (raw != system.short))
+            whole = (*system.labels, *system.names, *[raw] * (raw != system.short))
             name = given[asked] if asked in whole else system.prefix + given[asked]
-            with_settings = (system.label, *system.whole_labels[:-1])
-            return replace(system, name=name, settings="" if asked in with_settings else system.settings)
+            return replace(system, name=name, settings="" if asked in system.labels else system.settings)
 
         shown = Systems(map(named, in_order(self.systems, self.metric)))
         name, times = max(Counter(shown.names).items(), key=lambda each: each[1], default=("", 1))
@@ -597,7 +601,7 @@ class Result(Measured):
         """Accuracy against length by ``exact_match``, ``exact_match_ids``, ``oracle_ids`` or ``answer``."""
         if metric not in METRICS:
             raise UnknownNameError("metric", metric, METRICS)
-        return Accuracy(self.systems, metric, self.chosen, self.whole.systems, self.source)
+        return Accuracy(self.systems, metric, self.chosen, self.whole.systems, self.source, self.pages)
 
     @property
     def source(self) -> str:
@@ -616,6 +620,23 @@ class Result(Measured):
         files = dict.fromkeys(folder.parent.parent / COMPARISON for folder in self.folders)
         found = (read_json(file, what="comparison") for file in files if file.exists())
         return tuple(str(values["selection"]) for values in found if isinstance(values, dict) and "selection" in values)
+
+    @property
+    def pages(self) -> tuple[str, ...]:
+        """The pages of studies that these runs are of.
+
+        Beside a folder ``results`` it is the page with the name of the recipe, or else a ``README.md`` that names it.
+        """
+        found = dict[Path, None]()
+        for recipe in dict.fromkeys(folder.parent for folder in self.folders):
+            study = recipe.parent.parent
+            own, readme = study / f"{recipe.name}.md", study / "README.md"
+            named = rf"(?<![\w-]){re.escape(recipe.name)}(?![\w-])"
+            if recipe.parent.name == "results" and own.is_file():
+                found[own] = None
+            elif recipe.parent.name == "results" and readme.is_file():
+                found |= dict.fromkeys([readme] * bool(re.search(named, readme.read_text("utf-8", "replace"))))
+        return tuple(page.as_posix() for page in found)
 
     def table(self) -> Table:
         """One row per system: all seeds, how many fitted, accuracy in distribution and at the longest length.
@@ -647,7 +668,7 @@ class Result(Measured):
             f"Exact match on {task_title(systems)} at training lengths and at the longest test: {OVER}"
             f"{_left_out(systems)}.",
             notes=tuple(filter(None, (of_all, differ_text(systems)))),
-            advice=details(systems),
+            advice=(*details(systems), *(f"{PAGE}{page}" for page in self.pages)),
             legend=_inside(systems, "interval", rows)
             | dict.fromkeys([NOT_FITTED] * any(not one.fitted for one in systems), "not fitted"),
             source=self.source,

@@ -134,14 +134,18 @@ T = TypeVar("T")
 
 
 def named_arguments(cls: type[T]) -> type[T]:
-    """Class decorator: a public method called with arguments that it lacks names those that it takes, in one line."""
+    """Class decorator: a public method called with arguments that it lacks names those that it takes, in one line.
+
+    So does the class itself.
+    """
     for name, method in [*vars(cls).items()]:
-        if inspect.isfunction(method) and method.__module__ == cls.__module__ and not name.startswith("_"):
-            setattr(cls, name, _bound(method))
+        public = name == "__init__" or not name.startswith("_")
+        if inspect.isfunction(method) and method.__module__ == cls.__module__ and public:
+            setattr(cls, name, _bound(method, cls.__name__ if name == "__init__" else name))
     return cls
 
 
-def _bound(method: Any) -> Any:
+def _bound(method: Any, called: str) -> Any:
     signature = inspect.signature(method)
     known = [*signature.parameters][1:]
     any_name = any(each.kind == each.VAR_KEYWORD for each in signature.parameters.values())
@@ -154,11 +158,11 @@ def _bound(method: Any) -> Any:
             strange = next((name for name in options if name not in known and not any_name), None)
             if strange is not None:
                 other = next((name for name, takes in _methods(type(given[0])) if strange in takes), "")
-                way = f"{strange} is an argument of {other}, such as .{other}({strange}=…); {method.__name__} takes "
+                way = f"{strange} is an argument of {other}, such as .{other}({strange}=…); {called} takes "
                 require(not other, f"{way}{', '.join(known) or 'none'}")
-                raise UnknownNameError(f"argument of {method.__name__}", strange, known) from None
+                raise UnknownNameError(f"argument of {called}", strange, known) from None
             takes = ", ".join(known) or "no arguments"
-            raise LengthwiseError(f"{method.__name__} takes {takes}: {error}") from None
+            raise LengthwiseError(f"{called} takes {takes}: {error}") from None
         return method(*given, **options)
 
     return call

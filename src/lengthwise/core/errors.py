@@ -103,9 +103,12 @@ def _letters(name: str) -> str:
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """What `did_you_mean` says, else the list of what is known."""
+    """What `did_you_mean` says, else those of which the name is a word, else the list of what is known."""
     names = sorted(set(known))
-    return did_you_mean(name, names) or (f"Known: {listed(names)}." if names else "None is known.")
+    word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
+    within = [one for one in names if name.strip() and word.search(one)]
+    said = f"It is part of: {listed(within)}." if within else f"Known: {listed(names)}." if names else "None is known."
+    return did_you_mean(name, names) or said
 
 
 def listed(names: Iterable[str]) -> str:

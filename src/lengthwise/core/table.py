@@ -27,8 +27,24 @@ WIDTH = 80
 """Columns of a terminal that answers keep to."""
 LEAST_COLUMNS = 3
 """Columns of numbers that a terminal shows before their brackets."""
+FITTING = 3
+"""Columns of numbers with brackets that a page of one column has room for."""
 MOST_ROWS = 30
 """Rows of a longer table of numbers that a terminal shows."""
+
+
+class Advice(tuple[str, ...]):
+    """Strings that print as numbered lines of a terminal's width."""
+
+    def __repr__(self) -> str:
+        digits = len(str(len(self)))
+        return "\n".join(
+            textwrap.fill(
+                line, WIDTH, initial_indent=f"{at:{digits}}. ", subsequent_indent=" " * (digits + 2),
+                break_on_hyphens=False,
+            )
+            for at, line in enumerate(self, 1)
+        )  # fmt: skip
 
 
 class Spread(float):
@@ -81,6 +97,9 @@ class Table:
     """A word above columns that stand side by side, such as ``length``, and these."""
     lacks: str = ""
     """What was measured and has no column, and how to ask for it; a terminal says so."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "advice", Advice(self.advice))
 
     def __repr__(self) -> str:
         shown, left_out = self._screen() if self.rows else ("", [])
@@ -216,9 +235,21 @@ class Table:
         ]
         notes = self._below("bold")
         bare = caption == "" or not (caption or label or self.caption or notes)
-        comments = [
-            line for line in (*((self.caption, *notes) if bare else ()), *said, *self.advice, self.source) if line
+        bracketed = [
+            at for at in columns if any(isinstance(r[at], Spread) and r[at].low < r[at].high for r in self.rows)
         ]
+        broad = [
+            f"{len(bracketed)} columns with brackets are wider than a page: write table*, or choose fewer, or leave "
+            "brackets out"
+        ]
+        comments = [
+            line
+            for line in (
+                *((self.caption, *notes) if bare else ()), *broad * (len(bracketed) > FITTING), *said, *self.advice,
+                self.source,
+            )
+            if line
+        ]  # fmt: skip
         if not bare:
             title = _latex(self.caption) if caption is None else caption
             above = [rf"\caption{{{title}}}"] * bool(title or label) + [rf"\label{{{label}}}"] * bool(label)

@@ -23,19 +23,23 @@ from lengthwise.prediction.predict import structure_row
 from lengthwise.prediction.verdict import StructureRow
 from lengthwise.report.summary import (
     DIFFER,
+    TRAIN_LONGER,
+    WRONG,
     Brackets,
     SystemSummary,
     besides,
     brackets_text,
     called,
     differing_settings,
+    hardest,
     known_task,
+    nearest_rival,
     ranked,
     some_of,
     steps_text,
     trained_alike,
 )
-from lengthwise.report.words import setting_text
+from lengthwise.report.words import by_weight, setting_text
 from lengthwise.tasks import TASKS
 
 REMEMBERED = 4096
@@ -139,69 +143,88 @@ def how_sure_and_next(
     """
     every = differences(systems, metric, whole=whole)
     tests = [test for test in every if lengths is None or test.length in lengths]
-    clauses, wanted = list[str](), 0
+    clauses, wanted, lost = list[str](), 0, False
     for contest in dict.fromkeys(system.contest for system in systems):
         mine = [system for system in systems if system.contest == contest]
-        some, seeds = _of_contest(ranked(mine, metric), tests, whole=len(tests) == len(every))
-        clauses, wanted = [*clauses, *some], max(wanted, seeds)
+        some, seeds, unsure = _of_contest(ranked(mine, metric), tests, whole=len(tests) == len(every))
+        clauses, wanted, lost = [*clauses, *some], max(wanted, seeds), lost or unsure
     few = [system for system in systems if system.fitted and len(system.fitted) < wanted]
     who = "each system" if len(few) == sum(bool(system.fitted) for system in systems) else _some(few)
     # Runs that did not fit stay, so that as many more have to be asked for.
     runs = wanted + max((len(system.results) - len(system.fitted) for system in few), default=0)
-    return clauses, f"more runs of {who} (seeds={runs})" if few else ""
+    more = [f"more runs of {who} (seeds={runs})"] * bool(few)
+    return clauses, "; then ".join([*[TRAIN_LONGER] * lost, *more])
 
 
-def _of_contest(ranked: Sequence[SystemSummary], tests: Sequence[Difference], *, whole: bool) -> tuple[list[str], int]:
-    """The clauses of systems that are compared with each other, and how many seeds are needed; 0 if these suffice.
+def _of_contest(
+    ranked: Sequence[SystemSummary], tests: Sequence[Difference], *, whole: bool
+) -> tuple[list[str], int, bool]:
+    """The clauses of systems that are compared with each other, how many seeds are needed, and what comes before these.
 
-    ``whole`` says whether these are the tests at all lengths.
+    The number is 0 if those that there are suffice. The last is whether at most half of the seeds of the best or its
+    nearest rival fitted, so that more seeds alone would tell little. ``whole`` says whether these are the tests at all
+    lengths.
     """
     met = {id(system) for test in tests for system in (test.one, test.other)}
     ranked = [system for system in ranked if id(system) in met]
     facing = {id(other): found for other in ranked[1:] if (found := _between(ranked[0], other, tests))}
     rivals = trained_alike(ranked[0], [other for other in ranked[1:] if id(other) in facing]) if ranked else []
     if not rivals:
-        return [], 0
+        return [], 0, False
     first, lengths = ranked[0], "length beyond training" if whole else "length shown"
     made = facing[id(rivals[0])][0].made
     above = [other for other in rivals if lengths_apart(facing[id(other)])]
-    alike, second = [other for other in rivals if other not in above], next(iter(above), None)
-    parts = []
+    alike, nearest = [other for other in rivals if other not in above], nearest_rival(first, rivals)
+    second = nearest if nearest in above else next(iter(above), None)
+    parts, level = [], ""
     if alike:
         overlap = not any(test.turned.apart for other in alike for test in facing[id(other)])
-        parts.append(
+        level = (
             f"{first.label} is not told apart from {_some(alike)}: their seeds overlap at every {lengths}"
             if overlap
             else f"{first.label} is not above {_some(alike)}: at no {lengths} are all its seeds above theirs"
         )
-    if second is not None:
+    if second is None:
+        parts.append(level)
+    else:
         order = f"{'first and second' if second is rivals[0] else 'first'} {RULE}"
         groups = dict[Any, list[SystemSummary]]()
         for other in above:
             besides = _confounded(first, other)
             groups.setdefault((*_pattern(facing[id(other)]), besides), []).append(other)
-        (same, *more_of) = groups.values()
+        same = next(some for some in groups.values() if second in some)
+        more_of = [some for some in groups.values() if some is not same]
         said = _measured(first, same, [test for one in same for test in facing[id(one)]], order)
         where = dict[str, list[SystemSummary]]()
         for other in (one for some in more_of for one in some):
             found = facing[id(other)]
             where.setdefault(in_runs(lengths_apart(found), {test.length for test in found}), []).append(other)
         said += "".join(f"; above {_some(some)} at {at}" for at, some in where.items())
-        parts += [said + _confounded(first, second), *_cause(first, second, rivals, facing[id(second)])]
+        if alone := [other for other in above if _ids_alone(first, other)]:
+            said += f"; {_some([first, *alone])} differ in the ids alone"
+        said += _confounded(first, second)
+        parts.append("; ".join(filter(None, [said, level] if second is nearest else [level, said])))
+        parts += _cause(first, second, rivals, facing[id(second)])
     for one, other in combinations(ranked, 2):
-        if other is not second and _ids_alone(one, other):
+        if _ids_alone(one, other) and not (one is first and other in above):
             found = _between(one, other, tests)
-            if not lengths_apart(found):
-                said = f"{one.label} is not told apart from {other.label}"
-            elif one is first:
-                said = f"{one.label} is above {other.label}"
-            else:
-                said = _measured(one, [other], found, f"first {RULE}")
+            said = (
+                _measured(one, [other], found, f"first {RULE}")
+                if lengths_apart(found)
+                else f"{one.label} is not told apart from {other.label}"
+            )
             parts.append(f"{said}; {IDS_ALONE}")
     seeds = min(len(first.fitted), len((second or rivals[0]).fitted))
     enough = next(n for n in count(2) if 2 * made / comb(2 * n, n) <= 1 - LEVEL)
     more = max(enough, 2 * seeds) if second is None else enough * (seeds < enough)
-    return parts, more
+    decide = [one for one in (first, nearest) if one is not None]
+    return parts, more, any(2 * len(one.fitted) <= len(one.results) for one in decide)
+
+
+def compared_text(clauses: Sequence[str]) -> str:
+    """Of the clauses of `how_sure_and_next` those that a note has: the comparison, and that its cause is not tested."""
+    untested = [clause for clause in clauses[1:] if clause.startswith(UNTESTED)]
+    return f"beyond training, {'; '.join([*clauses[:1], *untested[:1]])}" * bool(clauses)
 
 
 def _some(systems: Sequence[SystemSummary]) -> str:
@@ -304,8 +327,7 @@ def _confounded(first: SystemSummary, second: SystemSummary) -> str:
     mixed = len({system.positions.mixer for system in pair}) > 1  # then widths differ, so that parameters are equal
     keys = [row["key"] for row in differing_settings(pair)]
     tasks = len({called(system.experiment["task"]) for system in pair}) > 1
-    said = ["training length"] * ("training.max_length" in keys) + ["task"] * tasks
-    said += [setting_text(key) for key in keys if key.startswith("task.") and not tasks]
+    said = [setting_text(key) for key in keys if key.startswith("task.") and not tasks]
     said += besides(pair)["positions"]
     said += [setting_text(key) for key in keys if key.startswith("model.") and not mixed]
     said += [
@@ -313,6 +335,7 @@ def _confounded(first: SystemSummary, second: SystemSummary) -> str:
         if key.startswith("training.") and key not in ("training.max_length", "training.steps")
     ]  # fmt: skip
     said += ["steps"] * (len({steps_text(system) for system in pair}) > 1)
+    said = ["training length"] * ("training.max_length" in keys) + ["task"] * tasks + by_weight(said)
     positions = [system.positions.name for system in pair]
     named = all(system.positions.name in system.known_as for system in pair)
     if said and positions[0] != positions[1] and not named:
@@ -339,10 +362,16 @@ def _cause(
     if ours.span[-1] >= theirs.span[-1]:
         return [f"{CAUSE} do not explain it: {spans}"]
     alone = any(_ids_alone(first, other) for other in rivals)
+    wrong, longest, layout = hardest(first) or (0.0, 0, "")
+    says = (
+        f"fit the order, though {first.label} is wrong at length {longest}{layout}, too"
+        if wrong < WRONG
+        else "predict it"
+    )
     untrained = f"; so would its ids beyond training, which the table of {second.label} never met" * _untrained(second)
     missing = replace(first.positions, scheme=second.positions.scheme).name
     return [
-        f"{CAUSE} predict it: {spans}{untrained}" + "; the two differ in the ids alone" * _ids_alone(first, second),
+        f"{CAUSE} {says}: {spans}{untrained}",
         *[f"{UNTESTED}: train {missing} as {first.label} was, so that they differ in the ids alone"] * (not alone),
     ]
 

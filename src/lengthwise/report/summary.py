@@ -32,7 +32,7 @@ from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.system import RANDOM_START, PositionSystem
 from lengthwise.prediction.example import StoredTask, stored_task, title_of
 from lengthwise.report.looks import FIRST, LOOKS, Look, beside, distinct
-from lengthwise.report.words import setting_text, value_text
+from lengthwise.report.words import by_weight, setting_text, value_text
 from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
 
@@ -289,13 +289,18 @@ class SystemSummary:
         """
         own, positions = self.short, self.positions
         usual = (own.removeprefix("sequential+"), positions.known_as) if own == positions.name else ()
-        return *self.whole_labels, self.label, self.name, self.results[0].system, own, *usual
+        return *self.labels, *self.names, self.results[0].system, own, *usual
 
     @property
-    def whole_labels(self) -> tuple[str, ...]:
-        """Its name among all systems of the results that it was chosen from, with and without the settings."""
-        name = [self.whole_name] * bool(self.whole_name)
-        return (*(f"{one} ({self.settings})" for one in name if self.settings), *name)
+    def names(self) -> tuple[str, ...]:
+        """Its name among all systems of the results that it was chosen from, and here."""
+        return tuple(filter(None, (self.whole_name, self.name)))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Its names with the settings, also without `MORE`; the names where it has none."""
+        settings = dict.fromkeys([self.settings, self.settings.removesuffix(MORE)])
+        return tuple(f"{name} ({some})" if some else name for some in settings for name in self.names)
 
     @cached_property
     def experiment(self) -> dict[str, Any]:
@@ -506,7 +511,10 @@ def _distinct(systems: Mapping[int, SystemSummary], wanted: Callable[[SystemSumm
 
 
 def _differences(experiment: Any, rivals: Sequence[Any]) -> str:
-    """The fewest settings that distinguish the rivals, as ``width 128``, in the order of `SECTIONS`."""
+    """The fewest settings that distinguish the rivals, as ``width 128``, in the order of `SECTIONS`.
+
+    Where others than these and those of tests differ, too, `MORE` follows.
+    """
     flat = [_flat(rival) for rival in rivals]
     keys = {key for values in flat for key in values if len({repr(other.get(key)) for other in flat}) > 1}
     ranked = sorted(keys, key=lambda key: (SECTIONS.index(key.partition(".")[0]), key))
@@ -514,10 +522,14 @@ def _differences(experiment: Any, rivals: Sequence[Any]) -> str:
     for count in range(1, len(ranked) + 1):
         for some in combinations(ranked, count):
             if len({tuple(repr(values.get(key)) for key in some) for values in flat}) == distinct:
-                return ", ".join(f"{setting_text(key)} {value_text(mine[key], key)}" for key in some if key in mine)
+                said = [f"{setting_text(key)} {value_text(mine[key], key)}" for key in some if key in mine]
+                others = {key for key in keys - {*some} if key.partition(".")[0] != "evaluation"}
+                return ", ".join(said) + MORE * bool(said and others)
     return ""
 
 
+MORE = ", …"
+"""In the name of a system behind the settings that tell it from others, where these are not all that differ."""
 SECTIONS = ("model", "scheme", "encoding", "task", "training", "evaluation")
 """Parts of a configuration, in the order in which they name a system."""
 
@@ -671,6 +683,10 @@ def fit_share(systems: Iterable[SystemSummary]) -> str:
     return " or ".join(f"{100 * share:g} %" for share in shares)
 
 
+TRAIN_LONGER = "train what did not fit longer (training.steps), or a larger model"
+"""What to do about seeds that did not fit."""
+
+
 def details(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
     """For the author of a table: what was trained, in what systems differ, what fitted, and what to do about these."""
     early = any(system.experiment["training"].get("stop_when_fitted") for system in systems)
@@ -682,7 +698,7 @@ def details(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
     unlike, rule, share = steps_note(systems), fit_rule(systems), fit_share(systems)
     low = [f"{one.label} {one.in_distribution.median:.3f}" for one in systems if not one.fitted]
     said = (
-        "next: train what did not fit longer (training.steps), or a larger model" * bool(rule),
+        f"next: {TRAIN_LONGER}" * bool(rule),
         f"trained: {setting_note(systems)}",
         *differ,
         unlike,
@@ -709,7 +725,7 @@ def differ_text(systems: Sequence[SystemSummary]) -> str:
     """In which settings systems differ beside what their names say, as a clause; empty where in none."""
     names = [name for found in besides(systems).values() for name in found if name != SIZE]
     names += ["steps"] * bool(steps_note(systems))
-    return f"systems {DIFFER} {some_of(names, 'settings')}" * bool(names)
+    return f"systems {DIFFER} {some_of(by_weight(names), 'settings')}" * bool(names)
 
 
 def some_of(names: Sequence[str], what: str = "") -> str:
@@ -873,7 +889,8 @@ def fitted_text(systems: Sequence[SystemSummary]) -> str:
 def ranked(systems: Sequence[SystemSummary], metric: str = "exact_match") -> list[SystemSummary]:
     """These systems in the order of `how_far`, at the lengths at which all that fitted were tested.
 
-    Ties are in the order of how far each goes in its own tests. Without such a length beyond training, all count.
+    Of ties the first is that with the longest reach in its own tests, then that with the farther test: a harder test
+    costs no rank. Without a length beyond training at which all were tested, each counts by its own tests.
     """
     trained = max((system.max_length for system in systems), default=0)
     tested = [{cell.length for cell in system.cells} for system in systems if system.cells]
@@ -881,10 +898,12 @@ def ranked(systems: Sequence[SystemSummary], metric: str = "exact_match") -> lis
     lengths = shared if any(length > trained for length in shared) else None
 
     def far(system: SystemSummary) -> tuple[Any, ...]:
-        beyond = system.max_length if lengths is None else trained
         kept = {cell.axes for cell in system.cells} if system.layout else None
-        shared_tests = how_far(system.results, beyond, metric, lengths, kept)
-        return shared_tests, how_far(system.results, system.max_length, metric, None, kept)
+        reach, mean = how_far(system.results, system.max_length, metric, None, kept)
+        if lengths is None:
+            return reach, mean
+        farthest = max((cell.length for cell in system.cells), default=0)
+        return how_far(system.results, trained, metric, lengths, kept), reach, farthest, mean
 
     return sorted(systems, key=far, reverse=True)
 
@@ -904,19 +923,26 @@ def trained_alike(first: SystemSummary, rivals: Sequence[SystemSummary]) -> list
     return [one for one in rivals if one.max_length == first.max_length] or list(rivals)
 
 
+def nearest_rival(first: SystemSummary, rivals: Sequence[SystemSummary]) -> SystemSummary | None:
+    """Of rivals in order, the first with other positions than ``first``, or the first of all where none has."""
+    alike = trained_alike(first, rivals)
+    return next((one for one in alike if one.positions != first.positions), next(iter(alike), None))
+
+
 MOST_COMPARED = 3
-"""Systems that a finding names all; of more it names the first and the last."""
+"""Systems that a finding names all; of more it names the first and its nearest rival."""
 WIDE_RANGE = 0.1
 """From it on the range of the seeds is said beside their median."""
 
 
 def headline(systems: Sequence[SystemSummary], *, every: bool = False, lengths: Collection[int] | None = None) -> str:
-    """The finding in one sentence: the first of `in_order` at its longest test, and the last there, or all of a few.
+    """The finding in one sentence: the first of `in_order`, and its `nearest_rival`, or all of a few, at one length.
 
-    Rivals are those that were trained to the same length, where there are any; of several tasks, the best of each. What
-    was not tested there is compared at the longest length that both were tested at; what was tested farther is named,
-    too. With ``every`` all follow the first, in order, as many as a figure can show; with ``lengths`` it is of tests at
-    these alone. `last_tests` is a second sentence.
+    It is told at the longest length; where the first is wrong there, where `_telling` says, and what is right at the
+    longest length, if anything, is told, too. Rivals are those that were trained to the same length, where there are
+    any; of several tasks, the best of each. What was not tested there is compared at the longest length that both were
+    tested at; what was tested farther is named, too. With ``every`` all follow the first, in order, as many as a figure
+    can show; with ``lengths`` it is of tests at these alone. `last_tests` is a second sentence.
     """
     shown = [(one, found) for one in in_order(systems) if (found := _tests(one, lengths))]
     if not shown:
@@ -927,7 +953,10 @@ def headline(systems: Sequence[SystemSummary], *, every: bool = False, lengths: 
         kept = trained_alike(shown[0][0], [one for one, _ in shown[1:]])
         shown = [each for each in shown if each is shown[0] or any(each[0] is one for one in kept)]
     (best, mine), *rest = shown
-    first = _hardest(mine.values())
+    one_task = all(one.contest == best.contest for one, _ in rest)
+    rival = nearest_rival(best, [one for one, _ in rest]) if one_task else None
+    end = _hardest(mine.values())
+    first = end if rival is None else _telling(best, mine, rival)
     fitted, seeds = len(best.fitted), len(best.results)
     of = f"{fitted} seeds" if fitted == seeds else f"the {fitted} of {seeds} seeds that fitted"
     text = f"Trained on lengths up to {best.max_length}, {best.label} is right "
@@ -935,9 +964,8 @@ def headline(systems: Sequence[SystemSummary], *, every: bool = False, lengths: 
     over = _range(first)
     text += f" (median of {of}{f'; {over}' * bool(over)})" * (seeds > 1)
     if not every and len(shown) > MOST_COMPARED:
-        rest = [each for each in rest if each is rest[-1] or max(each[1])[0] > first.length]
-        if len(rest) == 1 and (same := rest[0][1].get((first.length, first.axes))) and _rate(same) == _rate(first):
-            rest = []
+        named = rest[-1][0] if rival is None else rival
+        rest = [each for each in rest if each[0] is named or max(each[1])[0] > end.length]
     said, before = list[str](), (first.length, first.axes)
     for other, theirs in rest:
         met = first if (first.length, first.axes) in theirs else _hardest(mine[key] for key in mine if key in theirs)
@@ -953,13 +981,50 @@ def headline(systems: Sequence[SystemSummary], *, every: bool = False, lengths: 
             else f", where {best.label} has {_rate(met):.3f}"
         )
         last = _hardest(theirs.values())
-        farther = last.length > max(first.length, cell.length)
+        farther = last.length > max(end.length, cell.length)
         clause += f", and {_rate(last):.3f} at length {last.length}" * farther
         said, before = [*said, clause], None if farther else (cell.length, cell.axes)
     if every and len(rest) > MOST_DRAWN:
         said = [*said[: MOST_DRAWN - 1], f"{len(rest) - MOST_DRAWN} more between", said[-1]]
+    if first.length != end.length:
+        said.append(_at_the_end(end, shown))
     ends = last_tests(systems)
     return f"{'; '.join([text, *said])}." + f" {ends[:1].upper()}{ends[1:]}." * bool(ends)
+
+
+def _telling(best: SystemSummary, mine: Tests, rival: SystemSummary) -> Cell:
+    """The test at which the first of a finding is told: the hardest at its longest length, unless it is wrong there.
+
+    Then it is told at its reach, or where that is not beyond training, where the mean of all its seeds is farthest
+    above that of its rival.
+    """
+    end, lengths = _hardest(mine.values()), {length for length, _ in mine}
+    shared = {cell.length for cell in rival.cells} & {length for length in lengths if length > best.max_length}
+    if _rate(end) >= WRONG or not shared:
+        return end
+    layouts = {axes for _, axes in mine}
+    at, _ = how_far(best.results, best.max_length, lengths=lengths, layouts=layouts)
+    if at <= best.max_length:
+
+        def ahead(length: int) -> tuple[float, int]:
+            means = [how_far(one.results, 0, lengths=[length], layouts=layouts)[1] for one in (best, rival)]
+            return means[0] - means[1], length
+
+        at = max(shared, key=ahead)
+    return _hardest(cell for cell in mine.values() if cell.length == at)
+
+
+def _at_the_end(end: Cell, shown: Sequence[tuple[SystemSummary, Tests]]) -> str:
+    """What the first of a finding has at its longest test where it is told at another, and who has a seed right."""
+    (best, mine), *rest = shown
+    found = [(best, end)]
+    for other, theirs in rest:
+        cell = _hardest(cell for cell in theirs.values() if cell.length == end.length)
+        found += [(other, cell)] * (cell is not None and max(score.rate() for score in cell.scores) >= WRONG)
+    said = [", ".join(filter(None, [f"{one.label} {_rate(cell):.3f}", _range(cell)])) for one, cell in found]
+    where = f"at length {end.length}{_layout(end, mine)}"
+    none = len(found) == 1 and max(score.rate() for score in end.scores) < WRONG
+    return f"none is right {where} ({said[0]})" if none else f"{where}: {'; '.join(said)}"
 
 
 Tests = Mapping[tuple[int, Axes], Cell]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 WORDS = {
@@ -27,6 +28,20 @@ VALUES = {
 
 PHRASES = {"model.log_length": "1 at length {}"}
 """Of settings, by section and name, whose values are no words by themselves."""
+
+
+WEIGHTY = ("steps", "batch size", "layers", "width", "heads", "learning rate")
+TRIFLES = ("initial", "log-length scaling", "steps per probe", "steps of warm-up", "seeds share", "stops once fitted")
+"""Names of settings, or their beginnings, that are told before and after all others."""
+
+
+def by_weight(names: Iterable[str]) -> list[str]:
+    """Names of settings in words, first those that change training or the size of a model, trifles last."""
+
+    def weight(name: str) -> int:
+        return WEIGHTY.index(name) if name in WEIGHTY else len(WEIGHTY) + name.startswith(TRIFLES)
+
+    return sorted(names, key=weight)
 
 
 def setting_text(key: str) -> str:
