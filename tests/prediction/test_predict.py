@@ -12,7 +12,13 @@ import pytest
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.crasp.decide import decide
 from lengthwise.positions.system import SYSTEMS, contains, position_systems
-from lengthwise.prediction.predict import arguments_from_locality, fragment_answer, predict_target, predict_task
+from lengthwise.prediction.predict import (
+    arguments_from_locality,
+    fragment_answer,
+    predict_target,
+    predict_task,
+    predict_with_search,
+)
 from lengthwise.prediction.verdict import Prediction, StructureRow
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.language import HUANG, Language
@@ -247,3 +253,13 @@ def test_no_theorem_is_claimed_for_several_levels_of_positions():
     verdict = next(verdict for verdict in found.verdicts if verdict.system == "coupled")
     assert (verdict.answer, verdict.arguments) == ("unknown", ())
     assert "under which it is local on 2 levels; nothing is proved" in verdict.help
+
+
+@pytest.mark.parametrize("name", ["reverse", "copy"])
+def test_a_small_alphabet_takes_no_theorem_away(name: str) -> None:
+    """Symbols that are not repeated bound the length, and the answer of theory is that of many symbols."""
+    answers = {
+        letters: tuple((v.system, v.answer) for v in predict_with_search(TASKS.build(name, letters=letters)).verdicts)
+        for letters in (8, 10, 16, 150)
+    }
+    assert len(set(answers.values())) == 1, answers

@@ -192,6 +192,8 @@ def structure_row(task: Task, scheme: str | PositionScheme, lengths: Sequence[in
     """
     built = scheme_with_ids(scheme, 1 << 30) if isinstance(scheme, str) else scheme
     lengths = tuple(dict.fromkeys(nearest(task, length) for length in lengths))
+    if lengths[-1] < SPREAD * lengths[0]:  # A task with a longest length is asked at shorter ones, too.
+        lengths = (*dict.fromkeys((nearest(task, lengths[-1] // SPREAD), *lengths)),)
     found = [structure_at(task, built, length) for length in lengths]
     columns = [(s.parents, s.selectors, s.both) for s in found]
     counts = [tuple(reach.count for reach in column) for column in zip(*columns, strict=True)]

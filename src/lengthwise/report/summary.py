@@ -459,7 +459,9 @@ def summarize(results: Iterable[SeedResult], lost: Lost = ()) -> list[SystemSumm
         of = recipe, prefixes[recipe].get(system, "")
         settings = _differences(json.loads(complete), rivals[recipe, system])
         in_order = tuple(sorted(members, key=lambda result: result.seed))
-        contest = next(iter(tasks[of])) if len(tasks[of]) == 1 else repr(of)
+        # Tasks of several settings are compared, such as with a scratchpad and without one; languages are not.
+        language = json.loads(complete)["task"].get("language", "")
+        contest = next(iter(tasks[of])) if len(tasks[of]) == 1 else repr((*of, language))
         gone = tuple(without.get((recipe, complete), ()))
         summaries.append(SystemSummary(recipe, system, in_order, settings, prefix=of[1], contest=contest, lost=gone))
     of_each = [(one.recipe, one.prefix) for one in summaries]
