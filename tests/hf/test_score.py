@@ -17,6 +17,7 @@ from lengthwise.hf import CoupledPlaces, attach, right_answers
 from lengthwise.hf.score import _generated
 from lengthwise.models.generate import generate
 from lengthwise.tasks import TASKS, Task
+from lengthwise.tasks.kinds import drawn_of
 
 SIZE = 12
 
@@ -152,3 +153,21 @@ def test_a_model_with_tokens_of_its_own_is_asked_in_them(attached: bool):
         assert right_answers(model, task, [1], size=60, token_ids=numbers) == {1: expected}
         with pytest.raises(LengthwiseError, match="or right_answers the model's token_ids"):
             right_answers(model, task, [1])
+
+
+@pytest.mark.parametrize("kind", ["both numbers have leading zeros", "the digits are sorted"])
+def test_problems_of_a_kind_are_counted_alone(kind: str):
+    task = TASKS.build("addition")
+    batch = drawn_of(task, 5, SIZE, kind, stream(3, "test", 5))
+    prompts = [task.vocab.decode(row[: batch.prompt_length].tolist()) for row in batch.input_ids]
+    if kind in task.kinds:
+        assert all(task.of_kind(kind, prompt) for prompt in prompts)
+    else:
+        numbers = [[t for t in prompt[1:-1] if t != "+"] for prompt in prompts]
+        assert all(each in (sorted(each), sorted(each)[::-1]) for each in numbers)
+    assert all(task.solve(prompt) == task.vocab.decode(row[batch.prompt_length :].tolist())
+               for prompt, row in zip(prompts, batch.input_ids, strict=True))  # fmt: skip
+    model = tiny("llama", vocab=len(task.vocab))
+    assert set(right_answers(model, task, [5], size=SIZE, kind=kind)) == {5}
+    with pytest.raises(LengthwiseError, match="names no kind 'odd'"):
+        right_answers(model, task, [5], kind="odd")

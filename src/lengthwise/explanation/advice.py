@@ -22,6 +22,7 @@ MORE = 4
 MORE_ROWS = 0.1
 """The share of rows of a kind that is advised where that kind fails."""
 DONE = "If that was done:"
+NEW = "A model trained again can fail elsewhere, so ask again."
 NO_COMMAND = "There is no command for it: it is done in your training script."
 
 
@@ -68,7 +69,7 @@ def _advice(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]
     verdict = Verdict(failures.rows, subject.train)
     moved, held, broken, longest = failures.moved, verdict.held, verdict.broken(), failures.rows[-1].length
     coupled = getattr(subject.network.rule, "token_ids", None) is not None
-    if coupled and any(map(_made(subject).__contains__, _trained(subject, failures))):
+    if verdict.learned and coupled and any(map(_made(subject).__contains__, _trained(subject, failures))):
         return _with_rows(subject, failures)
     trained = verdict.trained
     open_run = broken is not None and subject.experiment is not None and trained.right < trained.n
@@ -123,10 +124,9 @@ def _train_longer(subject: Subject, call: Call, verdict: Verdict, failures: Fail
 
 def _trained(subject: Subject, failures: Failures) -> list[str]:
     """Kinds that fail at trained lengths, where more rows of them can help, the worst first; else a way of editing."""
-    kinds, at = [each.kind for each in failures.kinds if each.length <= subject.train], None
-    if not kinds:
-        at = Verdict(failures.rows, subject.train).first("hard")
-    way = weakest_way(failures.ways, at) if at is not None and at <= subject.train else None
+    kinds = [each.kind for each in failures.kinds if each.length <= subject.train]
+    broken = next((row for row in failures.rows if row.hard.breaks and row.length <= subject.train), None)
+    way = None if kinds or broken is None else weakest_way(failures.ways, broken)
     return kinds if way is None or way[0].how not in EDITS else [way[0].how]
 
 
@@ -136,17 +136,19 @@ def _made(subject: Subject) -> set[str]:
 
 
 def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
-    """Training goes on, with more rows of the kind that fails most at trained lengths, if one does."""
-    text, done = "Train with twice the steps", f"{DONE} another seed, or a larger model."
+    """Train again with more rows of the kind that fails most at trained lengths; longer, if none does."""
     kinds = _trained(subject, failures)
     if not kinds:
-        rows = "\nOf that kind trained lengths are right, so rows of it are no first try." * bool(failures.kinds)
-        return f"{text}, the usual first try, and ask again.{rows}\n{done}", ""
+        which = "this kind" if len(failures.kinds) == 1 else "these kinds"
+        rows = f"\nRows of {which} are no first try: trained lengths are right." * bool(failures.kinds)
+        text = f"Train with twice the steps, the usual first try.{rows}"
+        return f"{text}\n{DONE} another seed, or a larger model.\n{NEW}", ""
     kind = next((each for each in kinds if each in _made(subject)), None)
+    done = f"If rows of it were added already: twice the steps, or another seed.\n{NEW}"
     if kind is None:
-        return f"{text} and more rows where {kinds[0]}.\nYour data has to make these. Then ask again.\n{done}", ""
-    text += f" and one row in {round(1 / MORE_ROWS)} where {kind}."
-    return f"{text}\n{done}\nAdd this to the arguments of your hf.dataset(…):", f"more={{{kind!r}: {MORE_ROWS}}}"
+        return f"Train as before, with more rows where {kinds[0]}.\nYour data has to make these.\n{done}", ""
+    text = f"Train as before, with one row in {round(1 / MORE_ROWS)} where {kind}.\n{done}"
+    return f"{text}\nAdd this to the arguments of your hf.dataset(…):", f"more={{{kind!r}: {MORE_ROWS}}}"
 
 
 def retrain(subject: Subject, call: Call, *changes: str) -> str:

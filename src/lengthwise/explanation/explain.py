@@ -36,7 +36,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 18
+VERSION = 19
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -95,9 +95,13 @@ class Explanation(Tabular):
 
     @property
     def answer(self) -> str:
-        """To which length it is right and from which it breaks, with the share that decides."""
+        """To which length it is right and from which it breaks, with the share that decides; a kind that fails."""
         if self.learned:
-            return "; ".join(filter(None, [self.verdict.line, self.verdict.edited]))
+            line, kinds = self.verdict.line, self.failures.kinds
+            worst = kinds[0] if kinds and kinds[0].length <= self.accuracy.train else None
+            fails = worst and f"fails where {worst.kind} ({worst.share.counts} at length {worst.length})"
+            which = "random strings " * bool(fails and line.startswith("right"))
+            return "; ".join(filter(None, [which + line, fails, self.verdict.edited]))
         held, trained = self.verdict.of("random").held, self.verdict.trained
         though = f", though right to length {held}" if held else ""
         return f"not learned: {trained.words()} at trained lengths (up to {self.accuracy.train}){though}"

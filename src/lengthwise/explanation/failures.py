@@ -38,7 +38,7 @@ OF_PARENTS = "the tokens that the wrong one follows from"
 WITHIN, SHOWN = 2, 5
 """Failing strings of trained lengths, and of longer ones, that are shown at most."""
 MOST_TIMES = 4
-"""A trained length that stays too close to say is asked so often, each time with fresh strings."""
+"""A length that stays too close to say is asked so often, each time with fresh strings."""
 LEFT = 0.1
 """A head has left the parents if its attention on them is this much below that at training lengths."""
 
@@ -161,7 +161,8 @@ class Failures:
     def edited(self) -> str:
         """Which edited strings surely fail more than others at the first length at which these break; else empty."""
         length = Verdict(self.rows, self.train).first("hard")
-        if length is None or (found := weakest_way(self.ways, length)) is None:
+        row = next((row for row in self.rows if row.length == length), None)
+        if length is None or row is None or (found := weakest_way(self.ways, row)) is None:
             return ""
         way, others = found
         told = f"Where {way.how}: {way.at(length).words()} at length {length}"
@@ -213,7 +214,8 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
     Asked are ``lengths``, the first ones beyond training, and those that narrow down where the model stops to be right
     and where it breaks, by bisection. The two lengths that this finds are asked once more, with as many fresh strings,
     and all of these strings count; then the search goes on if it must. Trained lengths that are too close to say are
-    asked up to `MOST_TIMES`. Random strings are those of `accuracy`.
+    asked up to `MOST_TIMES`, and so are longer ones whose random strings seem right. Random strings are those of
+    `accuracy`.
     """
     subject, samples, seed = asked.subject, asked.samples, asked.seed
     groups: dict[int, tuple[list[tuple[str, Batch, ndarray]], ...]] = {}
@@ -248,7 +250,9 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
         return Verdict([rows[length] for length in sorted(rows)], subject.train)
 
     near = (n for n in subject.task.lengths(subject.train + 1, subject.train + 40) if not subject.misfit(n))
-    for length in {*itertools.islice(near, 4), *lengths}:
+    # Trained lengths are asked whatever the user chose: causes are looked for there.
+    trained = [n for n in subject.lengths(None) if n <= subject.train]
+    for length in {*trained, *itertools.islice(near, 4), *lengths}:
         ask(length)
     while True:
         if doubted := [n for n in verdict().unclear if times[n] < MOST_TIMES]:

@@ -147,8 +147,12 @@ class Compared:
         if not self.shared:
             return ""
         kinds = " and ".join(kind for n, kind in ((self.random, "random"), (self.edited, "edited")) if n)
-        many = ((f"all {count}" if count == self.n else str(count), what) for count, what in self.shared)
-        told = "; ".join(f"{'in ' * what.startswith('it ')}{count} {what}" for count, what in many)
+        told = "; ".join(
+            f"{'in ' * what.startswith('it ')}"
+            f"{f'all {count}' if count == self.n else count}"
+            f"{f' of the {self.n}' * (number > 0 and count < self.n)} {what}"
+            for number, (count, what) in enumerate(self.shared)
+        )
         return f"Of {self.n} first mistakes in {kinds} strings of {self._where}, {told}."
 
     @property

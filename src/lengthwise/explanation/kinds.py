@@ -120,13 +120,17 @@ class Way:
         return dict(self.rows).get(length, Share(0, 0))
 
 
-def weakest_way(ways: Sequence[Way], length: int) -> tuple[Way, Share] | None:
-    """The way of which surely more strings of a length fail than of all others, and these; None if none stands out."""
+def weakest_way(ways: Sequence[Way], random: LengthShares) -> tuple[Way, Share] | None:
+    """The way of which surely more strings of a length fail than of all others, and of random ones; and the others.
+
+    None if none stands out.
+    """
+    length, usual = random.length, random.random
     every, found = _total([way.at(length) for way in ways]), list[tuple[float, str, Way, Share]]()
     for way in ways:
         own = way.at(length)
         others = Share(every.right - own.right, every.n - own.n)
-        p = surprise(own.n - own.right, own.n, others.n - others.right, others.n)
+        p = max(surprise(own.n - own.right, own.n, than.n - than.right, than.n) for than in (others, usual))
         found.append((p, way.how, way, others))
     p, _, way, others = min(found, key=lambda each: each[:2], default=(1, "", None, Share(0, 0)))
     return None if way is None or p * len(ways) >= SURE else (way, others)
@@ -380,11 +384,17 @@ class _Kinds:
     def _weak_kind(self, kind: str, rows: tuple[KindShare, ...]) -> WeakKind:
         fresh = self.fresh[kind, told_row(rows, self.subject.train).length]
         wrong = [each for batch, good in fresh for each in first_wrong(self.subject, batch, good)]
-        # The shortest example is the easiest to read.
-        every = [part for (name, _), parts in sorted(self.fresh.items()) if name == kind for part in parts]
-        ones = (select(batch, [row]) for batch, good in every for row in np.flatnonzero(~good).tolist())
+        mistake = most_common_mistake(wrong)
+        # The shortest example of what is told is the easiest to read.
+        every = [part for row in rows if row.weak for part in self.fresh[kind, row.length]]
+        ones = (
+            select(each.batch, [each.row])
+            for batch, good in every
+            for each in first_wrong(self.subject, batch, good)
+            if mistake is None or mistake.what in each.ways
+        )
         example = next(filter(None, (self.replayed(one, kind) for one in ones)), None)
-        return WeakKind(kind, rows, most_common_mistake(wrong), example, self.subject.train)
+        return WeakKind(kind, rows, mistake, example, self.subject.train)
 
     def _share(self, kind: str, length: int, without: Sequence[str] = ()) -> Share:
         """Of fresh strings of a kind, those left out that are of kinds ``without`` which the task names, too."""

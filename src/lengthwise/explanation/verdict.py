@@ -11,6 +11,8 @@ from lengthwise.core.statistics import wilson
 
 CUT = 0.95
 """The share of strings from which on a length counts as right."""
+FEW = 3
+"""So many unsure lengths are named one by one."""
 
 
 @config
@@ -42,16 +44,21 @@ class Share:
         """Whether the whole interval is below `CUT`. Where neither is so, it is too close to say."""
         return self.n > 0 and self.interval[1] < CUT
 
+    @property
+    def counts(self) -> str:
+        """How many, and of how many."""
+        return f"{self.right} of {self.n}"
+
     def words(self) -> str:
-        """The counts."""
-        return f"{self.right} of {self.n} right"
+        """The counts, and of what."""
+        return f"{self.counts} right"
 
     def cell(self, *, interval: bool) -> str:
         """The counts for a table, and what they say of a length that is not surely right."""
         said = "" if self.holds else " breaks" if self.breaks else " unsure"
         low, high = self.interval if self.n else (0, 0)
         between = f" [{low:.2f}, {high:.2f}]" * (interval and not self.every)
-        return f"{self.right} of {self.n}{between}{said}" if self.n else "–"
+        return f"{self.counts}{between}{said}" if self.n else "–"
 
 
 @config
@@ -105,27 +112,25 @@ class Verdict:
 
     @property
     def doubted(self) -> list[int]:
-        """Trained lengths that are too close to say, where none breaks and a longer one is right."""
-        trained = [row for row in self.rows if row.length <= self.train]
-        last = max((row.length for row in trained if row.holds), default=0)
-        broken = any(row.breaks for row in trained)
-        return [] if broken else [row.length for row in trained if not row.holds and row.length < last]
+        """Lengths that are too close to say, before any that breaks."""
+        whole = itertools.takewhile(lambda row: not row.breaks, self.rows)
+        return [row.length for row in whole if not row.holds]
 
     @property
     def unclear(self) -> list[int]:
-        """Trained lengths of which it is too close to say whether they are right, and some strings were not asked."""
-        return [row.length for row in self.rows
-                if row.length <= self.train and not (row.holds or row.breaks or row.random.every)]  # fmt: skip
+        """Lengths that more strings can decide: trained ones, and those whose random strings seem right."""
+
+        def close(row: LengthShares) -> bool:
+            within = row.length <= self.train and not (row.holds or row.breaks)
+            return within or (not row.random.holds and row.random.value >= CUT)
+
+        return [row.length for row in self.rows if close(row) and not row.random.every]
 
     @property
     def held(self) -> int | None:
-        """The length to which both hold at every length that was asked, those that are `doubted` left out."""
-        held = None
-        for row in self.rows:
-            if not row.holds and row.length not in self.doubted:
-                break
-            held = row.length
-        return held
+        """The last length at which both hold before one breaks; shorter ones can be `doubted`."""
+        whole = itertools.takewhile(lambda row: not row.breaks, self.rows)
+        return max((row.length for row in whole if row.holds), default=None)
 
     @property
     def near(self) -> int | None:
@@ -148,16 +153,16 @@ class Verdict:
     def line(self) -> str:
         """To which length random strings are right, and from which they break, with the share that decides."""
         random = self.of("random")
-        broken, held, last, longest = random.broken(), random.held, random.last, self.rows[-1].length
-        doubts = f" (unsure at {', '.join(map(str, random.doubted))})" if random.doubted else ""
-        parts = [f"right to length {held}{', the longest asked' * (held == longest)}{doubts}"] if held else []
+        broken, held, longest, unsure = random.broken(), random.held, self.rows[-1].length, random.doubted
+        whole = f", the longest asked ({self._share(longest)})" if held == longest else ""
+        parts = [f"right to length {held}{whole}"] if held else []
+        if unsure:
+            few = len(unsure) <= FEW
+            *first, last = map(str, unsure if few else (unsure[0], unsure[-1]))
+            many = "at " if few else f"at {len(unsure)} lengths from "
+            parts += [f"unsure {many}{', '.join(first)}{(' and ' if few else ' to ') * bool(first)}{last}"]
         if broken is None:
-            if held == longest:
-                return f"{parts[0]} ({self._share(longest)})"
-            lengths = [row.length for row in random.rows if row.length >= (random.near or 0) and not row.holds]
-            at = f"{lengths[0]}" + f" to {lengths[-1]}" * (len(lengths) > 1)
-            return ", ".join([*parts, f"unsure at {at}{', no break found' * (self.broken() is None)}"])
-        parts += [f"unsure to {last}"] if last not in (None, held) else []
+            return ", ".join([*parts, *["no break found"] * (held != longest and self.broken() is None)])
         lasts = all(row.breaks for row in random.rows if row.length >= broken)
         trained = broken <= self.train
         at = f"{'length ' * (not parts)}{broken}{', a trained length' * trained}"
@@ -185,5 +190,6 @@ class Verdict:
         if not self.learned:
             return [row for row in self.rows if row.length <= self.train]
         random, longest = self.of("random"), self.rows[-1].length
-        wanted = {*asked, *random.doubted, random.held, random.near, random.broken(), self.first("hard"), longest}
+        unsure = random.doubted if len(random.doubted) <= FEW else []
+        wanted = {*asked, *unsure, random.held, random.near, random.broken(), self.first("hard"), longest}
         return [row for row in self.rows if row.length in wanted]

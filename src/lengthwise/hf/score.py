@@ -23,6 +23,7 @@ from lengthwise.hf.own import LengthwiseForCausalLM
 from lengthwise.hf.rules import CoupledPlaces, checked_token_ids
 from lengthwise.positions.saved import attached
 from lengthwise.tasks import TASKS, Task
+from lengthwise.tasks.kinds import drawn_of
 
 NO_TOKEN = -1
 """Stands for tokens that a model did not generate."""
@@ -31,15 +32,17 @@ NO_TOKEN = -1
 @torch.no_grad()
 def right_answers(
     model: Any, task: str | Task | dict[str, Any], lengths: Iterable[int], *, size: int = 100, seed: int = 0,
-    token_ids: Mapping[str, int] | None = None,
+    token_ids: Mapping[str, int] | None = None, kind: str | None = None,
 ) -> dict[int, int]:  # fmt: skip
     """Right answers of ``size`` problems of ``task`` by length: attached, stock and own models, in evaluation mode.
 
     An answer is right if every scored token of it is. ``token_ids`` are the model's ids of the task's tokens, by
-    default those of the attached `CoupledPlaces`, or the task's own. Problems of a length have one layout. What the
-    model's generation_config.json says of generation (penalties, forbidden tokens, ends) is left out: an answer is the
-    raw argmax, token by token. Raises `LengthwiseError` for a length without instances, for a
-    task with several right answers, and for a model that was saved with a rule which is not attached.
+    default those of the attached `CoupledPlaces`, or the task's own. With a ``kind`` all problems are of it: one that
+    the task names (`Task.kinds`), or a way of editing that `lengthwise explain` names. Problems of a length have one
+    layout. What the model's generation_config.json says of generation (penalties, forbidden tokens, ends) is left out:
+    an answer is the raw argmax, token by token. Raises `LengthwiseError` for a length without instances, for a
+    task with several right answers, for a kind that the task has not or can't make, and for a model that was saved with
+    a rule which is not attached.
     """
     built, inner = TASKS.build(task), stock(model)
     lengths, size = arguments.whole_numbers("lengths", lengths), arguments.whole("size", size, 1)
@@ -58,7 +61,8 @@ def right_answers(
     inner.eval()
     try:
         for length in lengths:
-            batch = built.batch(length, size, stream(seed, "test", length))
+            rng = stream(seed, "test", length)
+            batch = drawn_of(built, length, size, kind, rng) if kind else built.batch(length, size, rng)
             require(batch.allowed is None, f"task {built.name!r} has several right answers; choose another task")
             tokens, finite = _generated(model, inner, built, batch, table)
             warn_not_finite(f"length {length}", int((~finite).sum()), size)

@@ -201,7 +201,7 @@ def number_kinds(sign: str, base: int, *, msd_first: bool = False, sums: bool = 
 
     top = base - 1
     return kinds | {
-        "both numbers end in 0": (rounded, made(round_all)),
+        "both numbers end in zeros": (rounded, made(round_all)),
         "every column carries": (
             lambda prompt: columns(prompt)[0] > top and min(columns(prompt)) >= top,
             second(lambda at, digit: top - digit + (at == 0), lambda at, digit: top),

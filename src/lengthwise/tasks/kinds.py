@@ -16,6 +16,8 @@ from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import EOS
 from lengthwise.tasks.base import Task
 
+TRIES = 4
+"""Prompts that are drawn for each one of a kind."""
 SEEN = 64
 """Rows that are drawn to see which tokens of a prompt may change."""
 Change = Callable[[ndarray, ndarray, ndarray, Rng], None]
@@ -142,6 +144,14 @@ def with_more(task: Task, batch: Batch, more: Mapping[str, float], rng: Rng) -> 
             made, kept = changed(task, select(batch, rows), _into(task, kind), rng, drawn)
             ids[rows[kept]] = made.input_ids
     return dataclasses.replace(batch, input_ids=ids)
+
+
+def drawn_of(task: Task, length: int, size: int, kind: str, rng: Rng) -> Batch:
+    """Strings of a kind that the task names, or edited in a way; raises `LengthwiseError` for what makes too few."""
+    check_more(task, [length], {kind: 1.0})
+    made, _ = changed(task, task.batch(length, TRIES * max(size, SEEN), rng), _into(task, kind), rng)
+    require(made.size >= size, f"length {length} has too few prompts of kind {kind!r}; take size={made.size} or fewer")
+    return select(made, range(size))
 
 
 def check_more(task: Task, lengths: Sequence[int], more: Mapping[str, float]) -> None:
