@@ -999,3 +999,47 @@ def test_a_task_with_a_longest_problem_is_asked_of_that_one() -> None:
     found = lw.predict("copy", train=40, test=5000)
     assert found.test == TASKS.build("copy").lengths(1, 5000)[-1]
     assert f"no problem has length 5000; {found.test} is the nearest" in found.text()
+
+
+INTERLEAVE = """
+from functools import cached_property
+import lengthwise as lw
+
+@lw.config
+class Interleave(lw.Task):
+    summary = "two lists, merged"
+    apart: bool = False
+
+    @cached_property
+    def vocab(self):
+        return lw.Vocab.of("0123456789")
+
+    def write(self, seq, layout, rng):
+        digits = rng.integers(10, size=(2, layout.length, seq.size)) + self.vocab["0"]
+        place = lambda which, i: 2 * i + which + 2 if self.apart else i + 2
+        seq.bos()
+        given = [[seq.given(d, place=place(which, i)) for i, d in enumerate(digits[which])] for which in (0, 1)]
+        seq.sep(place=1)
+        for i in range(layout.length):
+            for which in (0, 1):
+                seq.predicted(digits[which][i], place=place(which, i), parents=[given[which][i]])
+        seq.eos()
+
+    def answer(self, prompt):
+        half = (len(prompt) - 2) // 2
+        pairs = zip(prompt[1 : 1 + half], prompt[1 + half : -1], strict=True)
+        return [*(token for pair in pairs for token in pair), "<eos>"]
+"""
+
+
+def test_places_that_do_not_tell_what_is_needed_are_doubted(tmp_path: Path) -> None:
+    """Two lists whose items share places look as sparse and near as with places of their own."""
+    (tmp_path / "mine.py").write_text(INTERLEAVE, encoding="utf-8")
+    for apart in (False, True):
+        target = lw.task(f"{tmp_path / 'mine.py'}:Interleave", apart=apart)
+        found = lw.predict(target, train=10, test=40)["coupled"]
+        assert found.verdict == "yes"
+        assert bool(found.weak) is not apart
+    # Digits of a sum share a place, and a sum needs both.
+    for name in ("addition", "copy", "reverse", "bitwise-or"):
+        assert not lw.predict(name, train=10, test=40)["coupled"].weak

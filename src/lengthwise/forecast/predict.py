@@ -55,7 +55,7 @@ from lengthwise.measured.cells import Format, MeasuredCell, cells, others
 from lengthwise.positions.structure import farthest_step
 from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem
 from lengthwise.prediction.measured import same_task
-from lengthwise.prediction.predict import COUPLING, predict_target, predict_with_search
+from lengthwise.prediction.predict import COUPLING, predict_target, predict_with_search, told_apart_by_ids
 from lengthwise.prediction.recurrent import MODELS
 from lengthwise.prediction.search import COUPLING_SEARCHED, NOT_SEARCHED
 from lengthwise.prediction.target import AutomatonFile, Expression, parse_target, task_of
@@ -87,6 +87,10 @@ Z90, LEAST = 1.645, 0.001
 """The 95 % point of the normal distribution, for an interval of 90 %; no end of an interval is certain."""
 SO_FEW, WIDE = "; so few that the chance is uncertain", 0.25
 """Said where few languages of a kind, and not the draws, make the interval that is shown at least this wide."""
+NOT_TOLD_APART = (
+    "{} of {} predicted tokens need a token of the prompt whose place another one has, too, and such ids can't tell "
+    "them apart; give each token of the prompt a place of its own"
+)
 FAR = 50
 """How far from the length in question another is looked for, where no automaton says how far."""
 GOOD_FROM = 0.9
@@ -337,7 +341,8 @@ def not_near(theory: Prediction, task: Task | None) -> tuple[str, str]:
 def what_helps(theory: Prediction, asked: set[str]) -> str:
     """What would help in theory, for the systems asked about where there are any, and where it says how."""
     found = next((v.help for v in theory.verdicts if v.help and (not asked or v.system in asked)), "")
-    found = f"{found} (docs/howto/own-task.md says how, for an answer of one token by a method `machine`)" if "scratchpad" in found else found
+    how = "docs/howto/own-task.md says how, for an answer of one token by a method `machine`"
+    found = f"{found} ({how})" if "scratchpad" in found else found
     return f"in theory, and untried here: {found}" if found else ""
 
 
@@ -932,6 +937,9 @@ def of_task(
             measured = Measured(unfitted, None, counts, NOT_FITTED * unfitted.startswith("trained"))
     if verdict is not None:
         known = replace(known, verdict=verdict.answer, unmet=verdict.unmet, basis=verdict.basis or "")
+        if task and system.coupled and verdict.answer == "yes" and known.accuracy is None:
+            lost, whole = told_apart_by_ids(task)
+            known = replace(known, weak=NOT_TOLD_APART.format(lost, whole) * (2 * lost > whole))
     known = replace(known, record=measured.alike, own=measured.seen)
     return with_probe(known, "task", values, cut, probe)
 
