@@ -625,17 +625,13 @@ class Result(Measured):
     def pages(self) -> tuple[str, ...]:
         """The pages of studies that these runs are of.
 
-        Beside a folder ``results`` it is the page with the name of the recipe, or else a ``README.md`` that names it.
+        Beside a folder ``results`` it is the page with the name of the recipe, or else the study's ``README.md``.
         """
         found = dict[Path, None]()
         for recipe in dict.fromkeys(folder.parent for folder in self.folders):
             study = recipe.parent.parent
-            own, readme = study / f"{recipe.name}.md", study / "README.md"
-            named = rf"(?<![\w-]){re.escape(recipe.name)}(?![\w-])"
-            if recipe.parent.name == "results" and own.is_file():
-                found[own] = None
-            elif recipe.parent.name == "results" and readme.is_file():
-                found |= dict.fromkeys([readme] * bool(re.search(named, readme.read_text("utf-8", "replace"))))
+            pages = [page for page in (study / f"{recipe.name}.md", study / "README.md") if page.is_file()]
+            found |= dict.fromkeys(pages[:1] if recipe.parent.name == "results" else [])
         return tuple(page.as_posix() for page in found)
 
     def table(self) -> Table:

@@ -289,6 +289,10 @@ def _differences(values: Mapping[str, Any]) -> str | None:
 def comparison_finding(values: Mapping[str, Any]) -> str:
     """Which system goes farthest, in one sentence, what theory has on it, and of how many systems nothing is known."""
     best = next((row for row in values["systems"] if row["fitted"]), None)
+    if best is None and not any(row["seeds"] for row in values["systems"]):
+        return (
+            "No system has finished, so nothing is known yet; the same command goes on, with a larger budget farther."
+        )
     if best is None:
         return (
             f"No system is right on {100 * EvaluationConfig.fit_threshold:g} % of the strings of its training lengths, "

@@ -93,7 +93,10 @@ def contents(folders: Iterable[Path], names: Iterable[str] = ("result.json",)) -
         found = [folder] if folder.is_file() else [path for name in names for path in result_files(folder, name)]
         files.update((path.resolve(), path) for path in found)
     where = ", ".join(map(str, folders))
-    require(bool(files), f"no result.json in or under {where}; make some with `lengthwise run`")
+    hint = "make some with `lengthwise run`"
+    if not files and any(next(folder.rglob("*.json"), None) for folder in folders if folder.is_dir()):
+        hint = "what is there has another form: see the study's page, or `lw.evidence()` for all that was measured"
+    require(bool(files), f"no result.json in or under {where}; {hint}")
     for path in files.values():
         require(path.suffix == ".json", f"{path} is not a result file (.json); give it, or a folder of results")
     return ((path, _checked(path)) for path in files.values())
