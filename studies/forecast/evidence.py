@@ -25,8 +25,8 @@ WITHDRAWN = "withdrawn"
 """The folder of a preregistration that was never trained."""
 FIT = 0.95
 """A seed is fitted from this accuracy on at the trained lengths, where its file does not say whether it is."""
-AFTER_THE_FIT = ("three-methods",)
-"""Recipes with cells that came after the forecasters' last fit, which looked at none of them."""
+AFTER_THE_FIT = ("three-methods", "59878e7d4144")
+"""Recipes, and commits, of cells that came after the forecasters' last fit, which looked at none of them."""
 LEFT_OUT = {
     "**/superseded/**/*": "replaced by later results",
     "*/results/*/controls/**/*": "single runs under switched settings, to explain a result",
@@ -284,7 +284,7 @@ def forecasters(cells: Sequence[dict[str, Any]]) -> Iterator[dict[str, str]]:
     # Where the settings of a test differ by more than the length, M / N is not what decides.
     other = {row["target"] for row, fits, tests in zip(cells, fit, plain, strict=True) if fits and not tests}
     for row, fits, tests in zip(cells, fit, plain, strict=True):
-        if row["study"] in AFTER_THE_FIT:
+        if {row["study"], row["commit"]} & set(AFTER_THE_FIT):
             yield {}
             continue
         far = not fits or any(1 < (low + high) / 2 / row["train"] <= FARTHEST for low, high, *_ in tests)

@@ -19,7 +19,7 @@ from numpy import ndarray
 from pydantic import BeforeValidator, PlainSerializer
 
 from lengthwise.core.batch import Batch, Layout, SequenceBuilder
-from lengthwise.core.config import Alphabet1, config, fields_of
+from lengthwise.core.config import Alphabet1, config
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, reject, shortened
 from lengthwise.core.levels import LevelKind, PlaceRule
 from lengthwise.core.registry import NameOfClass, Registry
@@ -323,7 +323,8 @@ class Task(ABC):
                 return length in changed.lengths(length, length)
             return False
 
-        for name, value in fields_of(self).items():
+        for name in getattr(self, "__dataclass_fields__", ()):
+            value = getattr(self, name)
             if value is not None and type(value) is not int:
                 continue
             low = value or 0
