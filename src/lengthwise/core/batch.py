@@ -101,6 +101,12 @@ class Batch:
         return int(np.argmax(self.scored)) if self.scored.any() else self.tokens
 
     @cached_property
+    def unit(self) -> str:
+        """What tokens of the answers are called: ``digit``, if all are, else ``token``."""
+        names = {self.vocab.tokens[token] for token in np.unique(self.input_ids[:, self.scored]).tolist()} - {EOS}
+        return "digit" if all(name.isdigit() and len(name) == 1 for name in names) else "token"
+
+    @cached_property
     def parents(self) -> Int[ndarray, "B T P"]:
         """Positions of the tokens that each scored token is a function of; -1 pads."""
         return self._positions([column.parents for column in self.columns])

@@ -30,7 +30,6 @@ from lengthwise.explanation.verdict import CUT, Share, Verdict
 from lengthwise.forecast.answer import MORE, beside, fill, typed
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.tasks import TASKS
-from lengthwise.tasks.kinds import unit_of
 from lengthwise.tasks.language import Language
 
 if TYPE_CHECKING:
@@ -445,7 +444,7 @@ def explain_subject(
 def _measured(subject: Subject, samples: int) -> str:
     """Which strings are asked, and when one is right."""
     task, drawn, right = subject.task, "drawn as the task draws them", "its whole answer is"
-    unit = unit_of(task.batch(subject.inside[-1], 1, stream(0, "explain", "unit")))
+    unit = task.batch(subject.inside[-1], 1, stream(0, "explain", "unit")).unit
     edited = f"{unit}s replaced, exchanged, repeated or sorted"
     if isinstance(task, Language):
         drawn = "half words and half not" if task.ask == "member" else "words of a length, equally likely"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from math import exp, lgamma
 from typing import TypeVar
 
@@ -254,6 +255,7 @@ ONE_OF = (("where the column is ", ""), ("where the column before is ", ""), (WH
 """How facts begin and end of which one of two may tell more than each."""
 
 
+@cache
 def _values(name: str) -> tuple[str, list[str], str]:
     """The beginning of such a fact, what varies in it, one or two, and its end; nothing varies in others."""
     for start, end in ONE_OF:
@@ -271,8 +273,14 @@ def either(one: str, other: str) -> str:
 
 def holds(name: str, facts: Collection[str]) -> bool:
     """Whether a fact, or one of two, is among those of a token."""
+    return not _any_of(name).isdisjoint(facts)
+
+
+@cache
+def _any_of(name: str) -> frozenset[str]:
+    """A fact, and each of two."""
     start, values, end = _values(name)
-    return name in facts or any(f"{start}{value}{end}" in facts for value in values)
+    return frozenset([name, *(f"{start}{value}{end}" for value in values)])
 
 
 def _one_of_two(tokens: Tokens) -> Tokens:

@@ -25,7 +25,7 @@ from lengthwise.languages.automaton import Dfa, minimize
 from lengthwise.languages.hard_words import boundary_words, hard_words, pumped_words
 from lengthwise.languages.sampling import count_words, sample_words
 from lengthwise.tasks import Task
-from lengthwise.tasks.kinds import Change, changed, edits, into_kind, select, unit_of
+from lengthwise.tasks.kinds import Change, changed, edits, into_kind, select
 from lengthwise.tasks.language import Language
 
 OF_TOKENS = "the answer has a"
@@ -149,7 +149,7 @@ def hard_strings(
         yield from (each for each in _hard_words(task, length, count, rng, learned) if only in ("", each[0]))
     else:
         base = task.batch(length, count, rng)
-        for kind, change in edits(unit_of(base)).items():
+        for kind, change in edits(base.unit).items():
             if only in ("", kind):
                 yield from ((kind, batch) for batch in _changed(task, base, change, rng))
         for kind in task.kinds:
@@ -356,7 +356,7 @@ class _Kinds:
         task, seed = self.subject.task, self.seed
         for near in telling_nearby(facts(task, wrong, strings, seed), seed, list(task.details)) if wrong else ():
             names = frozenset([near.name, *(each.name for each in near.also)])
-            self.tokens[f"{OF_TOKENS} {unit_of(strings[0][0])} {near.named}"] = names
+            self.tokens[f"{OF_TOKENS} {strings[0][0].unit} {near.named}"] = names
         return list(self.tokens)
 
     def _is_of(self, kinds: Sequence[str], batch: Batch, row: int) -> bool:

@@ -19,7 +19,7 @@ from lengthwise.explanation.features import holds
 from lengthwise.explanation.model import Subject
 from lengthwise.forecast.answer import MORE
 from lengthwise.tasks import Task
-from lengthwise.tasks.kinds import select, unit_of
+from lengthwise.tasks.kinds import select
 
 MATCHED, MOST_MATCHED = 8, 4096
 """For a failing string, so many right ones of its length give a token each to compare with; and of all together."""
@@ -46,7 +46,7 @@ class Wrong(NamedTuple):
     def ways(self) -> list[str]:
         """What the model does there, the most specific words first and the most general last."""
         names, ids = self.batch.vocab.tokens, self.batch.input_ids[self.row].tolist()
-        due, got, unit = names[ids[self.at]], names[self.got], unit_of(self.batch)
+        due, got, unit = names[ids[self.at]], names[self.got], self.batch.unit
         if got == EOS:
             left = sum(names[token] != EOS for token in ids[self.at :])
             early = f"stops {'one' if left == 1 else left} {unit}{'s' * (left > 1)} early"
@@ -163,7 +163,7 @@ def most_common_mistake(found: Sequence[Wrong], share: float = ALIKE) -> Mistake
     depth = {way: level for each in ways for level, way in enumerate(each)}
     what = min((depth[way], -counts[way], way) for way in depth if counts[way] >= share * n)[2]
     # That something is wrong says nothing of a wrong string.
-    return None if what == f"writes a wrong {unit_of(found[0].batch)}" else Mistake(what, counts[what], of, last)
+    return None if what == f"writes a wrong {found[0].batch.unit}" else Mistake(what, counts[what], of, last)
 
 
 def shared_mistake(found: Sequence[Wrong]) -> Mistake | None:
@@ -206,17 +206,20 @@ def facts(
 
 def has_token(task: Task, batch: Batch, row: int, names: frozenset[str]) -> bool:
     """Whether all these `facts` hold of some token of the answer of a string."""
-    own, text, end, sources = names & {*task.details}, batch.text(row), batch.prompt_length, _sources(batch, row)
-    return any(
-        all(holds(name, _plain_facts(batch, row, at, text, sources)) for name in names - own)
-        and own <= {*(task.details_of(text[:end], text[end:at]) if own else ())}
-        for at in np.flatnonzero(batch.scored).tolist()
-    )
+    text, end, own = batch.text(row), batch.prompt_length, names & {*task.details}
+    follows, plain = _follows(batch, row, text), names - own
+    for at in np.flatnonzero(batch.scored).tolist():
+        found = _plain_facts(text, end, at, follows) if plain else set()
+        if all(holds(name, found) for name in plain) and own <= {
+            *(task.details_of(text[:end], text[end:at]) if own else ())
+        }:
+            return True
+    return False
 
 
 def _places(batch: Batch, row: int, at: int) -> tuple[str, str]:
     """A place of the answer, counted from its end and from its beginning, the end mark left out."""
-    unit, ids = unit_of(batch), batch.input_ids[row]
+    unit, ids = batch.unit, batch.input_ids[row]
     back = int((ids[at:] != batch.vocab.ids.get(EOS, -1)).sum())
     last = {0: "the end", 1: f"the {unit} written last", 2: f"the {unit} written before the last"}
     near = last.get(back, f"{unit} {back} from the end")
@@ -227,19 +230,12 @@ def _places(batch: Batch, row: int, at: int) -> tuple[str, str]:
 def _facts(task: Task, batch: Batch, row: int, at: int) -> frozenset[str]:
     """What holds of a token of the answer."""
     text, end = batch.text(row), batch.prompt_length
-    plain = _plain_facts(batch, row, at, text, _sources(batch, row))
+    plain = _plain_facts(text, end, at, _follows(batch, row, text))
     return frozenset(plain | {*task.details_of(text[:end], text[end:at])})
 
 
-def _sources(batch: Batch, row: int) -> Callable[[int], set[int]]:
-    """The tokens of the prompt that a token follows from."""
-    end, fields = batch.prompt_length, (batch.parents[row], batch.selectors[row])
-    return cache(lambda at: {p for field in fields for p in field[at].tolist() if 0 <= p < end})
-
-
-def _plain_facts(batch: Batch, row: int, at: int, text: Sequence[str], sources: Callable[[int], set[int]]) -> set[str]:
+def _plain_facts(text: Sequence[str], end: int, at: int, follows: Callable[[int], list[tuple[str, str]]]) -> set[str]:
     """What is due at a token of the answer, and what it and the one before follow from."""
-    names, ids, end = batch.vocab.tokens, batch.input_ids[row], batch.prompt_length
     found = {f"where {text[at]} is due"}
     if at > end:
         found |= {
@@ -247,20 +243,34 @@ def _plain_facts(batch: Batch, row: int, at: int, text: Sequence[str], sources: 
             *(["where the token before is due again"] if text[at] == text[at - 1] else ()),
         }
     for before, place in (("", at), (" before", at - 1)):
-        # What the token before follows from, too, is of an earlier column.
-        own = sorted(sources(place) - sources(place - 1))
-        if 1 <= len(own) <= FEW_SOURCES:
-            alike, says = len({ids[p] for p in own}) == 1 < len(own), f"where the token{before} follows from "
-            signs = {name for name in (names[ids[p]] for p in range(own[0], own[-1])) if not name.isalnum()}
-            if len(own) > 1 and len(signs) == 1 and len({batch.places[row, p].tobytes() for p in own}) == 1:
-                sign = f" {signs.pop()} "
-                column = (names[ids[p]] for p in own)
-                whole = sign.join(sorted(column) if sign in (" + ", " * ") else column)
-                found |= {f"where the column{before} is {whole}"}
-                found |= {f"where the column{before} has {names[ids[p]]}" for p in own}
-                found |= {f"where the column{before} has two equal {unit_of(batch)}s"} if alike else set()
-            else:
-                found |= {says + " and ".join(sorted(names[ids[p]] for p in own))}
-                found |= {f"{says}{names[ids[p]]}, among others" for p in own} if len(own) > 1 else set()
-                found |= {f"{says}equal ones"} if alike else set()
+        found.update([f"where the {what}{before} {does}" for what, does in follows(place)])
     return found
+
+
+def _follows(batch: Batch, row: int, text: Sequence[str]) -> Callable[[int], list[tuple[str, str]]]:
+    """What holds of the tokens of the prompt that a token of the answer follows from: of what, and what of it."""
+    end, fields = batch.prompt_length, (batch.parents[row], batch.selectors[row])
+
+    @cache
+    def sources(at: int) -> set[int]:
+        return {p for field in fields for p in field[at].tolist() if 0 <= p < end}
+
+    @cache
+    def follows(at: int) -> list[tuple[str, str]]:
+        # What the token before follows from, too, is of an earlier column.
+        own = sorted(sources(at) - sources(at - 1))
+        if not 1 <= len(own) <= FEW_SOURCES:
+            return []
+        tokens = [text[p] for p in own]
+        alike = len({*tokens}) == 1 < len(own)
+        signs = {name for name in text[own[0] : own[-1]] if not name.isalnum()}
+        if len(own) > 1 and len(signs) == 1 and len({batch.places[row, p].tobytes() for p in own}) == 1:
+            sign = f" {signs.pop()} "
+            whole = sign.join(sorted(tokens) if sign in (" + ", " * ") else tokens)
+            has = [f"is {whole}", *(f"has {name}" for name in tokens), *[f"has two equal {batch.unit}s"] * alike]
+            return [("column", each) for each in has]
+        named = [f"follows from {' and '.join(sorted(tokens))}", *["follows from equal ones"] * alike]
+        others = [f"follows from {name}, among others" for name in tokens] if len(own) > 1 else []
+        return [("token", each) for each in named + others]
+
+    return follows

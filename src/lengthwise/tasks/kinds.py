@@ -13,7 +13,6 @@ from lengthwise.core.batch import Batch, Column
 from lengthwise.core.config import number
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import Rng, stream
-from lengthwise.core.vocab import EOS
 from lengthwise.tasks.base import Task
 
 TRIES = 4
@@ -36,12 +35,6 @@ def select(batch: Batch, rows: Sequence[int] | ndarray) -> Batch:
         batch, input_ids=batch.input_ids[index], places=batch.places[index], columns=columns,
         allowed=None if batch.allowed is None else batch.allowed[index], extra={},
     )  # fmt: skip
-
-
-def unit_of(batch: Batch) -> str:
-    """What tokens of the answers are called: ``digit``, if all are, else ``token``."""
-    names = {batch.vocab.tokens[token] for token in np.unique(batch.input_ids[:, batch.scored]).tolist()} - {EOS}
-    return "digit" if all(name.isdigit() and len(name) == 1 for name in names) else "token"
 
 
 def changed(task: Task, base: Batch, change: Change, rng: Rng, drawn: Batch | None = None) -> tuple[Batch, list[int]]:
@@ -157,7 +150,7 @@ def drawn_of(task: Task, length: int, size: int, kind: str, rng: Rng) -> Batch:
 def check_more(task: Task, lengths: Sequence[int], more: Mapping[str, float]) -> None:
     """Raises `LengthwiseError` for what is no kind of the task and no way to edit, or makes none of its strings."""
     for kind, share in more.items():
-        ways = edits(unit_of(task.batch(lengths[0], 1, stream(0, "kinds", "unit"))))
+        ways = edits(task.batch(lengths[0], 1, stream(0, "kinds", "unit")).unit)
         known = ", ".join(map(repr, [*task.kinds, *ways]))
         require(kind in task.kinds or kind in EDITS, f"task {task.name!r} names no kind {kind!r}; known are {known}")
         number(f"the share of {kind!r} in more", share, 0)
