@@ -230,13 +230,16 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
             seed, "explain", "failures", length, *["again"] * again, *[times[length] - 1] * (times[length] > 2)
         )
         every, drawn = asked.again(length) if again else asked(length)
-        hard = distinct(
-            hard_strings(subject, length, max(8, samples // 5), rng, learned), known.setdefault(length, set())
-        )
+        hard = [
+            *distinct(
+                hard_strings(subject, length, max(8, samples // 5), rng, learned), known.setdefault(length, set())
+            )
+        ]
+        good = subject.all_right([batch for _, batch in hard])
         groups[length] = (
             [(AT_RANDOM, *known) for known in drawn],
             [*(groups[length][1] if again else ()),
-             *((kind, batch, np.asarray(subject.right(batch).all(axis=1))) for kind, batch in hard)],
+             *((*each, right) for each, right in zip(hard, good, strict=True))],
         )  # fmt: skip
         counted = [[each for each in group if not is_apart(subject.task, each[0])] for group in groups[length]]
         made[length] = counted[1]

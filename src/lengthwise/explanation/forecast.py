@@ -107,7 +107,7 @@ def right_on_hard(subject: Subject, automaton: Automaton, samples: int, seed: in
     """The share of hard strings of the longest trained length that is right; without such strings, of random ones."""
     rng, length = stream(seed, "explain", "forecast"), subject.inside[-1]
     batches = [batch for _, batch in hard_strings(subject, length, samples, rng, automaton.dfa)]
-    right = [subject.right(b).all(axis=1) for b in batches or [subject.task.batch(length, samples, rng)]]
+    right = subject.all_right(batches or [subject.task.batch(length, samples, rng)])
     return float(np.concatenate(right).mean())
 
 

@@ -273,8 +273,9 @@ def weak_kinds(
         for kind, _, good in itertools.chain(*(hard for n, (_, hard) in groups.items() if n <= length)):
             seen.setdefault(kind, []).append(good)
         rng = stream(asked.seed, "explain", "edges", length)
-        for kind, batch in distinct(hard_strings(subject, length, SCANNED, rng, learned, EDGES), known[length]):
-            seen.setdefault(kind, []).append(np.asarray(subject.right(batch).all(axis=1)))
+        edges = [*distinct(hard_strings(subject, length, SCANNED, rng, learned, EDGES), known[length])]
+        for (kind, _), good in zip(edges, subject.all_right([batch for _, batch in edges]), strict=True):
+            seen.setdefault(kind, []).append(good)
         doubt = {kind: (wrong + 1) / (sum(map(len, good)) + 2) for kind, good in seen.items()
                  if kind not in own and (wrong := sum(int((~g).sum()) for g in good))}  # fmt: skip
         suspects[length] = sorted(doubt, key=lambda kind, doubt=doubt: (-doubt[kind], kind))[:SUSPECTS]
@@ -399,12 +400,12 @@ class _Kinds:
     def _share(self, kind: str, length: int, without: Sequence[str] = ()) -> Share:
         """Of fresh strings of a kind, those left out that are of kinds ``without`` which the task names, too."""
         if (kind, length) not in self.fresh:
-            rng, some = stream(self.seed, "explain", "fresh", kind, length), list[tuple[Batch, ndarray]]()
+            rng, some = stream(self.seed, "explain", "fresh", kind, length), list[Batch]()
             for _, batch in distinct(self._made(kind, length, rng), self.known[length]):
-                batch = select(batch, range(min(batch.size, FRESH - sum(one.size for one, _ in some))))
+                batch = select(batch, range(min(batch.size, FRESH - sum(one.size for one in some))))
                 if batch.size:
-                    some.append((batch, np.asarray(self.subject.right(batch).all(axis=1))))
-            self.fresh[kind, length] = some
+                    some.append(batch)
+            self.fresh[kind, length] = list(zip(some, self.subject.all_right(some), strict=True))
         kept = (
             (good, [not self._is_of(without, batch, row) for row in range(batch.size)])
             for batch, good in self.fresh[kind, length]

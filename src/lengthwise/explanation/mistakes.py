@@ -71,8 +71,9 @@ def first_wrong(subject: Subject, batch: Batch, good: ndarray) -> list[Wrong]:
     if batch.allowed is not None or not len(rows):
         return []
     some = select(batch, rows)
-    at = np.flatnonzero(some.scored)[np.asarray(subject.right(some)).argmin(axis=1)]
-    got = subject.logits(some)[np.arange(len(rows)), at - 1].argmax(-1)
+    logits = subject.logits(some)
+    at = np.flatnonzero(some.scored)[subject.right_and_finite(some, logits)[0].argmin(axis=1)]
+    got = logits[np.arange(len(rows)), at - 1].argmax(-1)
     found = zip(rows.tolist(), at.tolist(), got.tolist(), strict=True)
     return [Wrong(batch, *each) for each in found if each[2] != batch.input_ids[each[0], each[1]]]
 

@@ -46,6 +46,7 @@ from lengthwise.positions.saved import SAVED, attached
 from lengthwise.positions.schemes import PositionScheme
 from lengthwise.prediction.search import words_of_task
 from lengthwise.tasks import Task
+from lengthwise.tasks.kinds import joined
 from lengthwise.tasks.language import Language
 
 Offset = int | Literal["random"]
@@ -418,14 +419,31 @@ class Subject:
         """Whether each scored token (or set of next tokens) is right after the right tokens before it."""
         return self.right_and_finite(batch)[0]
 
-    def right_and_finite(self, batch: Batch) -> tuple[Bool[ndarray, "B S"], Bool[ndarray, " B"]]:
-        """As `right`, and for each string whether all of its logits are numbers; where they are not, it is wrong."""
+    def all_right(self, batches: Sequence[Batch]) -> list[ndarray]:
+        """Of each batch, which strings are right as a whole; those of one shape are asked together."""
+        alike: dict[tuple[Any, ...], list[int]] = {}
+        for number, batch in enumerate(batches):
+            alike.setdefault((batch.layout, batch.scored.tobytes(), batch.allowed is None), []).append(number)
+        found: dict[int, ndarray] = {}
+        for numbers in alike.values():
+            some = [batches[number] for number in numbers]
+            right = np.asarray(self.right(joined(some) if len(some) > 1 else some[0]).all(axis=1))
+            found |= zip(numbers, np.split(right, np.cumsum([batch.size for batch in some])[:-1]), strict=True)
+        return [found[number] for number in range(len(batches))]
+
+    def right_and_finite(
+        self, batch: Batch, logits: Float[ndarray, "B T V"] | None = None
+    ) -> tuple[Bool[ndarray, "B S"], Bool[ndarray, " B"]]:
+        """As `right`, and for each string whether all of its logits are numbers; where they are not, it is wrong.
+
+        ``logits`` are those of the batch, where they are known.
+        """
         scheme, network = self.scheme, self.network
         if scheme is not None and scheme.predicted and isinstance(network, OwnNetwork):
             inputs = Inputs.of(batch, scheme.for_evaluation(), self.task.levels, stream(0, "explain", "ids"))
             judged = judge(network.model, inputs)
             return judged.token & judged.ids, ~judged.not_finite
-        logits, at = self.logits(batch), np.flatnonzero(batch.scored) - 1
+        logits, at = self.logits(batch) if logits is None else logits, np.flatnonzero(batch.scored) - 1
         at_logits = logits[:, at]
         finite: ndarray = np.asarray(~np.isnan(at_logits).any(-1) & ~np.isposinf(at_logits).any(-1))
         if batch.allowed is not None:

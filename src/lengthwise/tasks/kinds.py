@@ -37,6 +37,17 @@ def select(batch: Batch, rows: Sequence[int] | ndarray) -> Batch:
     )  # fmt: skip
 
 
+def joined(batches: Sequence[Batch]) -> Batch:
+    """The strings of batches of one layout and the same scored columns, without parents."""
+    first, allowed = batches[0], [batch.allowed for batch in batches if batch.allowed is not None]
+    return dataclasses.replace(
+        first, input_ids=np.concatenate([batch.input_ids for batch in batches]),
+        places=np.concatenate([batch.places for batch in batches]),
+        columns=tuple(Column(c.scored, c.answer, (), ()) for c in first.columns),
+        allowed=np.concatenate(allowed) if allowed else None, extra={},
+    )  # fmt: skip
+
+
 def changed(task: Task, base: Batch, change: Change, rng: Rng, drawn: Batch | None = None) -> tuple[Batch, list[int]]:
     """The strings of ``base`` whose prompts can be changed so, and their rows; raises `LengthwiseError` without any.
 
