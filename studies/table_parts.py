@@ -16,6 +16,7 @@ def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in (heads, ["---"] * len(heads), *rows))
 
 
+@cache
 def results(recipe: str) -> Path:
     """Where the result files of a recipe are: ``results/RECIPE`` in the folder of its study."""
     (found,) = STUDIES.glob(f"*/results/{recipe}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cache, cached_property, reduce
 from itertools import permutations
 from typing import Annotated, Any, Literal
 
@@ -229,17 +229,19 @@ class SolveEquation(BracketedArithmetic):
 GroupName = Literal["S3", "A4", "S4", "A5", "S5"]
 
 
-def elements(group: GroupName) -> list[tuple[int, ...]]:
+@cache
+def elements(group: GroupName) -> tuple[tuple[int, ...], ...]:
     """The permutations of a symmetric or alternating group, the identity first."""
     degree = int(group[1])
-    found = list(permutations(range(degree)))
-    return found if group[0] == "S" else [p for p in found if _is_even(p)]
+    found = tuple(permutations(range(degree)))
+    return found if group[0] == "S" else tuple(p for p in found if _is_even(p))
 
 
 def _is_even(permutation: tuple[int, ...]) -> bool:
     return sum(a > b for i, a in enumerate(permutation) for b in permutation[i + 1 :]) % 2 == 0
 
 
+@cache
 def table_of(group: GroupName) -> np.ndarray:
     """The index of the product of two elements, ``[g, g]``: the second one is applied after the first."""
     listed = elements(group)

@@ -131,7 +131,7 @@ class Traced(Around):
         names = np.array([ids[state] for state in self.states])
         return names[self._alone[None].repeat(len(delta), 0) if self.trace == "wrong" else delta], answers
 
-    @property
+    @cached_property
     def _alone(self) -> np.ndarray:
         """By symbol, the state after it as the first one; after the first state in which it may come."""
         return np.array([column[column >= 0][0] for column in self.unrolled.delta.T])
