@@ -131,7 +131,8 @@ def test_a_wide_table_has_the_chosen_columns_names_and_facts() -> None:
     assert [row[0] for row in table.rows] == ["ours", "near"]
     compiled = "\n".join(line for line in table.to_latex().splitlines() if not line.startswith("%"))
     for fact in (
-        "Bold: best of a length.\nBeyond training, ours is above near in every seed at 40, not significantly",
+        "Bold: best of a length beyond training.\nBeyond training, ours is above near in every seed at 40, "
+        "not significantly",
         "Trained on lengths up to 8, ours is right on 0.950 of the strings of length 40 (median of 2 seeds)",
         "Exact match on addition by length: medians of 2 seeds, 200 strings a length and seed.",
     ):
@@ -494,7 +495,9 @@ def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
                  "under sequential ids; so would its ids beyond training",
                  "a and b differ in the ids alone"):  # fmt: skip
         assert part in said
-    assert not any("next" in line for line in found.wide().advice)
+    assert [line for line in found.wide().advice if line.startswith("next")] == [
+        "next: train the control random-start+learned"
+    ]
     assert "band and brackets: range of 5 seeds, which covers the median with probability 94 %" in how_sure(
         found.systems
     )
@@ -647,13 +650,20 @@ def test_every_pair_that_differs_in_its_ids_alone_is_named_and_no_other() -> Non
     assert len(alone) == 1
     assert "best is above rope and ids in" in alone[0]
     assert "; best and ids differ in the ids alone" in alone[0]
-    assert not any("not tested" in clause for clause in said)
+    assert any("the control is missing (random-start+learned, trained as best was)" in clause for clause in said), (
+        "the table of a plain one met no id beyond training"
+    )
+    started = {**experiment("sequential", "learned"), "scheme": {"name": "sequential", "random_start": True}}
+    control = [result("control", seed, scores=[score(16, 90), score(40, 90)], config=started) for seed in range(3)]
+    assert not any("not tested" in clause for clause in differences.how_sure(_of([*made, *rope, *control]).systems))
     untested = differences.how_sure(_of([*made[:3], *rope]).systems)
     assert (
-        "the cause is not tested: train sequential+learned as best was, so that they differ in the ids alone"
-        in untested
+        "the cause is not tested: the control that differs in the ids alone is missing (random-start+learned, trained "
+        "as best was)" in untested
     )
     alone = _of([*made[:3], *rope]).wide()
+    assert alone.advice[0].startswith("next: ")
+    assert "train the control random-start+learned" in alone.advice[0]
     for text in (repr(alone), "\n".join(line for line in alone.to_latex().splitlines() if not line.startswith("%"))):
         assert "the cause is not tested" in " ".join(text.split()), "no reader of the table may miss it"
     coupled = experiment("coupled", "rope")

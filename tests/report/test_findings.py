@@ -17,7 +17,9 @@ from lengthwise.api.result import PAGE
 from lengthwise.core.errors import UnknownNameError
 from lengthwise.core.rank import REACH
 from lengthwise.core.table import Spread
-from lengthwise.report.summary import SeedResult, SystemSummary, headline, ranked
+from lengthwise.prediction.example import to_store
+from lengthwise.report.summary import MOST_TASKS, SeedResult, SystemSummary, headline, ranked
+from lengthwise.tasks import TASKS
 
 FOLDERS = sorted({path.parent.parent for path in Path("studies").glob("*/results/*/*/result.json")})
 
@@ -199,6 +201,71 @@ def test_notes_speak_of_what_a_table_shows(folder: Path) -> None:
     [pytest.param(each, marks=[pytest.mark.slow] * (each.name in LARGE)) for each in FOLDERS],
     ids=lambda folder: folder.name,
 )
+def test_a_table_of_any_results_is_latex_with_one_next_step_and_no_mark_in_training(folder: Path) -> None:
+    found = lw.results(folder)
+    if not len(found):
+        return
+    table = found.wide(lengths="all")
+    for made in (table, found.table()):
+        printed = [line for line in made.to_latex().splitlines() if not line.startswith("%")]
+        begin, end = (next(at for at, line in enumerate(printed) if f"{part}{{tabular}}" in line)
+                      for part in ("begin", "end"))  # fmt: skip
+        columns = len(printed[begin].rpartition("{")[2].rstrip("}"))
+        for at, line in enumerate(printed):
+            bare = re.sub(r"\\[&%_#${}]", "", line)
+            assert not re.search("[%#_]", bare)
+            assert bare.count("{") == bare.count("}")
+            more = sum(int(count) - 1 for count in re.findall(r"multicolumn{(\d+)}", bare))
+            ends = [columns - 1] if begin < at < end and line.endswith(r"\\") else [0]
+            assert [bare.count("&") + more] == ends
+    steps = [[line for line in of.advice if line.startswith("next: ")] for of in (table, found.table())]
+    assert steps[0] == steps[1]
+    owners = {(one.name, one.settings): one for one in found.systems}
+    for row, column in table.bold | table.alike:
+        assert int(table.columns[column]) > owners[table.rows[row][:2]].max_length
+    contests = {one.contest for one in found.systems if one.cells}
+    lines = [line for line in headline(found.systems).splitlines() if line.startswith("Trained on")]
+    assert len(lines) == (len(contests) if len(contests) <= MOST_TASKS else MOST_TASKS - 1)
+
+
+def test_chance_is_said_of_the_task_that_has_it_beside_one_whose_is_not_known() -> None:
+    found = lw.results("studies/golowich/results/golowich-parity")
+    assert found.wide().legend["chance for the answer of parity"] == "0.50 at every length"
+    figure: Any = found.plot(figsize=(3.3, 2.8))
+    assert "chance 0.50 (parity)" in [text.get_text() for text in figure.legends[0].get_texts()]
+    plain = found.only(systems=["NoPE, no scratchpad", "RoPE + PoSE, no scratchpad"])
+    assert "is right on 0.498 of the strings of length 200 (median of 5 seeds; chance is 0.50" in plain.wide().caption
+
+
+@pytest.mark.parametrize("guess", [0.0, 0.5])
+def test_chance_of_a_task_of_ones_own_is_what_it_says(guess: float) -> None:
+    config = {**experiment(), "task": {"name": "mine.py:Mine"}}
+    task = {**to_store(TASKS.build("parity"), (8, 16, 40)).to_json(), "guess": guess}
+    made = {**result("a", 0, scores=[score(16, 105), score(40, 99)], config=config), "task": task}
+    found = of(made)
+    figure: Any = found.plot()
+    said = (found.wide().caption, found.wide().legend.get("chance for the answer", ""), figure.alt)
+    assert all(("0.50" in text) is bool(guess) for text in said)
+
+
+def test_systems_that_are_chosen_say_where_their_order_is_another_among_all() -> None:
+    """Tests that all share decide it, and fewer are shared among more systems."""
+    far = [result("far", seed, scores=[score(16, 190), score(40, 199)]) for seed in range(3)]
+    near = [result("near", seed, scores=[score(16, 195), score(40, 100)]) for seed in range(3)]
+    short = [result("short", seed, scores=[score(16, 100)]) for seed in range(3)]
+    found = of(*far, *near, *short)
+    assert [one.label for one in ranked(found.systems)] == ["near", "far", "short"]
+    some = found.only(systems=["far", "near"]).wide()
+    assert [row[0] for row in some.rows] == ["far", "near"]
+    assert any(note.endswith("it is near, far") for note in some.notes)
+    assert not any("order: " in note for note in found.wide().notes)
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [pytest.param(each, marks=[pytest.mark.slow] * (each.name in LARGE)) for each in FOLDERS],
+    ids=lambda folder: folder.name,
+)
 def test_rows_and_legend_have_the_one_order_and_the_finding_begins_with_its_first(folder: Path) -> None:
     """By task as the results have them, then the best first by the rule of a comparison."""
     found = lw.results(folder)
@@ -262,7 +329,9 @@ def test_what_did_not_fit_is_trained_longer_before_there_are_more_seeds_where_it
     """Where at most half of the seeds of the best or its nearest rival fitted, more of these would tell little."""
     for lost, first in ((2, True), (1, False)):
         rival = [*seeds("b", *[{40: 0}] * (3 - lost)), *seeds("b", *[{}] * 3, fitted=False)[3 - lost :]]
-        advice = of(*seeds("a", *[{40: 200}] * 3), *rival).wide().advice
+        table = of(*seeds("a", *[{40: 200}] * 3), *rival).wide()
+        assert f"b on 0.000 there ({3 - lost} of 3 seeds fitted" in table.caption
+        advice = table.advice
         assert advice[0].startswith("next: train what did not fit longer") is first
         assert "more runs of" in advice[0]
         assert sum("train what did not fit longer" in line for line in advice) == 1

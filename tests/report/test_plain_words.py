@@ -138,7 +138,7 @@ def test_equal_medians_of_which_one_is_bold_have_their_reason_on_one_line() -> N
     assert a[at] == b[at]
     assert ((0, at) in table.bold, (1, at) in table.alike) == (True, True)
     assert table.legend["bold"] == (
-        "best of a length, by the mean of all seeds (one not fitted counts 0), not by the median shown"
+        "best of a length beyond training, by the mean of all seeds (one not fitted counts 0), not by the median shown"
     )
     assert "median shown" not in of(*made[:3], result("b", scores=[score(16, 20)])).wide().legend["bold"]
 

@@ -28,7 +28,6 @@ from lengthwise.report.summary import (
     DIFFER,
     MOST_DRAWN,
     NOT_FITTED,
-    TRAIN_LONGER,
     Brackets,
     SeedResult,
     Systems,
@@ -145,7 +144,8 @@ class Measured(Tabular):
         The caption is the finding and what the numbers are. At most three notes say what the marks mean, how sure the
         finding is, and in what else systems differ; ``advice`` has the rest. Systems of one task and layout compete for
         bold; nothing is bold whose interval holds chance. A dagger marks what is not told apart from the best, whatever
-        ``brackets`` shows. Where seeds did not fit, or training lengths differ, a column says so.
+        ``brackets`` shows. Lengths of training have no marks. Where seeds did not fit, or training lengths differ, a
+        column says so.
 
         Arguments:
             lengths: the columns, or ``"all"``; by default at most six with brackets: the last, and those nearest to the
@@ -176,7 +176,7 @@ class Measured(Tabular):
                     shown[*key, cell.length] = spread(cell.scores, of.metric, brackets)
                     far[key, cell.length] = how_far(system.results, -1, of.metric, [cell.length], [cell.axes])
                     if found.median >= FAILED and found.low <= (
-                        chance(system.experiment, cell.length, cell.axes, of.metric) or -1
+                        chance(system, cell.length, cell.axes, of.metric) or -1
                     ):
                         guessed.add((key, cell.length))
             if not system.fitted:
@@ -210,6 +210,8 @@ class Measured(Tabular):
                 for at, (key, row) in enumerate(cells.items())
                 if length in row and (by_row[key[:2]].contest, key[2]) == contest
             }
+            if any(length <= by_row[key[:2]].max_length for key, _ in rivals.values()):
+                continue
             if len(rivals) < 2:
                 alone |= bool(rivals)
                 continue
@@ -230,7 +232,7 @@ class Measured(Tabular):
             }
         layouts, tasks_of = ({each[at] for each in contests} for at in (1, 0))
         of_each = ["length", *["layout"] * (len(layouts - {""}) > 1), *["task"] * (len(tasks_of) > 1)]
-        best_of = f"best of a {', '.join(of_each[:-1])}{' and ' * (len(of_each) > 1)}{of_each[-1]}"
+        best_of = f"best of a {', '.join(of_each[:-1])}{' and ' * (len(of_each) > 1)}{of_each[-1]} beyond training"
         several = " that several systems were tested at" * alone
         seeds = [len(system.fitted) for system in systems]
         unseen = f": {brackets_text(seeds)}" * (brackets != "interval")
@@ -248,6 +250,7 @@ class Measured(Tabular):
         }
         differ, (sure, then) = differ_text(systems), how_sure_and_next(systems, of.metric, lengths, of.whole)
         compared = compared_text(sure)
+        turned = _turned(systems, of.whole, of.metric)
         hidden = sum(system.contest in tasks_of for system in of.whole) > len(systems)
         left_out = [length for length in tested if length not in lengths]
         lacks = f"{', '.join(map(str, left_out))} (lengths='all')" * bool(left_out)
@@ -258,17 +261,22 @@ class Measured(Tabular):
             *(clause for clause in sure[1:] if clause not in compared),
             "p is corrected for all systems of these results, of which some are shown"
             * (hidden and "Holm" in compared),
-            *(line for line in details(systems) if TRAIN_LONGER not in line or TRAIN_LONGER not in then),
+            *details(systems),
         )
         found = of.metric == "exact_match" and bool(tested)
-        finding = f"{headline(systems, lengths=lengths)} " * found
+        finding = headline(systems, lengths=lengths) * found
+        finding += ("\n" if "\n" in finding else " ") * found
         strings = "".join(f", {says}" for says in [strings_text(systems)] if says)
         trained = f", {trained_text(systems)}" * (same_training(systems) and not found)
         return Table(
             ("system", "settings", "layout", *named, *map(str, lengths)),
             rows,
             caption=f"{finding}{of._what} by length{trained}: {_over(systems)}{strings}{_left_out(systems)}.",
-            notes=(*[compared] * bool(compared), *[differ] * (bool(differ) and DIFFER not in compared)),
+            notes=(
+                *[compared] * bool(compared),
+                *[differ] * (bool(differ) and DIFFER not in compared),
+                *[turned] * bool(turned),
+            ),
             advice=tuple(line for line in said if line),
             bold=frozenset(bold),
             alike=frozenset(alike),
@@ -375,8 +383,9 @@ class Accuracy(Measured):
             caption=f"{self._what} by length, {trained_text(self.systems)}{_left_out(self.systems)}.",
             legend={"low to high": brackets_text(len(system.fitted) for system in self.systems)},
             notes=tuple(filter(None, [differ_text(self.systems)])),
-            advice=(*details(self.systems), *self.notes),
+            advice=(*_next(self.systems, self.metric, self.whole), *details(self.systems), *self.notes),
             empty=empty([system for system in self.systems for _ in self._rows(system)]),
+            named=frozenset(("median", "low", "high")),
         )
 
     def _rows(self, system: SystemSummary) -> list[tuple[Any, ...]]:
@@ -427,6 +436,25 @@ class Accuracy(Measured):
         name, times = max(Counter(shown.names).items(), key=lambda each: each[1], default=("", 1))
         require(times == 1, f"labels must tell systems apart, and {name!r} would be the name of {times}")
         return shown
+
+
+def _turned(systems: Sequence[SystemSummary], whole: Sequence[SystemSummary], metric: str) -> str:
+    """That these systems have another order among all results, where fewer lengths are shared; else empty."""
+    names = {id(system.results[0]): system.label for system in systems}
+    among = [names[at] for one in in_order(whole, metric) if (at := id(one.results[0])) in names]
+    before = [system.label for system in systems]
+    says = "order: by the lengths that all systems shown were tested at; beside all systems of these results"
+    return f"{says} it is {', '.join(among)}" * (among != before)
+
+
+def _next(
+    systems: Sequence[SystemSummary], metric: str = "exact_match", whole: Sequence[SystemSummary] = ()
+) -> list[str]:
+    """What to do next, the first advice of every table."""
+    from lengthwise.report.differences import how_sure_and_next
+
+    _, then = how_sure_and_next(in_order(systems, metric), metric, whole=whole)
+    return [f"next: {then}"] * bool(then)
 
 
 MOST_LENGTHS = 6
@@ -570,8 +598,10 @@ class Result(Measured):
             known = {name for _, run in files for name in shown(run)} - {""}
             for name in wanted:
                 if name not in known and all(name not in more(run) for _, run in files):
+                    of_these = f"these results are of {listed(sorted(known))}"
+                    require(what != "task" or name not in TASKS, f"no runs of task {name!r}: {of_these}")
                     near = did_you_mean(name, TASKS) * (what == "task" and not did_you_mean(name, known))
-                    require(not near, f"unknown task {name!r}. {near} These results are of {listed(sorted(known))}")
+                    require(not near, f"unknown task {name!r}. {near} T{of_these[1:]}")
                     raise UnknownNameError(f"{what} of these results", name, known)
             files = tuple(f for f in files if not wanted or not {*shown(f[1]), *more(f[1])}.isdisjoint(wanted))
         chosen = Result(files, self, layout=self.layout)
@@ -664,7 +694,11 @@ class Result(Measured):
             f"Exact match on {task_title(systems)} at training lengths and at the longest test: {OVER}"
             f"{_left_out(systems)}.",
             notes=tuple(filter(None, (of_all, differ_text(systems)))),
-            advice=(*details(systems), *(f"{PAGE}{page}" for page in self.pages)),
+            advice=(
+                *_next(systems, whole=self.whole.systems),
+                *details(systems),
+                *(f"{PAGE}{page}" for page in self.pages),
+            ),
             legend=_inside(systems, "interval", rows)
             | dict.fromkeys([NOT_FITTED] * any(not one.fitted for one in systems), "not fitted"),
             source=self.source,

@@ -107,42 +107,48 @@ class Table:
         missing = f"not shown: {'; '.join(gone)}" * bool(gone)
         more = f" ({len(self.advice) - 1} more: `.advice`)" * (len(self.advice) > 1)
         below = (missing, *self._below("*", left_out), *(f"{line}{more}" for line in self.advice[:1]))
-        caption, *notes = (textwrap.fill(line, WIDTH, break_on_hyphens=False) for line in (self.caption, *below))
-        return "\n".join(line for line in (caption, shown, *notes) if line)
+        lines = [*self.caption.split("\n"), *[shown] * bool(shown), *below]
+        wrapped = (line if line is shown else textwrap.fill(line, WIDTH, break_on_hyphens=False) for line in lines)
+        return "\n".join(line for line in wrapped if line)
 
     def _screen(self) -> tuple[str, list[str]]:
         """The table as far as a terminal has room, and what is left out.
 
-        First go columns of numbers from the middle, down to three, then brackets by column, then columns down to two;
-        those that are ``named``, or else the first and the last, last. One without measured numbers is whole.
+        First headings break, then go columns of numbers from the last but one on, down to three, then brackets, all
+        where columns went, then columns down to two; those that are ``named``, or else the first and the last, last.
+        One without measured numbers is whole.
         """
         room, kept, rows = max(WIDTH, shutil.get_terminal_size().columns), self._filled(), self.rows
         numbers = [at for at in kept if any(isinstance(row[at], float) for row in rows)]
         table = replace(self, rows=rows[:MOST_ROWS] if numbers else rows)
         more = len(rows) - len(table.rows)
         wanted = [at for at in numbers if self.columns[at] in self.named] or [*numbers[:1], *numbers[1:][-1:]]
-        others = [at for at in numbers if at not in wanted]
-        middle = len(numbers) / 2
-        others.sort(key=lambda at: abs(numbers.index(at) + 0.5 - middle))
+        others = [at for at in reversed(numbers) if at not in wanted]
         bracketed = [
             at for at in (*others, *wanted)
             if any("(" in shown(row[at], self.digits) for row in rows if isinstance(row[at], Spread))
         ]  # fmt: skip
-        bare, gone = set[int](), list[int]()
+        bare, gone, heads = set[int](), list[int](), self.columns
 
         def text(columns: Sequence[int]) -> str:
             plain = (
                 tuple(float(cell) if at in bare and isinstance(cell, Spread) else cell for at, cell in enumerate(row))
                 for row in table.rows
             )
-            return replace(table, rows=tuple(plain))._formatted("simple", columns)
+            bare_heads = replace(table, columns=heads, rows=tuple(plain), above=("", frozenset()))
+            said = bare_heads._formatted("simple", columns)
+            return table._headed(said if heads is self.columns else _tight(said), "simple", columns)
 
         def fits(columns: Sequence[int]) -> bool:
             return max(map(len, text(columns).splitlines())) <= room
 
+        if not fits(kept):
+            heads = _broken([name if at in kept else "" for at, name in enumerate(self.columns)])
         while len(numbers) - len(gone) > LEAST_COLUMNS and others[len(gone) :] and not fits(kept):
             kept.remove(others[len(gone)])
             gone.append(others[len(gone)])
+        if gone and not fits(kept):  # more numbers tell more than some brackets
+            bare |= {*bracketed}
         while (left := [at for at in bracketed if at in kept and at not in bare]) and not fits(kept):
             bare.add(left[0])
         while others[len(gone) :] and not fits(kept):
@@ -167,7 +173,7 @@ class Table:
         """HTML for a notebook; all text is escaped."""
         from html import escape
 
-        caption = f"<p><b>{escape(self.caption)}</b></p>" if self.caption else ""
+        caption = f"<p><b>{escape(self.caption)}</b></p>".replace("\n", "<br>") if self.caption else ""
         notes = "".join(f"<p>{escape(note)}</p>" for note in self._below("bold"))
         more = "".join(f"<p>{escape(line)}</p>" for line in self.advice)
         more = f"<details><summary>advice</summary>{more}</details>" * bool(more)
@@ -213,7 +219,7 @@ class Table:
         ``sentences`` and the advice follow as comments, for the author to make use of.
 
         Arguments:
-            path: a file that it is also written to.
+            path: a file that it is also written to; its folder is made.
             caption: LaTeX in place of the table's own caption; ``""`` for the ``tabular`` alone, with caption and notes
                 as comments.
             label: what ``\\ref`` calls it.
@@ -330,7 +336,7 @@ class Table:
             return text
         first, count = places[0], len(places)
         if style == "simple":
-            start = [found.start() for found in re.finditer("-+", text.splitlines()[1])][first]
+            start, _ = _spans(text)[first]
             return f"{' ' * start}{word}\n{text}"
         if style == "html":
             above = f'<tr><th colspan="{first}"></th><th colspan="{count}">{word}</th></tr>'
@@ -421,6 +427,28 @@ class Tabular(ABC):
     def to_markdown(self) -> str:
         """As `Table.to_markdown`."""
         return self.table().to_markdown()
+
+
+def _broken(names: Sequence[str]) -> tuple[str, ...]:
+    """These headings with a word a line, the last words on one line."""
+    most = max(len(name.split()) for name in names)
+    return tuple("\n".join([""] * (most - len(name.split())) + name.split()) for name in names)
+
+
+def _spans(text: str) -> list[tuple[int, int]]:
+    """Where the columns of a plain table begin and end."""
+    rule = next(line for line in text.splitlines() if line.startswith("--"))
+    return [found.span() for found in re.finditer("-+", rule)]
+
+
+def _tight(text: str) -> str:
+    """A plain table whose columns are no wider than what stands in them."""
+    spans = [*_spans(text)[:-1], (_spans(text)[-1][0], None)]
+    lines = [[line[slice(*span)].rstrip() for span in spans] for line in text.splitlines()]
+    widths = [max(len(line[at]) for line in lines if line[at].strip("-")) for at in range(len(spans))]
+    cells = [["-" * w if cell and not cell.strip("-") else cell.ljust(w) for cell, w in zip(line, widths, strict=True)]
+             for line in lines]  # fmt: skip
+    return "\n".join("  ".join(line).rstrip() for line in cells)
 
 
 def _latex(text: str) -> str:

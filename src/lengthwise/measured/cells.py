@@ -155,13 +155,13 @@ def evidence(by_test: bool = False) -> pandas.DataFrame:
         by_test: One row for each cell and test instead of one for each cell.
 
     Returns:
-        Columns ``study``, ``target``, ``format``, ``system`` (its name in its study), ``scheme``, ``random_start``,
-        ``encoding``, ``train`` (longest training length), ``rung``, ``commit`` (empty where its file has none),
-        ``forecaster`` (the one that was fitted on the cell, ``language`` or ``task``; empty for none), ``task`` (the
-        target's configuration), ``settings`` (of the training, as far as the study's files have them; a recurrence is
-        the model's ``mixer``), ``seeds``, ``fitted`` (their numbers), and ``tests``: the tests of a cell with one
-        accuracy a seed. With ``by_test``, ``low``, ``high`` (lengths), ``axes``, ``words``, ``by_seed`` and
-        ``accuracy`` (median over the fitted seeds) in its place.
+        Columns ``study``, ``target``, ``system`` (its name in its study), ``format``, ``scheme``, ``random_start``,
+        ``encoding``, ``rung``, ``commit`` (empty where its file has none), ``forecaster`` (the one that was fitted on
+        the cell, ``language`` or ``task``; empty for none), ``task`` (the target's configuration), ``settings`` (of the
+        training, as far as the study's files have them; a recurrence is the model's ``mixer``), ``tests``: the tests of
+        a cell with one accuracy a seed, ``seeds``, ``fitted`` (their numbers), and ``train`` (longest training length).
+        With ``by_test``, ``axes``, ``words`` and ``by_seed`` in place of ``tests``, and last ``low``, ``high``
+        (lengths) and ``accuracy`` (median over the fitted seeds).
 
     Raises:
         LengthwiseError: If pandas is not installed.
@@ -170,16 +170,17 @@ def evidence(by_test: bool = False) -> pandas.DataFrame:
         import pandas
     except ImportError as error:
         raise LengthwiseError("evidence() needs pandas; install lengthwise[pandas]") from error
-    same = ("study", "target", "format", "system", "scheme", "random_start", "encoding", "train", "rung", "commit")
+    same = ("study", "target", "system", "format", "scheme", "random_start", "encoding", "rung", "commit")
     rows: list[dict[str, Any]] = []
     for cell in (*cells(), *others()):
         own = {"forecaster": cell.forecaster, "task": dict(cell.task), "settings": dict(cell.settings)}
-        counts = {"seeds": len(cell.seeds), "fitted": sum(cell.fitted)}
-        shared = {name: getattr(cell, name) for name in same} | own | counts
+        shared = {name: getattr(cell, name) for name in same} | own
+        # Printed, a table has its first and last columns.
+        counts = {"seeds": len(cell.seeds), "fitted": sum(cell.fitted), "train": cell.train}
         if by_test:
             for t in cell.tests:
-                measured = {"by_seed": t.accuracy, "accuracy": t.median(cell.fitted)}
-                rows.append(shared | {"low": t.low, "high": t.high, "axes": dict(t.axes), "words": t.words} | measured)
+                drawn = {"axes": dict(t.axes), "words": t.words, "by_seed": t.accuracy}
+                rows.append(shared | drawn | counts | {"low": t.low, "high": t.high, "accuracy": t.median(cell.fitted)})
         else:
-            rows.append(shared | {"tests": cell.tests})
+            rows.append(shared | {"tests": cell.tests} | counts)
     return pandas.DataFrame(rows)

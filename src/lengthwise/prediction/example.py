@@ -268,12 +268,20 @@ PACKAGE = "lengthwise"
 
 @dataclass(frozen=True)
 class StoredTask:
-    """A task's title and summary, an example, and its structure by length; plain values, no code."""
+    """A task's title and summary, an example, its structure by length, and its guess; plain values, no code."""
 
     title: str
     summary: str
     example: TokenSequence | None
     structure: StructureTable
+    guess: float = 0.0
+    """`Task.guess`; 0 in files that are older than this field."""
+
+    @property
+    def has_trace(self) -> bool:
+        """Whether tokens are scored before the answer."""
+        scored = () if self.example is None else self.example.scored
+        return bool(scored) and not scored[0].answer
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; `stored_task` reads them back."""
@@ -294,7 +302,7 @@ def to_store(task: Task, lengths: Sequence[int]) -> StoredTask:
     """What to keep of a task that is tested at these lengths."""
     shown, title = short_example(task), title_of(task.name)
     example = None if shown is None else TokenSequence(title, shown.length, shown.tokens)
-    return StoredTask(title, task.summary, example, tested_structure(task, lengths))
+    return StoredTask(title, task.summary, example, tested_structure(task, lengths), float(task.guess))
 
 
 def stored_task(values: Mapping[str, Any], where: str) -> StoredTask:
@@ -317,4 +325,4 @@ def _sound(stored: StoredTask) -> bool:
     count = len(stored.structure.lengths)
     rows = all(len(row.spans) == count for row in stored.structure.rows) and len(stored.structure.sparsity) == count
     drawn = stored.example is None or (len(tokens) <= MOST_TOKENS and any(token.scored for token in tokens))
-    return in_order and rows and drawn
+    return in_order and rows and drawn and 0 <= stored.guess <= 1

@@ -19,11 +19,11 @@ from lengthwise.core.result_file import Axes
 from lengthwise.core.statistics import LEVEL, holm, rank_test
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES, scheme_with_ids
+from lengthwise.positions.system import RANDOM_START
 from lengthwise.prediction.predict import structure_row
 from lengthwise.prediction.verdict import StructureRow
 from lengthwise.report.summary import (
     DIFFER,
-    TRAIN_LONGER,
     WRONG,
     Brackets,
     SystemSummary,
@@ -50,6 +50,8 @@ CAUSE = "distances in ids"
 """The beginning of the clause of what theory says of a difference."""
 UNTESTED = "the cause is not tested"
 """The beginning of the clause where nothing tests that."""
+TRAIN_LONGER = "train what did not fit longer (training.steps), or a larger model"
+"""What to do about seeds that did not fit."""
 
 
 @dataclass(frozen=True)
@@ -137,46 +139,52 @@ def how_sure_and_next(
 ) -> tuple[list[str], str]:
     """Whether the best system beyond training is above the second, by what test, why in theory; and what to do next.
 
-    The first is a list of clauses, the answer first, of each task by itself. Both are empty where fewer than two
-    systems were tested beyond training. With ``lengths`` only these are spoken of; p is corrected for the tests at all
-    lengths and of all systems of ``whole``, since the choice may have followed the results.
+    The first is a list of clauses, the answer first, of each task by itself, empty where fewer than two systems were
+    tested beyond training. With ``lengths`` only these are spoken of; p is corrected for the tests at all lengths and
+    of all systems of ``whole``, since the choice may have followed the results. What to do next is the same for all.
     """
     every = differences(systems, metric, whole=whole)
     tests = [test for test in every if lengths is None or test.length in lengths]
-    clauses, wanted, lost = list[str](), 0, False
+    clauses, wanted, lost, controls = list[str](), 0, False, dict[str, None]()
     for contest in dict.fromkeys(system.contest for system in systems):
         mine = [system for system in systems if system.contest == contest]
-        some, seeds, unsure = _of_contest(ranked(mine, metric), tests, whole=len(tests) == len(every))
+        order = ranked(mine, metric)
+        some, seeds, unsure, control = _of_contest(order, every, whole=True)
+        if len(tests) < len(every):  # what to do next does not hang on which lengths are shown
+            some, *_ = _of_contest(order, tests, whole=False)
         clauses, wanted, lost = [*clauses, *some], max(wanted, seeds), lost or unsure
+        controls |= dict.fromkeys([control] * bool(control))
     few = [system for system in systems if system.fitted and len(system.fitted) < wanted]
     who = "each system" if len(few) == sum(bool(system.fitted) for system in systems) else _some(few)
     # Runs that did not fit stay, so that as many more have to be asked for.
     runs = wanted + max((len(system.results) - len(system.fitted) for system in few), default=0)
     more = [f"more runs of {who} (seeds={runs})"] * bool(few)
-    return clauses, "; then ".join([*[TRAIN_LONGER] * lost, *more])
+    more += [f"train the control {some_of([*controls])}"] * bool(controls)
+    longer = [TRAIN_LONGER] * any(len(system.fitted) < len(system.results) for system in systems)
+    return clauses, "; then ".join([*longer, *more] if lost else [*more, *longer])
 
 
 def _of_contest(
     ranked: Sequence[SystemSummary], tests: Sequence[Difference], *, whole: bool
-) -> tuple[list[str], int, bool]:
+) -> tuple[list[str], int, bool, str]:
     """The clauses of systems that are compared with each other, how many seeds are needed, and what comes before these.
 
-    The number is 0 if those that there are suffice. The last is whether at most half of the seeds of the best or its
-    nearest rival fitted, so that more seeds alone would tell little. ``whole`` says whether these are the tests at all
-    lengths.
+    The number is 0 if those that there are suffice. The third is whether at most half of the seeds of the best or its
+    nearest rival fitted, so that more seeds alone would tell little; the last the control that is missing. ``whole``
+    says whether these are the tests at all lengths.
     """
     met = {id(system) for test in tests for system in (test.one, test.other)}
     ranked = [system for system in ranked if id(system) in met]
     facing = {id(other): found for other in ranked[1:] if (found := _between(ranked[0], other, tests))}
     rivals = trained_alike(ranked[0], [other for other in ranked[1:] if id(other) in facing]) if ranked else []
     if not rivals:
-        return [], 0, False
+        return [], 0, False, ""
     first, lengths = ranked[0], "length beyond training" if whole else "length shown"
     made = facing[id(rivals[0])][0].made
     above = [other for other in rivals if lengths_apart(facing[id(other)])]
     alike, nearest = [other for other in rivals if other not in above], nearest_rival(first, rivals)
     second = nearest if nearest in above else next(iter(above), None)
-    parts, level = [], ""
+    parts, level, control = [], "", ""
     if alike:
         overlap = not any(test.turned.apart for other in alike for test in facing[id(other)])
         level = (
@@ -204,7 +212,8 @@ def _of_contest(
             said += f"; {_some([first, *alone])} differ in the ids alone"
         said += _confounded(first, second)
         parts.append("; ".join(filter(None, [said, level] if second is nearest else [level, said])))
-        parts += _cause(first, second, rivals, facing[id(second)])
+        cause, control = _cause(first, second, rivals, facing[id(second)])
+        parts += cause
     for one, other in combinations(ranked, 2):
         if _ids_alone(one, other) and not (one is first and other in above):
             found = _between(one, other, tests)
@@ -218,7 +227,7 @@ def _of_contest(
     enough = next(n for n in count(2) if 2 * made / comb(2 * n, n) <= 1 - LEVEL)
     more = max(enough, 2 * seeds) if second is None else enough * (seeds < enough)
     decide = [one for one in (first, nearest) if one is not None]
-    return parts, more, any(2 * len(one.fitted) <= len(one.results) for one in decide)
+    return parts, more, any(2 * len(one.fitted) <= len(one.results) for one in decide), control
 
 
 def compared_text(clauses: Sequence[str]) -> str:
@@ -284,15 +293,25 @@ def _measured(first: SystemSummary, others: Sequence[SystemSummary], tests: Sequ
     else:
         sure = lengths_apart(test for test in apart if test.holm <= 1 - LEVEL)
         rest, count = [length for length in lengths if length not in sure], _count(tests[0])
-        p, unsure = (_p([test.holm for test in apart if test.length in some]) for some in (sure, rest))
+        p = _p([test.holm for test in apart if test.length in sure])
         said = [f"beats {names} at {in_runs(sure, tested)} (exact rank test, Holm p {p}, {count})"] * bool(sure)
         who = ("them" if len(others) > 1 else "it") if sure else names
         fit = "fitted " * any(len(system.fitted) < len(system.results) for system in (first, *others))
-        test = f"Holm p {unsure}" if sure else f"exact rank test, Holm p {unsure}, {count}"
-        where = f"is above {who} in every {fit}seed at {in_runs(rest, tested)}, not significantly ({test})"
-        said += [where] * bool(rest)
+        why = _too_few([test for test in apart if test.length in rest], "" if sure else count)
+        said += [f"is above {who} in every {fit}seed at {in_runs(rest, tested)}, not significantly: {why}"] * bool(rest)
     said += [f"is below {'them' if len(others) > 1 else 'it'} at {in_runs(below, tested)}"] * bool(below)
     return f"{first.label} {listed(said)}" + f"; {order}" * bool(below)
+
+
+def _too_few(tests: Sequence[Difference], count: str) -> str:
+    """Why tests are not significant though all seeds of one are above all of the other: these are too few."""
+    seeds = {(len(test.rates), len(test.other_rates)) for test in tests}
+    n, m = min(seeds, key=sum, default=(1, 1))
+    few = f"{n} seed{'s' * (n > 1)} each give{'s' * (n == 1)}" if n == m else f"{n} and {m} seeds give"
+    least = f"{max((test.p for test in tests), default=1):.2g}"
+    holm = "–".join(dict.fromkeys(f"{p:.2g}" for p in sorted(test.holm for test in tests)[:: max(1, len(tests) - 1)]))
+    tested = ", ".join(["exact rank test", f"Holm p = {holm}", *[count] * bool(count)])
+    return f"{few} p = {least} at best ({tested})"
 
 
 def _count(test: Difference) -> str:
@@ -345,23 +364,26 @@ def _confounded(first: SystemSummary, second: SystemSummary) -> str:
 
 def _cause(
     first: SystemSummary, second: SystemSummary, rivals: Sequence[SystemSummary], tests: Sequence[Difference]
-) -> list[str]:
+) -> tuple[list[str], str]:
     """Whether the farthest parent is nearer under the ids of the better system, and that it is not tested by itself.
 
-    It is that of the longest length that was tested. Empty for unknown tasks and equal distances.
+    It is that of the longest length that was tested. The second is the control that is missing, or empty.
     """
     lengths = (min(first.max_length, second.max_length), max(test.length for test in tests))
     ours, theirs = _span(first, lengths), _span(second, lengths)
     same_task = canonical_json(first.experiment["task"]) == canonical_json(second.experiment["task"])
-    if not same_task or ours is None or theirs is None or ours == theirs:
-        return []
+    if not same_task:
+        return [], ""
+    if ours is None or theirs is None:  # of a task of the user's own no ids are known
+        return _control(first, second, rivals)
+    if ours == theirs:
+        return [], ""
     spans = (
         f"the farthest token needed is at distance {_span_text(ours)} under {ours.scheme} ids, {_span_text(theirs)} "
         f"under {theirs.scheme} ids"
     )
     if ours.span[-1] >= theirs.span[-1]:
-        return [f"{CAUSE} do not explain it: {spans}"]
-    alone = any(_ids_alone(first, other) for other in rivals)
+        return [f"{CAUSE} do not explain it: {spans}"], ""
     wrong, longest, layout = hardest(first) or (0.0, 0, "")
     says = (
         f"fit the order, though {first.label} is wrong at length {longest}{layout}, too"
@@ -369,11 +391,28 @@ def _cause(
         else "predict it"
     )
     untrained = f"; so would its ids beyond training, which the table of {second.label} never met" * _untrained(second)
-    missing = replace(first.positions, scheme=second.positions.scheme).name
-    return [
-        f"{CAUSE} {says}: {spans}{untrained}",
-        *[f"{UNTESTED}: train {missing} as {first.label} was, so that they differ in the ids alone"] * (not alone),
-    ]
+    untested, control = _control(first, second, rivals)
+    return [f"{CAUSE} {says}: {spans}{untrained}", *untested], control
+
+
+def _control(first: SystemSummary, second: SystemSummary, rivals: Sequence[SystemSummary]) -> tuple[list[str], str]:
+    """That the run is missing which tells whether the ids of ``first`` are the cause, or its encoding, and its name.
+
+    Beside a table it has a random start: without, the table would have met no id beyond training, and fail for that.
+    """
+    alone = [other for other in rivals if _ids_alone(first, other)]
+    if first.positions.scheme == second.positions.scheme or any(not _untrained(other) for other in alone):
+        return [], ""
+    control = replace(first.positions, scheme=second.positions.scheme)
+    encoding = first.experiment["encoding"]["name"]
+    table = encoding in ENCODINGS and ENCODINGS.get(encoding).has_table
+    if table and control.scheme == "sequential" and not first.positions.random_start:
+        control = replace(control, scheme=RANDOM_START)
+    trained = f"is missing ({control.name}, trained as {first.label} was)"
+    if alone:
+        beyond = f"{UNTESTED} by {alone[0].label}, whose table met no id beyond training: the control {trained}"
+        return ([beyond], control.name) if control.random_start else ([], "")
+    return [f"{UNTESTED}: the control that differs in the ids alone {trained}"], control.name
 
 
 def _untrained(system: SystemSummary) -> bool:

@@ -20,6 +20,7 @@ from markupsafe import escape
 from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
@@ -35,6 +36,7 @@ from lengthwise.report.summary import (
     SystemSummary,
     axes_text,
     brackets_text,
+    chance_of,
     chance_text,
     common_chance,
     differ_text,
@@ -457,8 +459,10 @@ def _set_size(fonts: Mapping[str, Any] | None) -> float | None:
     return None if size == rcParamsDefault["font.size"] else size
 
 
-TIGHT = {"handlelength": 3.2, "columnspacing": 1.0, "handletextpad": 0.5, "borderpad": 0, "labelspacing": 0.3}
+TIGHT = {"columnspacing": 1.0, "handletextpad": 0.5, "borderpad": 0, "labelspacing": 0.3}
 """Of a legend that has little room."""
+HANDLE = 28
+"""Points of a line in a legend: two periods of `GAPS` and a dash, so that it ends as it begins."""
 
 
 SMALLEST = 5
@@ -472,8 +476,9 @@ def _fitting_legend(
 
     A `Drawing` has 72 to the inch. Where it is wider or higher, its text is smaller, down to `SMALLEST`.
     """
+    length = HANDLE / FontProperties(size=fontsize).get_size_in_points()
     for columns in range(len(handles), 0, -1):
-        legend = on.legend(handles=handles, ncols=columns, fontsize=fontsize, **options, **TIGHT)
+        legend = on.legend(handles=handles, ncols=columns, fontsize=fontsize, handlelength=length, **options, **TIGHT)
         extent = legend.get_window_extent()
         if columns > 1 and extent.width > room:
             legend.remove()
@@ -549,6 +554,7 @@ def _handle(panel: Panel, index: int, system: SystemSummary, name: str, metric: 
 
     look = panel.looks[index]
     style = line_style(panel, index, metric) if system.fitted else "none"
+    style = (0, style[1]) if isinstance(style, tuple) else style  # it begins with a dash
     return Line2D(
         [], [], color=look.colour, marker=look.marker if system.fitted else "x", ms=4.5, lw=2, ls=style, label=name
     )
@@ -626,14 +632,13 @@ class _Panel:
         top = self.heights[1] - 0.0466 * (self.heights[1] - self.heights[0])
         plot.text(self.trained, top, text, ha=side, va="center", color=QUIET, fontsize=size)
         chance = common_chance(
-            [self.systems[index].experiment for index in self.panel.cells],
-            self.lengths[-1],
-            self.panel.axes,
-            self.metric,
+            [self.systems[index] for index in self.panel.cells], self.lengths[-1], self.panel.axes, self.metric
         )
         if chance and chance > self.heights[0]:
             self.drew.add("chance")
-            label = f"chance {chance:.2f}{'' if small or legend else ' (answer)'}"
+            of = chance_of([self.systems[index] for index in self.panel.cells], self.metric)
+            of = of or "answer" * (not small and not legend)
+            label = f"chance {chance:.2f}{f' ({of})' * bool(of)}"
             line = plot.axhline(chance, color=QUIET, lw=1, ls=(0, (2, 3)), zorder=1, label=label if legend else "")
             self.named += [line] * legend
             if not legend:

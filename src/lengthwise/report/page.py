@@ -26,6 +26,7 @@ from lengthwise.report.summary import (
     SeedResult,
     SystemSummary,
     brackets_text,
+    chance_of,
     common_chance,
     contents,
     contradiction,
@@ -330,13 +331,14 @@ def _table(panel: Panel, systems: Sequence[SystemSummary]) -> dict[str, Any]:
     for index in panel.systems:
         found = {cell.length: cell for cell in panel.cells.get(index, ())}
         rows.append({"system": systems[index], "cells": [_cell(found.get(length)) for length in lengths]})
-    line = [common_chance([systems[i].experiment for i in panel.systems], length, panel.axes) for length in lengths]
+    line = [common_chance([systems[i] for i in panel.systems], length, panel.axes) for length in lengths]
     return {
         "title": panel.title,
         "lengths": lengths,
         "rows": rows,
         "wrong": any(cell["errors"] for row in rows for cell in row["cells"] if cell),
         "chance": line if any(line) else [],
+        "chance_of": chance_of([systems[i] for i in panel.systems]),
     }
 
 

@@ -122,27 +122,42 @@ def known_task(experiment: Mapping[str, Any]) -> Task | None:
 
 
 def common_chance(
-    experiments: Iterable[Mapping[str, Any]], length: int, axes: Axes, metric: str = "exact_match"
+    systems: Iterable[SystemSummary], length: int, axes: Axes, metric: str = "exact_match"
 ) -> float | None:
-    """`chance` if it is equal for all experiments, else None."""
-    tasks = {repr(experiment["task"]): experiment for experiment in experiments}
-    found = {chance(experiment, length, axes, metric) for experiment in tasks.values()}
+    """`chance` if it is equal for all systems of which it is known, else None; `chance_of` says of which it is."""
+    tasks = {repr(system.experiment["task"]): system for system in systems}
+    found = {chance(system, length, axes, metric) for system in tasks.values()} - {None}
     return found.pop() if len(found) == 1 else None
 
 
-def chance(experiment: Mapping[str, Any], length: int, axes: Axes, metric: str = "exact_match") -> float | None:
+def chance_of(systems: Iterable[SystemSummary], metric: str = "exact_match") -> str:
+    """The tasks for which chance is known, as a text such as ``parity``; empty where it is for all or none.
+
+    With a trace nothing is known of it, so that beside such a task it has to be said of which it is.
+    """
+    known = dict[str, bool]()
+    for system in systems:
+        cell = next(iter(system.cells), None)
+        if cell is not None:
+            known[called(system.experiment["task"])] = chance(system, cell.length, cell.axes, metric) is not None
+    some = [task for task, there in known.items() if there]
+    return listed(some) if 0 < len(some) < len(known) else ""
+
+
+def chance(system: SystemSummary, length: int, axes: Axes, metric: str = "exact_match") -> float | None:
     """Probability of guessing what the metric counts, at a length and axes; None if 0, 1 or unknown.
 
     Nothing is known of an exact match of an answer with its trace: the chance is that of the answer alone.
     """
-    task = known_task(experiment)
-    if task is None:
-        return None
+    task, own = known_task(system.experiment), system.task
+    if task is None:  # of a user's own it is in the file
+        known = own is not None and 0 < own.guess < 1 and (metric == "answer" or not own.has_trace)
+        return own.guess if own is not None and known else None
     wanted = set(axes)
     layouts = [layout for layout in task.test_layouts(length) if wanted <= set(layout.axes.items())]
     layout = layouts[0] if layouts else task.layout(length, stream(0, "chance", length))
     value = task.chance(layout)
-    known = 0 < value < 1 and (metric == "answer" or not _has_trace(canonical_json(experiment["task"])))
+    known = 0 < value < 1 and (metric == "answer" or not _has_trace(canonical_json(system.experiment["task"])))
     return value if known else None
 
 
@@ -158,19 +173,31 @@ def _has_trace(task: str) -> bool:
 def chance_text(
     systems: Sequence[SystemSummary], lengths: Collection[int] | None = None, metric: str = "exact_match"
 ) -> str:
-    """Chance for the answer at the tested lengths, or at these, in words; empty where it is not even half a percent."""
-    found, asked = dict[str, list[str]](), 0
-    for panel in panels(systems):
-        for length in panel.lengths if lengths is None else (n for n in panel.lengths if n in lengths):
-            asked += 1
-            value = common_chance([systems[i].experiment for i in panel.cells], length, panel.axes, metric)
-            if value is not None and value >= LEAST_CHANCE:
-                where = f"{length}{f' ({axes_text(panel.axes)})' * bool(panel.axes)}"
-                found.setdefault(f"{value:.2f}", []).append(where)
-    if [len(some) for some in found.values()] == [asked]:
-        return f"chance for the answer: {next(iter(found))} at every length"
-    said = ", ".join(f"{value} at {', '.join(some)}" for value, some in found.items())
-    return f"chance for the answer: {said}" * bool(said)
+    """Chance for the answer at the tested lengths, or at these, in words; empty where it is not even half a percent.
+
+    Of several tasks it is said of which it is.
+    """
+    asked, found = dict[str, set[str]](), dict[str, dict[str, dict[str, None]]]()
+    keys = panel_axes([cell for system in systems for cell in system.cells])
+    for system in systems:
+        task = called(system.experiment["task"])
+        for cell in sorted(system.cells, key=lambda cell: cell.length):
+            if lengths is None or cell.length in lengths:
+                axes = panel_of(cell.axes, keys)
+                where = f"{cell.length}{f' ({axes_text(axes)})' * bool(axes)}"
+                asked.setdefault(task, set()).add(where)
+                value = chance(system, cell.length, cell.axes, metric)
+                if value is not None and value >= LEAST_CHANCE:
+                    found.setdefault(task, {}).setdefault(f"{value:.2f}", {})[where] = None
+    tasks = dict[str, list[str]]()
+    for task, values in found.items():
+        everywhere = [set(some) for some in values.values()] == [asked[task]]
+        said = [f"{value} at {'every length' if everywhere else ', '.join(some)}" for value, some in values.items()]
+        tasks.setdefault(", ".join(said), []).append(task)
+    if len(tasks) < 2:
+        of = f" of {listed(found)}" * (len(found) < len(asked))
+        return "".join(f"chance for the answer{of}: {said}" for said in tasks)
+    return f"chance for the answer: {'; '.join(f'{said} ({listed(some)})' for said, some in tasks.items())}"
 
 
 MOST_DRAWN = 12
@@ -688,12 +715,8 @@ def fit_share(systems: Iterable[SystemSummary]) -> str:
     return " or ".join(f"{100 * share:g} %" for share in shares)
 
 
-TRAIN_LONGER = "train what did not fit longer (training.steps), or a larger model"
-"""What to do about seeds that did not fit."""
-
-
 def details(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
-    """For the author of a table: what was trained, in what systems differ, what fitted, and what to do about these."""
+    """For the author of a table: what was trained, in what systems differ, and what fitted."""
     early = any(system.experiment["training"].get("stop_when_fitted") for system in systems)
     differ = [
         f"{what} differ: {'; '.join(f'{name} {values}' for name, values in found.items())}"
@@ -703,7 +726,6 @@ def details(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
     unlike, rule, share = steps_note(systems), fit_rule(systems), fit_share(systems)
     low = [f"{one.label} {one.in_distribution.median:.3f}" for one in systems if not one.fitted]
     said = (
-        f"next: {TRAIN_LONGER}" * bool(rule),
         f"trained: {setting_note(systems)}",
         *differ,
         unlike,
@@ -936,41 +958,56 @@ def nearest_rival(first: SystemSummary, rivals: Sequence[SystemSummary]) -> Syst
 
 MOST_COMPARED = 3
 """Systems that a finding names all; of more it names the first and its nearest rival."""
+MOST_TASKS = 5
+"""Tasks that a finding has a line for; of more it says how many they are."""
 WIDE_RANGE = 0.1
-"""From it on the range of the seeds is said beside their median."""
+"""From it on the range of the seeds is said beside their median, and chance no more."""
 
 
 def headline(systems: Sequence[SystemSummary], *, every: bool = False, lengths: Collection[int] | None = None) -> str:
-    """The finding in one sentence: the first of `in_order`, and its `nearest_rival`, or all of a few, at one length.
+    """The finding, a line for each task: the first of `in_order` and its `nearest_rival`, or all of a few, at a length.
 
     It is told at the longest length; where the first is wrong there, where `_telling` says, and what is right at the
     longest length, if anything, is told, too. Rivals are those that were trained to the same length, where there are
-    any; of several tasks, the best of each. What was not tested there is compared at the longest length that both were
-    tested at; what was tested farther is named, too. With ``every`` all follow the first, in order, as many as a figure
-    can show; with ``lengths`` it is of tests at these alone. `last_tests` is a second sentence.
+    any. What was not tested there is compared at the longest length that both were tested at; what was tested farther
+    is named, too. With ``every`` all follow the first, in order, as many as a figure can show; with ``lengths`` it is
+    of tests at these alone. `last_tests` ends it.
     """
-    shown = [(one, found) for one in in_order(systems) if (found := _tests(one, lengths))]
-    if not shown:
+    contests = dict[str, list[tuple[SystemSummary, Tests]]]()
+    for one in in_order(systems):
+        if found := _tests(one, lengths):
+            contests.setdefault(one.contest, []).append((one, found))
+    if not contests:
         return "No system fitted its training lengths and was tested at longer ones, so nothing is known about length."
+    said, more = list(contests.values()), 0
+    if not every and len(said) > MOST_TASKS:
+        said, more = said[: MOST_TASKS - 1], len(said) - MOST_TASKS + 1
+    ends = last_tests(systems)
+    lines = [
+        *(_finding(shown, every=every) for shown in said),
+        *[f"{more} more tasks are in the table."] * bool(more),
+        *[f"{ends[:1].upper()}{ends[1:]}."] * bool(ends),
+    ]
+    return ("\n" if len(contests) > 1 else " ").join(lines)
+
+
+def _finding(shown: Sequence[tuple[SystemSummary, Tests]], *, every: bool) -> str:
+    """The sentence of `headline` for systems that are compared with each other, in order."""
     if not every:
-        bests = {one.contest: (one, found) for one, found in reversed(shown)}
-        shown = list(reversed(bests.values())) if len(bests) > 1 else shown
         kept = trained_alike(shown[0][0], [one for one, _ in shown[1:]])
         shown = [each for each in shown if each is shown[0] or any(each[0] is one for one in kept)]
     (best, mine), *rest = shown
-    one_task = all(one.contest == best.contest for one, _ in rest)
-    rival = nearest_rival(best, [one for one, _ in rest]) if one_task else None
+    rival = nearest_rival(best, [one for one, _ in rest])
     end = _hardest(mine.values())
     first = end if rival is None else _telling(best, mine, rival)
     fitted, seeds = len(best.fitted), len(best.results)
     of = f"{fitted} seeds" if fitted == seeds else f"the {fitted} of {seeds} seeds that fitted"
     text = f"Trained on lengths up to {best.max_length}, {best.label} is right "
     text += f"on {_rate(first):.3f} of the strings of length {first.length}{_layout(first, mine)}"
-    over = _range(first)
-    text += f" (median of {of}{f'; {over}' * bool(over)})" * (seeds > 1)
+    aside = "; ".join(filter(None, [f"median of {of}" * (seeds > 1), _aside(best, first)]))
+    text += f" ({aside})" * bool(aside)
     if not every and len(shown) > MOST_COMPARED:
-        named = rest[-1][0] if rival is None else rival
-        rest = [each for each in rest if each[0] is named or max(each[1])[0] > end.length]
+        rest = [each for each in rest if each[0] is rival or max(each[1])[0] > end.length]
     said, before = list[str](), (first.length, first.axes)
     for other, theirs in rest:
         met = first if (first.length, first.axes) in theirs else _hardest(mine[key] for key in mine if key in theirs)
@@ -978,13 +1015,10 @@ def headline(systems: Sequence[SystemSummary], *, every: bool = False, lengths: 
         where = f"at length {cell.length}{_layout(cell, theirs)}"
         clause = f"{_and_trained(other, best)} on {_rate(cell):.3f} "
         clause += "there" if (cell.length, cell.axes) == before else where
-        over = _range(cell)
-        clause += f" ({over})" * bool(over)
-        clause += (
-            ""
-            if met in (None, first) or other.contest != best.contest
-            else f", where {best.label} has {_rate(met):.3f}"
-        )
+        count = f"{len(other.fitted)} of {len(other.results)} seeds fitted"
+        aside = "; ".join(filter(None, [count * (len(other.fitted) < len(other.results)), _aside(other, cell)]))
+        clause += f" ({aside})" * bool(aside)
+        clause += "" if met in (None, first) else f", where {best.label} has {_rate(met):.3f}"
         last = _hardest(theirs.values())
         farther = last.length > max(end.length, cell.length)
         clause += f", and {_rate(last):.3f} at length {last.length}" * farther
@@ -993,8 +1027,7 @@ def headline(systems: Sequence[SystemSummary], *, every: bool = False, lengths: 
         said = [*said[: MOST_DRAWN - 1], f"{len(rest) - MOST_DRAWN} more between", said[-1]]
     if first.length != end.length:
         said.append(_at_the_end(end, shown))
-    ends = last_tests(systems)
-    return f"{'; '.join([text, *said])}." + f" {ends[:1].upper()}{ends[1:]}." * bool(ends)
+    return f"{'; '.join([text, *said])}."
 
 
 def _telling(best: SystemSummary, mine: Tests, rival: SystemSummary) -> Cell:
@@ -1026,7 +1059,7 @@ def _at_the_end(end: Cell, shown: Sequence[tuple[SystemSummary, Tests]]) -> str:
     for other, theirs in rest:
         cell = _hardest(cell for cell in theirs.values() if cell.length == end.length)
         found += [(other, cell)] * (cell is not None and max(score.rate() for score in cell.scores) >= WRONG)
-    said = [", ".join(filter(None, [f"{one.label} {_rate(cell):.3f}", _range(cell)])) for one, cell in found]
+    said = [", ".join(filter(None, [f"{one.label} {_rate(cell):.3f}", _aside(one, cell)])) for one, cell in found]
     where = f"at length {end.length}{_layout(end, mine)}"
     none = len(found) == 1 and max(score.rate() for score in end.scores) < WRONG
     return f"none is right {where} ({said[0]})" if none else f"{where}: {'; '.join(said)}"
@@ -1056,11 +1089,17 @@ def _layout(cell: Cell, tests: Tests) -> str:
     return f" ({axes_text(cell.axes)})" * several
 
 
-def _range(cell: Cell) -> str:
-    """Between which rates the fitted seeds lie, where that is far apart, or one fails where the median does not."""
-    rates = [score.rate() for score in cell.scores]
+def _aside(system: SystemSummary, cell: Cell) -> str:
+    """Chance where the accuracy may be no more; between which rates the fitted seeds lie where that is far apart.
+
+    Or where one of them fails and the median does not.
+    """
+    rates, found = [score.rate() for score in cell.scores], cell.estimate()
     low, high = min(rates), max(rates)
-    return f"range {low:.3f}–{high:.3f}" * (high - low >= WIDE_RANGE or low < REACH <= median(rates))
+    guess = chance(system, cell.length, cell.axes) or 0.0
+    may_be = guess >= LEAST_CHANCE and found is not None and (found.low <= guess or found.median < guess + WIDE_RANGE)
+    far = high - low >= WIDE_RANGE or low < REACH <= median(rates)
+    return "; ".join([*[f"chance is {guess:.2f}"] * may_be, *[f"range {low:.3f}–{high:.3f}"] * far])
 
 
 def _and_trained(system: SystemSummary, best: SystemSummary) -> str:

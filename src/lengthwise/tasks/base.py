@@ -111,7 +111,7 @@ class Task(ABC):
     place_rule: ClassVar[PlaceRule] = "earlier"
     min_length: ClassVar[int] = 1
     guess: ClassVar[float] = 0.0
-    """What `chance` is at every length."""
+    """What `chance` is at every length, such as 0.5 of an answer that is yes or no: figures and tables mark it."""
     tokens: ClassVar[Sequence[str | Callable[[Any], Iterable[str]]]] = ()
     """The tokens besides the special ones; a function of the task stands for those that depend on its settings."""
 
