@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from terminal import TINY_OPTIONS, Terminal
 
+from lengthwise.cli.compare import _next as after
 from lengthwise.experiments.compare import ModelSetting
+from lengthwise.tasks import TASKS
 from tiny_comparison import make_comparisons_tiny
 
 ROOT = Path(__file__).parents[2]
@@ -30,7 +34,7 @@ def test_compare_ranks_a_task_of_a_file_and_writes_its_page(terminal: Terminal, 
         ("Trained on lengths up to 3, ", "No system is right on 98 % of the strings of its training")
     )
     assert "settings: 1 layer" not in rest
-    assert re.search(r"2 trainings of [\d,]+ steps, and their settings: about [\d.]+ min", answer.err), "the cost first"
+    assert re.search(r"about [\d.]+ min, and tests on top: 2 trainings of [\d,]+ steps", answer.err), "the cost first"
     assert len(answer.out.splitlines()) <= 24
     assert {"comparison.json", "comparison.html"} <= {path.name for path in tmp_path.iterdir()}
     page = (tmp_path / "comparison.html").read_text(encoding="utf-8")
@@ -68,3 +72,24 @@ def test_plan_prints_jobs_and_hours(terminal: Terminal) -> None:
     assert answer.code == 0
     assert "core-hours" in answer.out
     assert terminal("plan", "addition", "--machines", "many").code == 2
+    one = terminal("plan", "copy", "--scheme", "coupled", "--encoding", "learned", "--max-length", "3",
+                   "--test-lengths", "3,4", *TINY_OPTIONS)  # fmt: skip
+    assert "coupled+learned" in one.out, one.err
+
+
+@pytest.mark.parametrize(
+    ("seeds", "fitted", "says"),
+    [
+        (1, 1, "--seeds 3 --max-length 6 --budget 30m --jobs 1 --out here-3-seeds"),
+        (1, 0, "--seeds 1 --max-length 6 --budget 20m --jobs 1 --out here-800-steps"),
+        (3, 3, "lw.results('here')"),
+    ],
+)
+def test_after_one_seed_more_are_next(seeds: int, fitted: int, says: str) -> None:
+    rows = [{"system": "rope", "fitted": fitted, "seeds": [{}] * seeds, "missing": ""}]
+    values = {
+        "systems": rows, "seeds": seeds, "steps": 400, "budget_seconds": 600.0, "trained_to": 6,
+        "task": TASKS.describe(TASKS.build("copy")),
+    }  # fmt: skip
+    found: Any = SimpleNamespace(values=values, rows=rows, folder=Path("here"))
+    assert says in after(found, "copy", "1")

@@ -225,8 +225,8 @@ def test_a_task_file_from_nothing_to_a_table(tmp_path: Path):
     words = {"out": out, "seeds": budget.seeds, "max_length": 2, "progress": events.append}
     found = compare(task, ["nope", "rope"], budget=budget.seconds, **words)
     said = {event.text for event in events if event.phase == "train"}
-    assert "setting 1 of 2" in said
-    assert said <= {"", "setting 1 of 2", "setting 2 of 2"}
+    assert "trying setting 1 of 2" in said
+    assert said <= {"", "trying setting 1 of 2", "trying setting 2 of 2"}
     assert [row["missing"] for row in found.rows] == [0, 0]
     assert all(len(row["seeds"]) == 2 and row["setting"] for row in found.rows)
     written = json.loads((out / "comparison.json").read_text(encoding="utf-8"))

@@ -14,7 +14,7 @@ from lengthwise.core.rng import stream
 from lengthwise.core.vocab import Vocab
 from lengthwise.crasp.interpreter import encode, next_tokens
 from lengthwise.crasp.syntax import parse
-from lengthwise.prediction.predict import predict_target
+from lengthwise.prediction.predict import GIVEN, predict_target
 from lengthwise.prediction.predicted_ids import UNKNOWN, NextIdRule, id_rule_text, id_rules
 from lengthwise.tasks import TASKS
 
@@ -108,7 +108,7 @@ def test_the_verdict_on_predicted_ids_is_conditional() -> None:
     by_system = {v.system: v for v in predict_target("variable-assignment").verdicts}
     assert "the model learns which id comes next" in by_system["predictive-coupling"].condition
     assert "slot 1" in by_system["predictive-coupling"].condition
-    assert by_system["coupled"].condition == "your code gives each token its id, answers included"
+    assert by_system["coupled"].condition == GIVEN
     (argument,) = by_system["predictive-coupling"].arguments
     programs = argument.certificate["id_rule"]["programs"]
     assert len(programs) == 2

@@ -15,7 +15,7 @@ from lengthwise.core.vocab import Vocab
 from lengthwise.crasp.interpreter import encode, run
 from lengthwise.crasp.syntax import parse
 from lengthwise.prediction import search as places_search
-from lengthwise.prediction.predict import predict_task, predict_with_search
+from lengthwise.prediction.predict import GIVEN, predict_task, predict_with_search
 from lengthwise.tasks import TASKS, Task
 
 
@@ -102,7 +102,7 @@ def test_places_are_found_where_none_are_stated_and_the_ids_are_given() -> None:
     found = predict_with_search(Unplaced())
     verdict = next(v for v in found.verdicts if v.system == "coupled")
     assert (verdict.answer, verdict.basis) == ("yes", "evidence")
-    assert verdict.condition == "your code gives each token its id, answers included, by the places found"
+    assert verdict.condition == f"{GIVEN}, by the places found"
     assert "answer, n symbols                  place 2 + i" in verdict.arguments[0].certificate["lines"]
     assert found.searched[1] == "searched: a coupling: found, checked at lengths 4, 5, 6, 10"
     assert answers(Unplaced())["predictive-coupling"] == "unknown"

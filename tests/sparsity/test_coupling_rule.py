@@ -11,7 +11,9 @@ from lengthwise.sparsity.coupling import (
     PlaceFormula,
     check_coupling,
     corrected,
+    doubt_of,
     linear,
+    not_told_apart,
     propose_coupling,
     same_places,
 )
@@ -47,7 +49,10 @@ def test_a_rule_that_short_lengths_have_by_accident_is_corrected_at_the_length_t
     known = {
         n: estimate_dependencies(toys.swap, toys.sample_letters, n, stream(0, "swap", n)) for n in (4, 5, 6, 7, 10)
     }
-    rule = propose_coupling([known[n] for n in (4, 5, 6)])
+    found = propose_coupling([known[n] for n in (4, 5, 6)])
+    assert check_coupling(found, known, (7, 10)).holds
+    # Places that two neighbours share bring all near up to length 6, too.
+    rule = replace(found, formulas=(PlaceFormula(2, 0, 1, run=2), PlaceFormula(1, 0, 0), PlaceFormula(1, 0, 1)))
     assert "spans" in check_coupling(rule, known, (7, 10)).problems[0]
     better, check = corrected(rule, known, (7, 10))
     assert check.holds
@@ -95,6 +100,33 @@ def test_two_answer_tokens_per_prompt_token():
     assert "floor(i / 2)" in rule.describe()
 
 
+def halves(n):
+    """Two halves of n symbols with a mark between and a mark behind; the answer takes turns."""
+    symbols = map(frozenset, [*["ab"] * n, "|", *["ab"] * n, "=", *["ab"] * (2 * n)])
+    parents = tuple((i // 2 + (n + 1) * (i % 2),) for i in range(2 * n))
+    return Dependencies(n, 2 * n + 2, parents, tuple(symbols))
+
+
+def test_no_two_tokens_of_the_prompt_share_a_place_of_which_one_is_needed():
+    known = {n: halves(n) for n in (4, 5, 6, 9)}
+    rule = propose_coupling([known[n] for n in (4, 5, 6)])
+    assert check_coupling(rule, known, (5, 9)).holds
+    prompt = rule.places(9)[[*range(9), *range(10, 19)]]
+    assert len(set(prompt.tolist())) == 18
+    assert "2i" in rule.describe()
+
+    def lost(rule):
+        return not_told_apart(known[9].parents, rule.places(9), known[9].symbols, known[9].prompt_length)
+
+    shared = PlaceFormula(1, 0, 1)
+    turns = replace(rule.formulas[4], run=2, shift=1)
+    both = replace(rule, formulas=(shared, None, shared, PlaceFormula(1, 0, 0), turns))
+    assert check_coupling(both, known, (5, 9)).holds
+    assert (lost(rule), lost(both)) == (0, 18)
+    assert doubt_of(18, 18)
+    assert not doubt_of(0, 18)
+
+
 @pytest.mark.parametrize(("oracle", "sampler"), [(toys.parity, toys.sample_bits), (toys.sort, toys.sample_letters)])
 def test_dense_tasks_are_refused_with_the_reason(oracle, sampler):
     known = [estimate_dependencies(oracle, sampler, n, stream(0, n)) for n in (4, 5, 6)]
@@ -104,7 +136,7 @@ def test_dense_tasks_are_refused_with_the_reason(oracle, sampler):
 
 def line(n, parents, unresolved=()):
     """A prompt of n symbols, one constant, n answer symbols with the given parents."""
-    return Dependencies(n, n + 1, tuple(parents), tuple([True] * n + [False] + [True] * n), unresolved)
+    return Dependencies(n, n + 1, tuple(parents), tuple(map(frozenset, ["ab"] * n + ["="] + ["ab"] * n)), unresolved)
 
 
 def test_no_affine_rule_is_reported():

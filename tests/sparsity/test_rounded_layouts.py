@@ -95,7 +95,9 @@ def test_a_layout_that_changes_within_a_length_says_what_to_change() -> None:
     """Prompts of 4, 6 and 7 symbols at lengths 4, 5 and 6, as drawn operands give them."""
     sizes = {4: 4, 5: 6, 6: 7}
     uneven = [
-        Dependencies(n, size + 1, tuple((j,) for j in range(size)), (*[True] * size, False, *[True] * size))
+        Dependencies(
+            n, size + 1, tuple((j,) for j in range(size)), tuple(map(frozenset, ["ab"] * size + ["="] + ["ab"] * size))
+        )
         for n, size in sizes.items()
     ]
     message = "not affine in the length: 9, 13, 15 tokens at lengths 4, 5, 6; write operands of one length each, padded"

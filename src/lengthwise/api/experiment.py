@@ -433,6 +433,10 @@ def plan(
     *,
     preset: str = "quick",
     only: Sequence[str] = (),
+    scheme: str | None = None,
+    encodings: Sequence[str] = (),
+    max_length: int | None = None,
+    test_lengths: Sequence[int] | None = None,
     changes: Sequence[str] = (),
     seeds: int | Sequence[int] | None = None,
     cpus_per_job: int = 1,
@@ -443,7 +447,7 @@ def plan(
     The numbers are those of this machine under its present load.
 
     Arguments:
-        source, preset, only, changes, seeds: as of `recipe`.
+        source, preset, only, scheme, encodings, max_length, test_lengths, changes, seeds: as of `recipe`.
         machines: ``"COUNTxCORES"``, such as ``"4x16"``.
         cpus_per_job: cores of each job.
         progress: called with a line for each system.
@@ -455,7 +459,10 @@ def plan(
     from lengthwise.experiments.cost import Machines
     from lengthwise.experiments.cost import plan as estimate
 
-    chosen = recipe(source, preset=preset, only=only, changes=changes, seeds=seeds)
+    chosen = recipe(
+        source, preset=preset, only=only, scheme=scheme, encodings=encodings, max_length=max_length,
+        test_lengths=test_lengths, changes=changes, seeds=seeds,
+    )  # fmt: skip
     return Cost(estimate(chosen, Machines.of(machines), cpus_per_job, progress), machines)
 
 

@@ -263,8 +263,10 @@ class ComparisonProgress:
         elif event.phase == "note":
             self._say(event.text)
         elif time.monotonic() - self._said >= QUIET_SECONDS:
-            what = "timing one step" if event.phase == "time" else event.phase
-            parts = [event.job, f"seed {event.seed}", event.text, f"{what} {event.done} of {event.total}"]
+            done = f"{event.phase} {event.done} of {event.total}"
+            parts = [event.job, f"seed {event.seed}", event.text, done]
+            if event.phase == "time":
+                parts = [event.job, f"timing a step of setting {event.done + 1} of {event.total}"]
             self._say(", ".join(part for part in parts if part))
 
     def _say(self, line: str) -> None:

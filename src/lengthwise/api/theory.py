@@ -533,6 +533,7 @@ class Coupling(Tabular):
         notes = [] if found.rule is None else found.rule.describe().splitlines()
         notes += [f"no coupling found: {found.reason}"] if found.reason else []
         notes += [f"it does not count: {problem}" for problem in (found.check.problems if found.check else ())]
+        notes += [f"doubt: {found.doubt}"] * bool(found.doubt)
         return Table(columns if rows else (), rows, caption=f"coupling of {found.name}", notes=tuple(notes))
 
     def to_json(self) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from lengthwise.api.compare import Comparison
+
+MORE_SEEDS = 3
+"""Seeds of the comparison that is next after one of a single seed."""
 
 
 @from_api("compare.compare")
@@ -72,7 +76,7 @@ def draw(console: Console, comparison: Comparison, task: str, jobs: str = "1") -
 
 
 def _next(comparison: Comparison, task: str, jobs: str) -> str:
-    """What to do next: finish, train what did not fit for longer, or make the figure and the table of a paper."""
+    """What to do next: finish, more seeds than one, longer for what did not fit, or the figure and table of a paper."""
     from lengthwise.report.pages import next_rung
     from lengthwise.tasks import TASKS
 
@@ -80,18 +84,23 @@ def _next(comparison: Comparison, task: str, jobs: str) -> str:
     rung = next_rung(values)
     missing = [f"{row['system']} ({row['missing']})" for row in comparison.rows if row["missing"]]
     # Where nothing fits, more seeds of the same steps tell nothing.
-    if missing and (rung is None or any(row["fitted"] for row in comparison.rows)):
+    fits = any(row["fitted"] for row in comparison.rows)
+    if missing and (rung is None or fits):
         return f"the same command goes on with the seeds that the budget did not reach: {', '.join(missing)}"
-    if rung:
-        again = {"systems": ",".join(row["system"] for row in values["systems"]), "seeds": values["seeds"],
-                 "max-length": values["trained_to"], "budget": f"{rung['budget'] / 60:.0f}m", "jobs": jobs,
-                 "out": f"{comparison.folder}-{rung['steps']}-steps"}  # fmt: skip
+    if (alone := fits and values["seeds"] == 1) or rung:
+        seeds = MORE_SEEDS if alone else values["seeds"]
+        seconds = MORE_SEEDS * values["budget_seconds"] if alone or not rung else rung["budget"]
+        why = "more seeds, since one may be luck" if alone else "twice the steps, for what did not fit"
+        name = f"{seeds}-seeds" if alone or not rung else f"{rung['steps']}-steps"
+        again = {"systems": ",".join(row["system"] for row in values["systems"]), "seeds": seeds,
+                 "max-length": values["trained_to"], "budget": f"{math.ceil(seconds / 60)}m", "jobs": jobs,
+                 "out": f"{comparison.folder}-{name}"}  # fmt: skip
         words = [word for name, value in again.items() for word in (f"--{name}", str(value))]
         plain = TASKS.describe(TASKS.build(task))
         changed = {name: value for name, value in values["task"].items() if value != plain.get(name)}
         words += [word for name, one in changed.items() for word in ("--set", f"task.{name}={json.dumps(one)}")]
         line = shlex.join(["lengthwise", "compare", task, *words, *["--models"] * bool(values.get("equal"))])
-        return f"twice the steps, for what did not fit:\n{line}"
+        return f"{why}:\n{line}"
     folder = str(comparison.folder)
     return f"for a paper, in Python: lw.results({folder!r}), then .plot() and .wide().to_latex('table.tex')"
 

@@ -406,6 +406,8 @@ def draw_coupling(console: Console, found: CouplingFinding) -> None:
         if same := {said for said in agrees.values() if said != "yes"}:
             also = "" if found.stated is None else f" and do as well: all that a token needs is within {found.stated}"
             console.print(Text(AGREES[max(same)] + also * (max(same) == "no")))
+    if found.doubt and found.holds:
+        console.print(Text.assemble(("doubt: ", "bold"), found.doubt, "; no places without this were found"))
     if found.unfinished:
         console.print(Text.assemble(("not finished: ", "bold"), found.unfinished))
     if found.holds:

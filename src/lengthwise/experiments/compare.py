@@ -348,7 +348,7 @@ def tune(folder: Path, system: PositionSystem, progress: Progress, place: Place 
         experiment = plan.experiment(system, setting)
         run_folder = run_directory(folder, RUNS, experiment, FIRST_SEED)
         claim_run_dir(run_folder, experiment, FIRST_SEED)
-        text = f"setting {plan.grid.index(setting) + 1} of {len(plan.grid)}"
+        text = f"trying setting {plan.grid.index(setting) + 1} of {len(plan.grid)}"
         say = reporter(system.name, FIRST_SEED, progress, text=text)
         (state,) = train(experiment, [FIRST_SEED], run_folder, say, place=place)
         if state.failure is not None:
@@ -599,7 +599,9 @@ def _planned(wanted: Plan, folder: Path, clock: Clock, on: Executor | None) -> P
     plan = dataclasses.replace(wanted, steps=steps, speeds=speeds, budget=clock.smallest.budget)
     plan.write(folder)
     trainings, minutes = len(plan.systems) * plan.seeds, steps * for_one_step / clock.smallest.jobs / 60
-    said = f"{trainings} trainings of {steps:,} steps, and their settings: about {minutes:.1f} min; tests come on top"
+    said = f"about {minutes:.1f} min, and tests on top: {trainings} trainings of {steps:,} steps"
+    if len(plan.grid) > 1:
+        said += f"; the first of each system tries up to {len(plan.grid)} settings"
     clock(Event("plan", 0, "note", text=said))
     remove_folder(folder / "times")
     make_folder(folder / "tuning")

@@ -32,6 +32,8 @@ ForecastWord = Literal["MEASURED RIGHT", "MEASURED WRONG", "LIKELY", "UNCERTAIN"
 RIGHT, WRONG, LIKELY, UNCERTAIN, UNLIKELY, NOT_KNOWN = get_args(ForecastWord)
 LIKELY_FROM, UNLIKELY_TO = 70, 30
 """Percent from which the answer is LIKELY, and up to which it is UNLIKELY, the interval on the same side."""
+FAR_FROM_COUNT = 0.1
+"""How far a chance may be from the share of those `LIKE_IT` that were right without a word."""
 CERTAINLY_NOT = 0.05
 """The probability up to which a whole interval says that a training would only confirm the answer."""
 BANDS = (
@@ -41,6 +43,8 @@ BANDS = (
 """The rule of the words, on the percents that are shown."""
 ORDER = (NOT_KNOWN, WRONG, UNLIKELY, "possible in theory", UNCERTAIN, LIKELY, RIGHT)
 """The answers, the worst first; *not known* counts for more where theory has a yes and others like it were right."""
+ELSEWHERE, IF_PREDICTABLE, NO_PLACES = "elsewhere", "if predictable", "needs places"
+"""Said in the table; the legend explains them."""
 BEYOND = " tested beyond "
 """Part of the reason for having no forecast at lengths that are too far."""
 NEEDS_PLACES = "it needs places"
@@ -72,6 +76,8 @@ NAMES = {
     "predictive-coupling": "coupled ids that are predicted",
 }  # fmt: skip
 """What a position system is called in a sentence; others by their name."""
+USUAL = "rope"
+"""What most language models have, so that a comparison of few has it beside what is likelier."""
 KNOWN = {system.known_as: system for system in SYSTEMS}
 
 
@@ -440,15 +446,20 @@ def text(found: Forecasts, why: bool = False) -> str:
     elif found.by_hand and found.settle:
         lines += beside("next", found.by_hand) + typed("", found.settle)
     else:
-        lines += typed("confirm" if best.against else "next", found.settle)
-        if found.settle.startswith("lengthwise run"):
+        of_best = found.settle.startswith("lengthwise run")
+        lines += typed("confirm" if best.against and of_best else "next", found.settle)
+        if of_best:
             lines += beside("", "it says at its start how long it takes")
         if found.settle.startswith("lengthwise compare"):
             from lengthwise.experiments.defaults import MULTIPLES
 
-            lines += beside("", f"it tests up to {MULTIPLES[-1]:g} times the training length")
+            usual = f"; most models have {USUAL}" * bool(re.search(rf",{USUAL}\b", found.settle))
+            lines += beside("", f"it tests up to {MULTIPLES[-1]:g} times the training length{usual}")
     lines += beside("next", found.by_hand * (not found.settle))
-    lines += ["", *fill(legend(found, rows) + "." + f" More:\u00a0{MORE}" * (not why))]
+    lines += [
+        "",
+        *fill(legend(found, rows, " ".join(" ".join(lines).split())) + "." + f" More:\u00a0{MORE}" * (not why)),
+    ]
     if why:
         for heading, sentences in everything(found, best).items():
             lines += ["", heading, *(line for each in sentences for line in fill(each))] * bool(sentences)
@@ -467,9 +478,10 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
         if alone or best.verdict != "yes":
             return whether + f"; {count}" * bool(alone and count)
         return f"{whether}. Most promising: {tied[0]}" + (f"; {count}" if count else ", possible in theory")
+    if best.answer == UNLIKELY and len(found) > 1:
+        return f"{best.answer} {best.in_brackets}: {found.target}{trained}, even{of}, the best positions known"
     if best.accuracy is None:
-        known = ", the likeliest known" * (best.answer == UNLIKELY and len(found) > 1)
-        return f"{best.answer} {best.in_brackets}: {found.target}{of}{known}{trained}"
+        return f"{best.answer} {best.in_brackets}: {found.target}{of}{trained}"
     at = re.search(rf"trained to (\d+): ({NOT_FITTED}|\S+ at (\S+))", best.measured)
     tested = f", tested at {at[3]}" if at and at[3] else ""
     seen = f"trained to {at[1]}{tested}," if at else "trained and tested"
@@ -484,9 +496,13 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
         reason = reason.replace("no theorem covers such ids", "no theorem decides it for any positions")
     alike = (f for f in found if f.verdict == "yes" and not f.unmet)
     given = condition_in(best.theory)
-    same = [f.words for f in alike if (brief(f.theory).partition(": ")[2], condition_in(f.theory)) == (reason, given)]
-    more = f" and {len(same) - 1} others" if len(same) > 3 else ", ".join(["", *same[1:]])
-    of = f" with {same[0]}{more}" if same and not alone else ""
+    same = [
+        f.words
+        for f in alike
+        if brief(f.theory).partition(": ")[2] == reason and (f.scheme == "modulo" or condition_in(f.theory) == given)
+    ]
+    named = [same[0], f"{len(same) - 1} others"] if len(same) > 3 else same
+    of = f" with {in_a_row(named)}" if same and not alone else ""
     first, semicolon, rest = f"{word}{of}{colon}{reason}".partition("; ")
     basis = BASES.get(best.basis, "")
     yield "theory", f"{first}{f' ({basis})' * bool(basis)}{semicolon}{rest}"
@@ -505,15 +521,33 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     doubts = [best.weak] * bool(best.weak)
     if best.answer == NOT_KNOWN and seen and best.refusal:
         doubts.append(best.refusal)
-    if best.probability is not None and not alone:
-        shown = best.verdict, percent(best.probability)
-        one = [f for f in found if f.probability is not None and (f.verdict, percent(f.probability)) == shown]
-        if len({f.seen for f in one}) > 1:
-            *names, last = (f.words for f in one)
-            same = f"theory says the same of {', '.join(names)} and {last}, hence one chance"
-            doubts.append(f"{same}; what was measured orders them")
+    doubts += [far_from_count(found, best, alone)] * bool(far_from_count(found, best, alone))
     if doubts:
         yield "doubt", "; ".join(doubts)
+
+
+def far_from_count(found: Forecasts, best: SystemForecast, alone: bool) -> str:
+    """Why the chance is another than the share of those `LIKE_IT` that were right; empty where the two are near."""
+    if best.probability is None or not best.record[1] or best.by_probe:
+        return ""
+    chance, shown = best.probability, (best.verdict, percent(best.probability))
+    same = [f for f in found if f.record[1] and (f.verdict, percent(f.probability or 0.0)) == shown]
+    one = [best] if alone else same
+    if all(abs(f.record[0] / f.record[1] - chance) <= FAR_FROM_COUNT for f in one):
+        return ""
+    right, of = (sum(counts) for counts in zip(*(f.record for f in one), strict=True))
+    weighs = f"the {shown[1]} % also weighs what was measured of other positions and of other kinds of languages"
+    if len(one) == 1:
+        return weighs
+    alike = f"{shown[1]} % is one chance for {in_a_row(f.words for f in one)}, since theory says the same of them"
+    near = abs(right / of - chance) <= FAR_FROM_COUNT
+    return f"{alike}; together {right} of {of} {LIKE_IT} were right" + f"; {weighs}" * (not near)
+
+
+def in_a_row(names: Iterable[str]) -> str:
+    """Names with commas and, before the last, *and*."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def alike_in_words(found: Forecasts, best: SystemForecast) -> str:
@@ -539,8 +573,10 @@ def table(found: Forecasts) -> list[str]:
     """The systems with their answers, those of which it says the same in one row."""
     groups: dict[tuple[str, str, str], list[SystemForecast]] = {}
     for f in found:
-        theory = "if predictable" if f.unmet else IN_THEORY[f.verdict]
-        theory = "needs places" if NEEDS_PLACES in f.theory else "plain ids" if PLAIN_PLACES in f.theory else theory
+        if PLAIN_PLACES in f.theory and not found.named:
+            continue
+        theory = IF_PREDICTABLE if f.unmet else IN_THEORY[f.verdict]
+        theory = NO_PLACES if NEEDS_PLACES in f.theory else "plain ids" if PLAIN_PLACES in f.theory else theory
         if found.span and f.scheme in SCHEMES_OF_PLACES and f.others:
             theory = "does not apply"
         answer = f"{f.answer} {f.chance}" if f.counted else f.answer
@@ -559,8 +595,8 @@ def table(found: Forecasts) -> list[str]:
     return lines
 
 
-def legend(found: Forecasts, rows: Sequence[str]) -> str:
-    """What the words of the answer mean."""
+def legend(found: Forecasts, rows: Sequence[str], said: str) -> str:
+    """What the words of the answer mean, of which ``said`` is all before."""
     does = "writes the whole answer" if found.format == "answer" else f"tells {ASKED[found.format]}"
     of = "the strings" if found.format == "answer" else "evenly drawn words"
     means = [f"right: on at least {100 * found.cut:.0f} % of {of} of this length it {does}"]
@@ -569,7 +605,13 @@ def legend(found: Forecasts, rows: Sequence[str]) -> str:
         means += ["[from, to]: where 90 % of refits of the forecast lie"]
     if any(f.verdict == "yes" and not f.unmet for f in shown):
         means += ["possible: a program for such models does it at every length; training may miss it"]
-    if LIKE_IT in "".join(rows) or LIKE_IT in found.systems[0].base_rate:
+    if IF_PREDICTABLE in said:
+        means += [f"{IF_PREDICTABLE}: possible if the model can predict its ids, too"]
+    if f" {NO_PLACES} " in said:
+        means += [f"{NO_PLACES}: the task states none"]
+    if ELSEWHERE in said:
+        means += [f"{ELSEWHERE}: with other settings of the task, or trained to other lengths"]
+    if LIKE_IT in said:
         means += [f"{LIKE_IT}: theory says the same of them"]
     return ". ".join(means)
 
@@ -680,6 +722,7 @@ def brief(theory: str) -> str:
         ", counting parents",
         " and selectors",
         "under coupled ids ",
+        "under sequential ids ",
         "C-RASP ",
     ):
         short = short.replace(detail, "")

@@ -21,6 +21,7 @@ from lengthwise.forecast import features
 from lengthwise.forecast.answer import (
     ASKED,
     BEYOND,
+    ELSEWHERE,
     KNOWN,
     LIKE_IT,
     LIKELY,
@@ -33,6 +34,7 @@ from lengthwise.forecast.answer import (
     UNCERTAIN,
     UNLIKELY,
     UNLIKELY_TO,
+    USUAL,
     WRONG,
     Forecasts,
     Instead,
@@ -54,12 +56,14 @@ from lengthwise.languages.sampling import lengths_with_words
 from lengthwise.measured.cells import Format, MeasuredCell, cells, others
 from lengthwise.positions.structure import farthest_step
 from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem
+from lengthwise.prediction.couple import told_apart_by_ids
 from lengthwise.prediction.measured import same_task
-from lengthwise.prediction.predict import COUPLING, predict_target, predict_with_search, told_apart_by_ids
+from lengthwise.prediction.predict import COUPLING, predict_target, predict_with_search
 from lengthwise.prediction.recurrent import MODELS
 from lengthwise.prediction.search import COUPLING_SEARCHED, NOT_SEARCHED
 from lengthwise.prediction.target import AutomatonFile, Expression, parse_target, task_of
 from lengthwise.prediction.verdict import SHOWN, UNMET, Prediction
+from lengthwise.sparsity.coupling import doubt_of
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.base import EXPRESSION
 from lengthwise.tasks.language import Language, called
@@ -76,8 +80,6 @@ TOO_FAR = "; it may differ where it is trained to"
 """Said of what was measured of a target that was trained to a far shorter, or longer, length."""
 MOST_COMPARED = 4
 """Systems of a comparison that is proposed."""
-CONTROL = "rope"
-"""The last of these, beside coupled ids: plain ids, to see that ids matter."""
 VARIANTS_OF_LADDER = ("nope", "ape", "rope", "alibi")
 """Systems that a probe trains as the frozen ladder does."""
 FEW = 10
@@ -87,10 +89,6 @@ Z90, LEAST = 1.645, 0.001
 """The 95 % point of the normal distribution, for an interval of 90 %; no end of an interval is certain."""
 SO_FEW, WIDE = "; so few that the chance is uncertain", 0.25
 """Said where few languages of a kind, and not the draws, make the interval that is shown at least this wide."""
-NOT_TOLD_APART = (
-    "{} of {} predicted tokens need a token of the prompt whose place another one has, too, and such ids can't tell "
-    "them apart; give each token of the prompt a place of its own"
-)
 FAR = 50
 """How far from the length in question another is looked for, where no automaton says how far."""
 GOOD_FROM = 0.9
@@ -273,6 +271,8 @@ def predict(
     elif not settle and not isinstance(target, str):
         one = f", systems=[{short_name(chosen[0])!r}]" * bool(requested)
         by_hand = f"in Python, with this task: lw.compare(task{one}, max_length={train}, budget='10m')"
+    elif not settle and requested:
+        by_hand = why_untrained(trainable, f"{named_scheme(chosen[0])}+{chosen[0].encoding}")
     if no_places and couple and not helps and not requested:
         settle, by_hand = f"lengthwise compare {word} --max-length {train}", "with the places written in:"
     nearer = None
@@ -289,8 +289,6 @@ def predict(
     )  # fmt: skip
 
 
-FAR_FROM_COUNT = 0.1
-"""How far a forecast may be from what was counted of languages alike without a word."""
 NOT_FEW_AND_NEAR = "what its tokens need is not few and near at every length, which would be enough"
 """Why no theorem on sparsity and locality speaks for a task."""
 SPAN = "coupled ids do not shorten what it looks back on"
@@ -494,15 +492,20 @@ def with_probe(
     return replace(found, forecast=forecast, measured=measured, probe=line, by_probe=True, others=None, weak="")
 
 
-def run_command(task: Task | None, word: str, scheme: str, encoding: str, train: int, test: int, more: str = "") -> str:
-    """The command that trains a system to ``train`` and tests at ``test``; empty if none does."""
+def why_untrained(task: Task, system: str) -> str:
+    """Why no command trains this system on a task; empty where one does."""
     from lengthwise.experiments.defaults import chosen_systems
 
-    if task is None or not word:
-        return ""
     try:
-        chosen_systems(task, [f"{scheme}+{encoding}"])
-    except LengthwiseError:
+        chosen_systems(task, [system])
+    except LengthwiseError as error:
+        return str(error)
+    return ""
+
+
+def run_command(task: Task | None, word: str, scheme: str, encoding: str, train: int, test: int, more: str = "") -> str:
+    """The command that trains a system to ``train`` and tests at ``test``; empty if none does."""
+    if task is None or not word or why_untrained(task, f"{scheme}+{encoding}"):
         return ""
     tests = dict.fromkeys((*task.lengths(1, train)[-1:], *task.lengths(train + 1, test)[-1:]))
     if not tests:
@@ -552,7 +555,7 @@ def settle_command(
     if hopeless and (others := [each.command for each in one.instead if each.command]):
         return others[0]
     if alone:
-        return train_it(one)
+        return train_it(one) or next((each.command for each in one.instead), "")
     known = [f for f in found if f.answer != NOT_KNOWN]
     hopeful = [f for f in found[:1] if f.scheme == "modulo" and f.others]
     first = first_with_command(hopeful or known or found, train_it)
@@ -562,7 +565,7 @@ def settle_command(
         tied = [short_name(f) for f in close if train_it(f)]
         if first and (found[0].answer != UNCERTAIN or len(tied) < 2 or test > MULTIPLES[-1] * train):
             return first[0][1]
-        return compare_command(word, tied, train) if first else ""
+        return compare_command(word, with_usual(tied, found), train) if first else ""
     yes = [f for f in found if f.verdict == "yes" and f.scheme != "modulo"]  # whose m nobody named
     open_ones = [
         f for f in found if f.verdict == "unknown" and not (places_far and f.scheme in features.SCHEMES_OF_PLACES)
@@ -573,12 +576,21 @@ def settle_command(
         named_ones += [f for f in open_ones if f.answer == NOT_KNOWN and f.scheme != "modulo" and train_it(f)]
     if not named_ones:
         named_ones = [f for f in found if train_it(f) and not (places_far and f.scheme in features.SCHEMES_OF_PLACES)]
-    systems = list(dict.fromkeys(short_name(f) for f in named_ones))[:MOST_COMPARED]
+    every = list(dict.fromkeys(short_name(f) for f in named_ones))
+    systems = with_usual(every, found)
     if "coupled" in systems[:1]:  # Attention to near ids went as far or farther on 7 of 9 tasks (studies/methods).
-        systems[1:] = ["coupled+local-bias-sink", CONTROL]
-    if len(systems) == 1 or test > MULTIPLES[-1] * train:
+        systems[1:] = ["coupled+local-bias-sink", USUAL]
+    if (len(every) == 1 and len(systems) < 3) or test > MULTIPLES[-1] * train:
         return train_it(named_ones[0])  # A comparison tests no farther.
     return compare_command(word, systems, train)
+
+
+def with_usual(systems: Sequence[str], found: Sequence[SystemForecast]) -> list[str]:
+    """The systems that a comparison has room for, with `USUAL` where it is one of them, or open and there is room."""
+    is_open = any(f.system == USUAL and f.answer == NOT_KNOWN and f.verdict != "no" for f in found)
+    if USUAL in systems[MOST_COMPARED:] or (is_open and USUAL not in systems and len(systems) < MOST_COMPARED):
+        return [*systems[: MOST_COMPARED - 1], USUAL]
+    return list(systems[:MOST_COMPARED])
 
 
 def compare_command(word: str, systems: Sequence[str], train: int) -> str:
@@ -876,15 +888,7 @@ def of_language(
         values = features.of_language(asked)
         forecast = found.forecast(values, cut)
         known = answered(system, forecast, theory, measured, cut)
-        if measured.accuracy is None and measured.alike[1] and probe is None:
-            share = measured.alike[0] / measured.alike[1]
-            low, high = wilson(*measured.alike, z=Z90)
-            apart = not low <= forecast.probability <= high
-            if apart or abs(share - forecast.probability) > FAR_FROM_COUNT:
-                count, own = percent(share), percent(forecast.probability)
-                weighs = "the forecast weighs other kinds of languages and positions, too"
-                known = replace(known, measured=f"{known.measured}; {weighs}, hence {own} % and not {count} %")
-        known = replace(known, weak=weak_spot(kind, format, system.encoding) * (known.accuracy is None))
+        known = replace(known, weak=weak_spot(kind, format, system.encoding) * (known.answer in (LIKELY, UNCERTAIN)))
     known = replace(known, record=measured.alike)
     if system.scheme == "modulo" and known.accuracy is None:
         known = replace(known, others=measured.alike if measured.alike[1] else None)
@@ -919,7 +923,7 @@ def of_task(
         argument = f"{answer}: {verdict.in_theory}"
         unsearched = next((line for line in theory.searched if line.startswith(NOT_SEARCHED)), "")
         if unsearched and not verdict.arguments and verdict.fragment is not None:
-            argument = f"unknown: {unsearched}; and {NOT_FEW_AND_NEAR}"
+            argument = f"unknown: {NOT_FEW_AND_NEAR}; and {unsearched}"
     if refusal:
         known, values = answered(system, None, argument, measured, cut, refusal), dict[str, float]()
     else:
@@ -938,8 +942,8 @@ def of_task(
     if verdict is not None:
         known = replace(known, verdict=verdict.answer, unmet=verdict.unmet, basis=verdict.basis or "")
         if task and system.coupled and verdict.answer == "yes" and known.accuracy is None:
-            lost, whole = told_apart_by_ids(task)
-            known = replace(known, weak=NOT_TOLD_APART.format(lost, whole) * (2 * lost > whole))
+            doubt = doubt_of(*told_apart_by_ids(task))
+            known = replace(known, weak=f"{doubt}; `lengthwise couple` looks for places that can" * bool(doubt))
     known = replace(known, record=measured.alike, own=measured.seen)
     return with_probe(known, "task", values, cut, probe)
 
@@ -1109,6 +1113,8 @@ def measured_task(
     line = line if len(found) > 1 else line_of(*found[0])
     line += f"{TOO_FAR} {train}" * bool(own and not near)
     apart = f"{min(shares):.2f}–{max(shares):.2f}" if mixed else f"{middle:.2f}"
-    seen = f"{apart} right" if near else "mixed elsewhere" if mixed else f"{apart} elsewhere"
+    seen = f"{apart} right" if near else f"mixed {ELSEWHERE}" if mixed else f"{apart} {ELSEWHERE}"
+    if all(cell.accuracy(*place) is None for cell, place in found):
+        seen = NOT_FITTED
     line = line if own else f"with other settings of the task, {line}"
     return Measured(line, middle if near and not mixed else None, seen=seen)

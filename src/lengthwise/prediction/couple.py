@@ -24,6 +24,8 @@ from lengthwise.sparsity.coupling import (
     MoreLengthsError,
     NoCouplingError,
     corrected,
+    doubt_of,
+    not_told_apart,
     propose_coupling,
     same_places,
 )
@@ -67,7 +69,10 @@ class CouplingFinding:
     unfinished: str = ""
     """What the time budget did not suffice for; empty where the search came to its end."""
     stated: int | None = None
-    """Within how many ids the places that the task states keep all that a token needs; None where they don't."""
+    """Within how many ids the places that the task states keep all that a token needs, and tell it from others; None
+    where they don't."""
+    doubt: str = ""
+    """What the rule's ids do not tell apart (`doubt_of`)."""
 
     @property
     def holds(self) -> bool:
@@ -89,6 +94,7 @@ class CouplingFinding:
             "text": None if self.rule is None else self.rule.describe().splitlines(),
             "checks": [] if self.check is None else [fields_of(check) for check in self.check.checks],
             "problems": [] if self.check is None else list(self.check.problems),
+            "doubt": self.doubt,
             "unfinished": self.unfinished,
             "agrees": {str(n): same in ("yes", "reversed") for n, same in self.agrees},
         }
@@ -165,8 +171,10 @@ def _couple(
     if not checked:
         return found
     rule, checks = corrected(rule, known | queried, checked)
+    longest = queried[checked[-1]]
     return replace(
         found,
+        doubt=doubt_in(rule, longest),
         lengths=rule.lengths,
         sparsity={**sparsity, **{n: queried[n].sparsity for n in checked}},
         rule=rule,
@@ -198,6 +206,12 @@ def search(
         return known, propose_coupling(known), ""
     except NoCouplingError as error:
         return known, None, str(error)
+
+
+def doubt_in(rule: CouplingRule, found: Dependencies) -> str:
+    """What the ids of a rule do not tell apart at one length (`doubt_of`)."""
+    lost = not_told_apart(found.parents, rule.places(found.length), found.symbols, found.prompt_length)
+    return doubt_of(lost, sum(map(bool, found.parents)))
 
 
 def _check_answer(task: Task, prompt: Sequence[str]) -> None:
@@ -238,6 +252,24 @@ def _sampler(task: Task, layout: Layout) -> Sampler:
     return sample
 
 
+def told_apart_by_ids(task: Task, length: int = 6, rows: int = 32) -> tuple[int, int]:
+    """Of the scored tokens near a length that have parents, how many are told by coupled ids which tokens these are.
+
+    The others have a parent in the prompt whose place holds another token of the prompt, too, that may be the same
+    symbol, is no parent of this one, and is not told apart by selectors; returned as ``(others, all)``.
+    """
+    near = min(task.lengths(1, length + 60), key=lambda n: abs(n - length), default=length)
+    batch = task.batch(near, rows, stream(0, "predict", "places"))
+    scored = np.flatnonzero(batch.scored)
+    if batch.places.shape[-1] > 1:
+        return 0, len(scored)
+    symbols = [set(column) for column in zip(*map(batch.text, range(rows)), strict=True)]
+    parents = [[int(p) for p in batch.parents[0, t] if p >= 0] for t in scored]
+    told = [needed for t, needed in zip(scored, parents, strict=True) if (batch.selectors[0, t] < 0).all()]
+    prompt = int(scored[0]) if len(scored) else 0
+    return not_told_apart(told, batch.places[0, :, 0], symbols, prompt), sum(map(bool, parents))
+
+
 def _stated(task: Task, checked: Sequence[int], seed: int) -> int | None:
     """`CouplingFinding.stated`."""
     if not task.states_places:
@@ -245,6 +277,8 @@ def _stated(task: Task, checked: Sequence[int], seed: int) -> int | None:
     scheme = SCHEMES.build("coupled", max_position=1 << 20)
     found = [structure_at(task, scheme, n, seed).parents for n in checked]
     if len({parents.count for parents in found}) > 1 or len({parents.span for parents in found}) > 1:
+        return None
+    if doubt_of(*told_apart_by_ids(task)):
         return None
     return found[0].span
 
@@ -294,7 +328,8 @@ def couple_examples(
         known |= {n: estimate(n) for n in lengths if n not in known}
         rule, checks = corrected(rule, known, lengths)
         reason = "" if checks.holds else checks.problems[0]
-        found = replace(found, lengths=rule.lengths, rule=rule, reason=reason, check=checks)
+        doubt = doubt_in(rule, known[lengths[-1]])
+        found = replace(found, lengths=rule.lengths, rule=rule, reason=reason, check=checks, doubt=doubt)
     return replace(found, sparsity={n: d.sparsity for n, d in known.items()})
 
 

@@ -211,32 +211,6 @@ def nearest(task: Task, length: int) -> int:
     raise LengthwiseError(f"task {task.name!r} has no instances near length {length}; check its lengths")
 
 
-def told_apart_by_ids(task: Task, length: int = 6, rows: int = 32) -> tuple[int, int]:
-    """Of the scored tokens near a length that have parents, how many are told by coupled ids which tokens these are.
-
-    The others have a parent in the prompt whose place holds another token of the prompt, too, that may be the same
-    symbol, is no parent of this one, and is not told apart by selectors; returned as ``(others, all)``.
-    """
-    batch = task.batch(nearest(task, length), rows, stream(0, "predict", "places"))
-    scored, places = np.flatnonzero(batch.scored), batch.places[0, :, 0]
-    symbols = [set(column) for column in zip(*map(batch.text, range(rows)), strict=True)]
-    prompt, lost, whole = range(scored[0] if len(scored) else 0), 0, 0
-    if batch.places.shape[-1] > 1:
-        return 0, len(scored)
-    for t in scored:
-        parents = {int(p) for p in batch.parents[0, t] if p >= 0}
-        chosen = any(int(s) >= 0 for s in batch.selectors[0, t])
-        beside = (
-            symbols[p] & symbols[q]
-            for p in parents.intersection(prompt)
-            for q in prompt
-            if q not in parents and places[p] == places[q] > 0
-        )
-        whole += bool(parents)
-        lost += not chosen and any(beside)
-    return lost, whole
-
-
 def asks_for_sets(task: Task) -> bool:
     """Whether several next tokens may be right; then no token has parents, and sparsity is not defined."""
     return task.batch(nearest(task, 10), 1, stream(0, "predict", "allowed")).allowed is not None
@@ -264,10 +238,11 @@ def arguments_from_locality(system: PositionSystem, row: StructureRow | None) ->
         k, span, of, theorem = row.both[0], row.both_span[0], "parents and selectors", "Theorem A"
     ids = ("place" if system.coupled else "id") + "s" * (span != 1)
     needs = f"{k} earlier token{'s' * (k != 1)} (k)"
-    near = f"under {row.scheme} ids each token needs at most {needs}, at most {span} {ids} away (span)"
+    away = f"at most {span} {ids} away (span)" if span or not system.coupled else "of the same place (span 0)"
+    near = f"under {row.scheme} ids each token needs at most {needs}, {away}"
     why = f"{near}, at every length, counting {of} ({theorem}, docs/sparsity.md)"
     if system.coupled and len(set(row.selectors)) > 1:
-        why += f"; which tokens these are takes up to {max(row.selectors)} others to find, and the ids must say it"
+        why += f"; to find these takes up to {max(row.selectors)} others, and the ids must tell them"
     return [Argument("yes", "ours", why, {"kind": "structure", **fields_of(row)})]
 
 
@@ -434,7 +409,7 @@ ASKED = {
 """The line of a `Language` that is not asked for next symbols."""
 
 
-GIVEN = "your code gives each token its id, answers included"
+GIVEN = "in a model of your own, your code gives each token its id, answers included (docs/howto/position-ids.md)"
 """The condition of coupled ids that are not predicted."""
 
 

@@ -15,7 +15,7 @@ from lengthwise.languages.automaton import Dfa, language
 from lengthwise.languages.counter import COUNTER_LANGUAGES
 from lengthwise.languages.sampling import lengths_with_words, sample_words
 from lengthwise.positions.system import contains
-from lengthwise.prediction.couple import FOUND_FROM, SHORTEST, search
+from lengthwise.prediction.couple import FOUND_FROM, SHORTEST, doubt_in, search
 from lengthwise.prediction.suites import Evidence, program_evidence
 from lengthwise.prediction.target import ExamplesFile, ProgramFile, parse_target, regular_language, unsuitable
 from lengthwise.prediction.verdict import Argument
@@ -68,6 +68,8 @@ def search_places(task: Task, note: Callable[[str], None]) -> tuple[list[Argumen
     k = known[longer].sparsity
     parents = "the one parent" if k == 1 else f"all {k} parents"
     why = f"a coupling found by search keeps {parents} within one place at lengths {at} (`lengthwise couple`)"
+    doubt = doubt_in(rule, known[longer])
+    why += f"; but {doubt}" * bool(doubt)
     facts = {"kind": "coupling", "lines": rule.describe().splitlines(), "lengths": sorted(known)}
     return [Argument("yes", "evidence", why, facts)], f"{COUPLING_SEARCHED}found, checked at lengths {at}"
 

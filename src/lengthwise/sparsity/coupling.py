@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise, product
 from typing import Any
@@ -72,7 +73,8 @@ class PlaceFormula(_SizeFormula):
         """The formula as text."""
         step = "i" if self.phase == 0 else f"(i + {self.phase})"
         step = step if self.run == 1 else f"floor({step} / {self.run})"
-        tail = {0: "", 1: f" + {step}", -1: f" - {step}"}[self.slope]
+        times = "" if abs(self.slope) == 1 else abs(self.slope)
+        tail = f" {'+' if self.slope > 0 else '-'} {times}{step}" if self.slope else ""
         whole = linear(self.shift, self.per_length)
         if self.per_length and self.divisor > 1:
             whole = whole.replace("n", f"floor(({linear(self.offset, 1)}) / {self.divisor})")
@@ -248,6 +250,37 @@ def same_places(found: Int[ndarray, " T"], reference: Int[ndarray, " T"], prompt
     return "no"
 
 
+def not_told_apart(
+    parents: Sequence[Collection[int]],
+    places: Int[ndarray, " T"],
+    symbols: Sequence[AbstractSet[Hashable]],
+    prompt: int,
+) -> int:
+    """Of tokens with these parents, how many coupled ids leave in doubt which tokens these are.
+
+    These have a parent among the first ``prompt`` tokens whose place holds another of them, too, that may be the same
+    symbol and is no parent.
+    """
+    return sum(any(places[p] == places[q] > 0 for p, q in _rivals(needed, symbols, prompt)) for needed in parents)
+
+
+def doubt_of(lost: int, whole: int) -> str:
+    """What to say of places where ``lost`` of so many predicted tokens are `not_told_apart`; empty for up to half."""
+    return (
+        f"{lost} of {whole} predicted tokens need a token of the prompt that shares its place with another one, and "
+        "such ids can't tell the two apart"
+    ) * (2 * lost > whole)
+
+
+def _rivals(
+    parents: Collection[int], symbols: Sequence[AbstractSet[Hashable]], prompt: int
+) -> Iterator[tuple[int, int]]:
+    """Each parent in the prompt beside each other token of it that may be the same symbol and is no parent."""
+    for p in parents:
+        if p < prompt:
+            yield from ((p, q) for q in range(prompt) if q not in parents and symbols[p] & symbols[q])
+
+
 DIVISORS = (2, 3)
 ENOUGH_FOR_DIVISORS = 6
 """Lengths from which a size with a divisor is told from others: two periods of the largest."""
@@ -361,9 +394,11 @@ def search_formulas(
     """Formulas for the segments that dependencies touch, None for the others; None if the search fails.
 
     The first growing segment of the answer gets place i. A depth-first search assigns the others, most linked first,
-    and checks each candidate against all links to segments that already have a formula.
+    and checks each candidate against all links to segments that already have a formula. Where two tokens of the prompt
+    would share a place of which only one is needed (`not_told_apart`), every other place is tried, too; what they share
+    is left only where nothing else is found.
     """
-    near, close, step = _links(segments, known)
+    near, close, step, rival = _links(segments, known)
     touched = {s for pair in near for s in pair}
     answers = [s for s in sorted(touched) if not segments[s].in_prompt and segments[s].per_length > 0]
     if not answers:
@@ -373,7 +408,12 @@ def search_formulas(
     unit = segments[anchor].divisor
     offset = segments[anchor].base if unit > 1 else 0
 
-    def extended(formulas: dict[int, PlaceFormula]) -> dict[int, PlaceFormula] | None:
+    def fits(formulas: dict[int, PlaceFormula], new: int, apart: bool) -> bool:
+        if any(gaps.max() > 1 for gaps in _gaps(near, formulas, new, 0)):
+            return False
+        return not apart or all(gaps.all() for gaps in _gaps(rival, formulas, new, 0))
+
+    def extended(formulas: dict[int, PlaceFormula], apart: bool, steps: int) -> dict[int, PlaceFormula] | None:
         missing = touched - formulas.keys()
         if not missing:
             return formulas
@@ -384,20 +424,20 @@ def search_formulas(
 
         new = max(sorted(missing), key=linked)
         scored = []
-        for plain in _candidates(segments[new]):
+        for plain in _candidates(segments[new], steps):
             check_time()
             formula = replace(plain, offset=offset, divisor=unit)
             trial = {**formulas, new: formula}
-            if _fits(near, trial, new):
+            if fits(trial, new, apart):
                 far = sum(int(gaps.sum()) for gaps in _gaps(close, trial, new, 0))
                 skipped = sum(int(gaps.sum()) for gaps in _gaps(step, trial, new, 1))
                 scored.append((far, skipped, formula.run, abs(formula.shift), len(scored), trial))
         fitting = (trial for *_, trial in sorted(scored, key=lambda item: item[:5]))
-        return next((found for trial in fitting if (found := extended(trial)) is not None), None)
+        return next((found for trial in fitting if (found := extended(trial, apart, steps)) is not None), None)
 
-    for run, phase in _RUNS:
+    for (apart, steps), (run, phase) in product(((True, 1), (True, 2), (False, 1)), _RUNS):
         formulas = {anchor: PlaceFormula(0, 0, 1, run, phase, offset, unit)}
-        if _fits(near, formulas, anchor) and (found := extended(formulas)) is not None:
+        if fits(formulas, anchor, apart) and (found := extended(formulas, apart, steps)) is not None:
             return _finish(segments, found, known)
     return None
 
@@ -405,36 +445,38 @@ def search_formulas(
 _RUNS = tuple((run, phase) for run in (1, 2, 3) for phase in range(run))
 
 
-def _links(segments: tuple[ColumnRange, ...], known: Sequence[Dependencies]) -> tuple[_Links, _Links, _Links]:
-    """Three kinds of links: ``near`` (predicting token, parent; at most 1 apart), ``close`` (predicted token, parent;
-    preferably equal) and ``step`` (predicting token, predicted token; preferably consecutive).
+def _links(segments: tuple[ColumnRange, ...], known: Sequence[Dependencies]) -> tuple[_Links, ...]:
+    """Four kinds of links: ``near`` (predicting token, parent; at most 1 apart), ``close`` (predicted token, parent;
+    preferably equal), ``step`` (predicting token, predicted token; preferably consecutive) and ``rival`` (`_rivals`;
+    preferably apart).
     """
-    near, close, step = (defaultdict[tuple[int, int], list[tuple[int, int, int]]](list) for _ in range(3))
+    found = tuple(defaultdict[tuple[int, int], list[tuple[int, int, int]]](list) for _ in range(4))
     for d in known:
         sizes = [s.size(d.length) for s in segments]
         owner = np.repeat(np.arange(len(segments)), sizes)
         start = np.concatenate([[0], np.cumsum(sizes)])
-        for child, parent in d.edges().tolist():
-            for links, left, right in ((near, child - 1, parent), (close, child, parent), (step, child - 1, child)):
+        pairs = [((child - 1, parent), (child, parent), (child - 1, child)) for child, parent in d.edges().tolist()]
+        rivals = {pair for parents in d.parents for pair in _rivals(parents, d.symbols, d.prompt_length)}
+        for links, ends in zip(found, (*zip(*pairs, strict=True), rivals), strict=True):
+            for left, right in ends:
                 a, b = int(owner[left]), int(owner[right])
                 links[a, b].append((left - int(start[a]), right - int(start[b]), d.length))
-    found = [{pair: np.array(rows).T for pair, rows in links.items()} for links in (near, close, step)]
-    return found[0], found[1], found[2]
+    return tuple({pair: np.array(rows).T for pair, rows in links.items()} for links in found)
 
 
-def _candidates(segment: ColumnRange) -> list[PlaceFormula]:
+def _candidates(segment: ColumnRange, steps: int) -> list[PlaceFormula]:
+    """Formulas for a segment; with 2 ``steps`` also those in which its tokens have every other place."""
     if segment.per_length == 0 and segment.base == 1:
         return [PlaceFormula(shift, tau, 0) for shift, tau in product(range(-4, 5), (0, 1))]
     # A slope of zero would put a growing segment into one place.
     slopes = (1, -1) if segment.per_length else (1, -1, 0)
-    return [
+    found = [
         PlaceFormula(shift, tau, slope, run, phase)
         for slope, tau, (run, phase), shift in product(slopes, (0, 1, -1), _RUNS, range(-4, 5))
     ]
-
-
-def _fits(near: _Links, formulas: dict[int, PlaceFormula], new: int) -> bool:
-    return all(gaps.max() <= 1 for gaps in _gaps(near, formulas, new, 0))
+    if steps > 1 and segment.per_length:
+        found += [PlaceFormula(shift, tau, slope) for slope, tau in ((2, 0), (-2, 2)) for shift in range(-4, 5)]
+    return found
 
 
 def _gaps(links: _Links, formulas: dict[int, PlaceFormula], new: int, ahead: int) -> list[ndarray]:

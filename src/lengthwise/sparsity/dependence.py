@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -80,21 +81,26 @@ class Dependencies:
     """The dependencies at one length; positions count from 0 through the prompt and the answer.
 
     ``parents[j]`` is a smallest set of positions that determines answer token j (position ``prompt_length + j``),
-    preferably recent ones. ``varies`` says for every position whether its token differs between sequences. The parents
-    of the answer tokens in ``unresolved`` are a guess, because no determining set was found.
+    preferably recent ones. ``symbols`` are the tokens that were seen at every position. The parents of the answer
+    tokens in ``unresolved`` are a guess, because no determining set was found.
     """
 
     length: int
     prompt_length: int
     parents: tuple[tuple[int, ...], ...]
-    varies: tuple[bool, ...]
+    symbols: tuple[frozenset[Hashable], ...]
     unresolved: tuple[int, ...] = ()
     queries: int = 0
 
     @property
     def tokens(self) -> int:
         """T: the number of tokens of prompt and answer."""
-        return len(self.varies)
+        return len(self.symbols)
+
+    @cached_property
+    def varies(self) -> tuple[bool, ...]:
+        """For every position whether its token differs between sequences."""
+        return tuple(len(seen) > 1 for seen in self.symbols)
 
     @property
     def sparsity(self) -> int:
@@ -140,9 +146,12 @@ def estimate_dependencies(
                 subset[target], resolved[target] = _determine(target, runs, table, pairs, varies, groups, resamples)
     parents = [subset.get(t, ()) for t in range(runs.prompt_length, table.shape[1])]
     unresolved = [t - runs.prompt_length for t in targets if not resolved[t]]
-    return Dependencies(
-        length, runs.prompt_length, tuple(parents), tuple(varies.tolist()), tuple(unresolved), runs.queries
-    )
+    return Dependencies(length, runs.prompt_length, tuple(parents), _seen(table), tuple(unresolved), runs.queries)
+
+
+def _seen(table: ndarray) -> tuple[frozenset[Hashable], ...]:
+    """The values of each column."""
+    return tuple(frozenset(np.unique(column).tolist()) for column in table.T)
 
 
 def _determine(
@@ -350,7 +359,7 @@ def dependencies_from_data(
         parents.append(found)
         if not explained:
             unresolved.append(target - prompt_length)
-    return Dependencies(length, prompt_length, tuple(parents), varies, tuple(unresolved), len(kept))
+    return Dependencies(length, prompt_length, tuple(parents), _seen(table), tuple(unresolved), len(kept))
 
 
 class _Search:
