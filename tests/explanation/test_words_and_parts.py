@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -153,7 +154,7 @@ def test_the_answer_comes_first_and_says_breaks_only_of_what_was_learned() -> No
     late = found({5: 10, 10: 10, 20: 3, 30: 0}).answer
     assert late == "right to length 10, breaks from 20 (3 of 10 right)"
     assert "breaks at 20 (" in found({5: 10, 10: 10, 20: 3, 30: 10}).answer
-    edited = "; edited strings break at length 20 (4 of 10 right)"
+    edited = "; edited strings break from length 20 (4 of 10 right)"
     for right in ({5: 10, 10: 10, 20: 10}, {10: 10, 20: 10, 30: 3}):
         assert found(right, hard=4).answer == found(right).answer + edited
     assert "edited" not in found({10: 10, 20: 3, 30: 3}, hard=4).answer
@@ -198,8 +199,13 @@ def test_first_line_and_what_follows_come_from_one_decision(counts: list[tuple[i
     random, drawn = verdict.of("random"), next((row.length for row in rows if row.random.breaks), None)
     assert len(re.findall(r"\d+ of \d+", line)) == (drawn is not None or random.held == rows[-1].length)
     assert ("breaks" in line) == (drawn is not None)
-    assert bool(verdict.edited) == (expected is not None and expected != drawn)
-    assert not verdict.edited or f"break at length {expected} (" in verdict.edited
+    assert ("break" in verdict.edited) == (expected is not None and expected != drawn)
+    last = all(row.hard.breaks for row in rows if row.length >= (expected or 0))
+    from_or_at = "from" if last else "at"
+    assert "break" not in verdict.edited or f"break {from_or_at} length {expected} (" in verdict.edited
+    # That they are unsure is said where random ones are right.
+    close = [row for row in rows if row.length < (expected or math.inf) and row.random.holds and not row.hard.holds]
+    assert ("unsure" in verdict.edited) == bool(close)
     assert not (verdict.edited and "no break" in line)
     edited = verdict.edited
     verdict, expected = random, drawn

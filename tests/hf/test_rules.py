@@ -257,7 +257,7 @@ def test_a_vocabulary_that_is_too_small_is_refused_before_training() -> None:
     config = transformers.LlamaConfig(
         vocab_size=20, hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2
     )
-    with pytest.raises(LengthwiseError, match="the model knows 20 tokens, and the rule's task has"):
+    with pytest.raises(LengthwiseError, match=r"the model has 20 tokens, and .* give the rule token_ids, "):
         attach(transformers.LlamaForCausalLM(config), CoupledPlaces("copy"))
 
 
@@ -328,6 +328,11 @@ def test_a_preview_shows_the_ids_that_the_model_gets_and_a_rule_says_what_it_is(
     again = eval(repr(SchemeIds("randomized", max_position=99, tokens=9)), {"SchemeIds": SchemeIds})
     assert (again.scheme, again.tokens) == (SCHEMES.build("randomized", max_position=99), 9)
     assert "'max_position': 64" in repr(rule)
+    # It bounds the lengths that are reached, so a default is said, too.
+    assert "'max_position': 512" in repr(CoupledPlaces("addition", {"name": "coupled", "draw": "pose"}))
+    for no_row in ("12+34=46", ["1", "2"], [], [-1]):
+        with pytest.raises(LengthwiseError, match=r"tokens \(token ids of one row\)"):
+            rule.preview(no_row)
     assert "14 tokens" in repr(rule)
 
 

@@ -45,9 +45,10 @@ def explain(
         vocab: a JSON file with the model's id of every token of the task, such as ``{"a": 5, "<bos>": 0, "<eos>": 2}``
             (in Python also that mapping itself). By default the ids of the task.
         offset: the position id of the first token, or ``"random"``, drawn for each string. A run has its own ids.
-        lengths: lengths at which everything is measured; by default up to three times ``train``, and, where training
-            showed position ids for longer strings (coupled ids, random starts), as far as these suffice, up to eight
-            times ``train``.
+        lengths: lengths at which everything is measured, with those between them that show where it stops to be right,
+            and with the longest trained one; by default up to three times ``train``, and, where training showed
+            position ids for longer strings (coupled ids, random starts), as far as these suffice, up to eight times
+            ``train``.
         samples: strings of each length.
         seconds: of processor time; half of it at most is spent on the search of automaton and program.
         out: a folder for the parts that are finished; the same call goes on from there, with the same bits unless

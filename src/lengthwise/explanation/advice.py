@@ -71,6 +71,8 @@ def _advice(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]
     coupled = getattr(subject.network.rule, "token_ids", None) is not None
     if verdict.learned and coupled and any(map(_made(subject).__contains__, _trained(subject, failures))):
         return _with_rows(subject, failures)
+    if failures.apart is not None and subject.experiment is None:
+        return _with_rows(subject, failures)
     trained = verdict.trained
     open_run = broken is not None and subject.experiment is not None and trained.right < trained.n
     if not verdict.learned or open_run or (broken is not None and broken <= subject.train):
@@ -147,8 +149,9 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
     done = f"If rows of it were added already: twice the steps, or another seed.\n{NEW}"
     if kind is None:
         return f"Train as before, with more rows where {kinds[0]}.\nYour data has to make these.\n{done}", ""
-    text = f"Train as before, with one row in {round(1 / MORE_ROWS)} where {kind}.\n{done}"
-    return f"{text}\nAdd this to the arguments of your hf.dataset(…):", f"more={{{kind!r}: {MORE_ROWS}}}"
+    lack = "Your training data may lack such rows: other kinds are right.\n" * (failures.apart is not None)
+    text = f"Train as before, with one row in {round(1 / MORE_ROWS)} where {kind}.\n{lack}{done}"
+    return f"{text}\nhf.dataset(…) makes them with this argument:", f"more={{{kind!r}: {MORE_ROWS}}}"
 
 
 def retrain(subject: Subject, call: Call, *changes: str) -> str:

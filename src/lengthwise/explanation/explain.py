@@ -35,7 +35,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 19
+VERSION = 20
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -97,11 +97,14 @@ class Explanation(Tabular):
         """To which length it is right and from which it breaks, with the share that decides; a kind that fails."""
         if self.learned:
             line, kinds = self.verdict.line, self.failures.kinds
-            worst = kinds[0] if kinds and kinds[0].length <= self.accuracy.train else None
-            fails = worst and f"fails where {worst.kind} ({worst.share.counts} at length {worst.length})"
+            right = max(self.accuracy.train, self.verdict.of("random").held or 0)
+            fails = kinds[0].line if kinds and kinds[0].length <= right else ""
             which = "random strings " * bool(fails and line.startswith("right"))
             return "; ".join(filter(None, [which + line, fails, self.verdict.edited]))
         held, trained = self.verdict.of("random").held, self.verdict.trained
+        if self.failures.apart is not None:
+            within = f"{trained.words()} at trained lengths (up to {self.accuracy.train})"
+            return f"not fully learned: {within}; {self.failures.apart.line}"
         though = f", though right to length {held}" if held else ""
         return f"not learned: {trained.words()} at trained lengths (up to {self.accuracy.train}){though}"
 
@@ -179,7 +182,7 @@ class Explanation(Tabular):
     @property
     def rows(self) -> dict[str, list[str]]:
         """What is said below the answer, by name: sentences, and lines of a command."""
-        example = self.failures.example
+        example = None if self._holds else self.failures.example
         rows = {
             "fails": self.fails, "why": self.why, "next": self.next, "command": self.command,
             "example": "\n".join(example.told) if example else "", "computes": "" if self.fails else self.computes,
@@ -207,7 +210,7 @@ class Explanation(Tabular):
         rows, lines = self.rows, fill(told, "", 2)
         if why:
             example = self.failures.example
-            whole = {"example": [example.whole, *example.told[1:]]} if example else {}
+            whole = {"example": [example.whole, *example.told[1:]]} if "example" in rows and example else {}
             rows |= whole | {"findings": self.others, "computes": self.computes.splitlines()}
         left = self.notes if why else [note for note in self.notes if self.asked and note.startswith("length ")]
         for name, said in {**rows, "notes": left}.items():
@@ -393,6 +396,9 @@ def explain_subject(
         "threads": torch.get_num_threads(),
     }  # fmt: skip
     stages = _Stages(out, None if model is None else settings, note)
+    # Beside the default lengths, the first ones beyond training show where it breaks.
+    near = (n for n in subject.task.lengths(subject.train + 1, subject.train + 40) if not subject.misfit(n))
+    every = sorted({*chosen, *(itertools.islice(near, 4) if lengths is None else ())})
     strings = RandomStrings(subject, samples, seed)
     scores = stages.run("accuracy", Accuracy, lambda: accuracy(subject, chosen, samples, seed, strings))
     assert scores is not None
@@ -421,7 +427,7 @@ def explain_subject(
         notes.append("the heads of a function can't be read")
     dfa = None if automaton is None else automaton.dfa
     failures = stages.run(
-        "failures", Failures, lambda: find_failures(strings, chosen, heads, dfa)
+        "failures", Failures, lambda: find_failures(strings, every, heads, dfa)
     )  # fmt: skip
     assert failures is not None
     forecast = None

@@ -39,6 +39,8 @@ WITHIN, SHOWN = 2, 5
 """Failing strings of trained lengths, and of longer ones, that are shown at most."""
 MOST_TIMES = 4
 """A length that stays too close to say is asked so often, each time with fresh strings."""
+NONE = 0.1
+"""Next to no strings of a kind are right if no larger share is."""
 LEFT = 0.1
 """A head has left the parents if its attention on them is this much below that at training lengths."""
 
@@ -169,6 +171,18 @@ class Failures:
         return f"{told}; of all other edited strings {others.words()}."
 
     @property
+    def apart(self) -> WeakKind | None:
+        """The kind of which next to none is right at a trained length, beside another of which surely nearly all are.
+
+        None where random strings of trained lengths are mostly wrong, too.
+        """
+        worst = self.kinds[0] if self.kinds else None
+        if worst is None or worst.length > self.train or worst.share.value > NONE:
+            return None
+        others = [share for way in self.asked if (share := way.at(worst.length)).n]
+        return worst if Verdict(self.rows, self.train).trained.value > 0.5 and any(s.holds for s in others) else None
+
+    @property
     def where(self) -> list[tuple[str, ...]]:
         """What tells failing strings from right ones, the most telling first, in sentences."""
         return [
@@ -188,7 +202,8 @@ class Failures:
 
     def table(self) -> Table:
         """Right strings of each kind and way of editing, by length."""
-        lengths, random = [row.length for row in self.rows], {row.length: row.random for row in self.rows}
+        random = {row.length: row.random for row in self.rows}
+        lengths = sorted({*random, *(length for each in self.asked for length, _ in each.rows)})
         groups = [("drawn at random", "", random)]
         groups += [(f"where {each.how}", each.found, dict(each.rows)) for each in self.asked]
         groups += [("edited, in any way", "", {row.length: row.hard for row in self.rows})] if self.ways else []
@@ -211,8 +226,8 @@ class Failures:
 def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | None, learned: Dfa | None) -> Failures:
     """The shares of right strings, and small failing strings.
 
-    Asked are ``lengths``, the first ones beyond training, and those that narrow down where the model stops to be right
-    and where it breaks, by bisection. The two lengths that this finds are asked once more, with as many fresh strings,
+    Asked are ``lengths``, and those between them that narrow down where the model stops to be right and where it
+    breaks, by bisection. The two lengths that this finds are asked once more, with as many fresh strings,
     and all of these strings count; then the search goes on if it must. Trained lengths that are too close to say are
     asked up to `MOST_TIMES`, and so are longer ones whose random strings seem right. Random strings are those of
     `accuracy`.
@@ -252,17 +267,14 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
     def verdict() -> Verdict:
         return Verdict([rows[length] for length in sorted(rows)], subject.train)
 
-    near = (n for n in subject.task.lengths(subject.train + 1, subject.train + 40) if not subject.misfit(n))
-    # Trained lengths are asked whatever the user chose: causes are looked for there.
-    trained = [n for n in subject.lengths(None) if n <= subject.train]
-    for length in {*trained, *itertools.islice(near, 4), *lengths}:
+    for length in lengths:
         ask(length)
     while True:
         if doubted := [n for n in verdict().unclear if times[n] < MOST_TIMES]:
             ask(doubted[0], again=True)
             continue
         both = verdict(), verdict().of("random")
-        if between := next(filter(None, (_between(subject, *edge) for each in both for edge in each.edges)), []):
+        if between := next(filter(None, (subject.between(*edge) for each in both for edge in each.edges)), []):
             ask(between[len(between) // 2])
             continue
         border = {length for each in both for length in (each.held, each.broken())} - {None}
@@ -290,7 +302,9 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
                     if len(smallest) == most:
                         break
     broken = verdict().broken(subject.train)
-    moved = None if broken is None else _moved(subject, broken, shares[-1].length, samples, seed)
+    first = {kind: verdict().first(kind, subject.train) for kind in ("random", "hard")}
+    at = first["random"] or first["hard"]
+    moved = None if at is None else _moved(subject, at, shares[-1].length, samples, seed)
     if broken is not None and all(each.length != broken for each in smallest):
         # One string of the length at which it breaks, which the shortest ones need not resemble.
         failing = (
@@ -301,12 +315,11 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
     parts = [(length, *part) for length, both in sorted(groups.items()) for part in itertools.chain(*both)]
     seen = [first_wrong(subject, batch, good) for _, _, batch, good in parts]
     mistakes = list(itertools.chain(*seen))
-    kinds, kinds_asked = weak_kinds(asked, groups, mistakes, shares, learned, replayed)
     counted = [
         (*each[1:], found) for each, found in zip(parts, seen, strict=True) if not is_apart(subject.task, each[1])
     ]
-    first = {kind: verdict().first(kind, subject.train) for kind in ("random", "hard")}
-    at = first["random"] or first["hard"]
+    free = list(itertools.chain(*(found for *_, found in counted)))
+    kinds, kinds_asked = weak_kinds(asked, groups, mistakes, free, shares, learned, replayed)
     border = [each for each in counted if (each[0] == AT_RANDOM) == (first["random"] is not None)]
     wrong = sum(not right for right in strings.values())
     ids = ("", moved) if isinstance(moved, str) else (moved, "")
@@ -349,11 +362,6 @@ def _ways(made: dict[int, list[tuple[str, Batch, ndarray]]]) -> tuple[Way, ...]:
             good = np.concatenate([good for other, _, good in group if other == how])
             found.setdefault(how, {})[length] = Share(int(good.sum()), len(good))
     return tuple(Way(how, tuple(shares.items())) for how, shares in found.items())
-
-
-def _between(subject: Subject, low: int, high: int) -> list[int]:
-    """The lengths between two that the task has and the model takes."""
-    return [n for n in subject.task.lengths(low + 1, high - 1) if not subject.misfit(n)] if high - low > 1 else []
 
 
 def symbols_of(batch: Batch, row: int) -> tuple[str, ...]:

@@ -339,13 +339,24 @@ def telling_nearby(tokens: Tokens, seed: int, own: Collection[str] = ()) -> tupl
         implied = (alone.wrong, alone.right) == (also.wrong, also.right)
         return alone if implied and also.wrong >= NARROW * near.wrong else replace(near, also=(also,))
 
+    def in_own_words(near: Nearby) -> Nearby:
+        """What tells as much in the task's own words, if these do."""
+        name = clearest(known, held, own)
+        other = narrowed(nearby(name, tokens)) if name else near
+        (wrong, right), (wrong_own, right_own) = (
+            [sum(each.holds(facts) for facts, ok in tokens if ok == kind) for kind in (False, True)]
+            for each in (near, other)
+        )
+        whole = {each.name for each in (other, *other.also)} <= {*own}
+        return other if whole and wrong_own >= wrong and right_own <= right else near
+
     for _ in range(MOST_NEAR):
         best = clearest(known, held)
         if not best:
             break
         near = nearby(best, tokens)
         if not found or near.wrong * near.right_n >= OFTEN * near.right * near.wrong_n:
-            found.append(narrowed(near))
+            found.append(in_own_words(narrowed(near)))
         known, held = (among(half, best, has=False) for half in (known, held))
     if len(found) > 1 and not found[0].also and not found[1].also and (name := either(found[0].name, found[1].name)):
         found[:2] = [nearby(name, tokens)]

@@ -41,6 +41,8 @@ FEW = 8
 FAILS, CLOSE = "fails", "not surely below 95 %"
 SUSPECTS, FRESH, FEWEST = 6, 128, 32
 """Kinds of hard strings that are asked again at such a length, with so many fresh strings, and with no fewer."""
+NAMED, NEAR = 3, 1.25
+"""So many of the worst kinds are asked from which length they fail, to this factor."""
 TRIES, MOST_TRIES = 4, 16
 """Random prompts for each string of a kind that nothing makes; and of one that `_Kinds.by_token` found."""
 
@@ -91,9 +93,19 @@ class WeakKind:
         return self._told.share
 
     @property
+    def line(self) -> str:
+        """That it fails, at which trained length or from which longer one on, with the share that decides."""
+        lasts = self.length > self.train and all(row.share.breaks for row in self.rows if row.length >= self.length)
+        if lasts:
+            return f"fails where {self.kind}, from length {self.length} on ({self.share.words()})"
+        return f"fails where {self.kind} ({self.share.counts} at length {self.length})"
+
+    @property
     def told(self) -> tuple[str, ...]:
         """The kind, and what the model does there, with counts; `Failures.table` has the other lengths."""
-        where = f"Where {self.kind}: {self.share.words()} at length {self.length}."
+        last = self.rows[-1]
+        more = f", {last.share.counts} at {last.length}" * (self.train < self.length < last.length)
+        where = f"Where {self.kind}: {self.share.words()} at length {self.length}{more}."
         return where, *([f"There {self.mistake.line[0].lower()}{self.mistake.line[1:]}"] if self.mistake else [])
 
 
@@ -242,25 +254,26 @@ def _changed(task: Task, base: Batch, change: Change, rng: Rng, drawn: Batch | N
 
 def weak_kinds(
     asked: RandomStrings, groups: Mapping[int, tuple[list[tuple[str, Batch, ndarray]], ...]],
-    mistakes: Sequence[Wrong], rows: Sequence[LengthShares], learned: Dfa | None,
+    mistakes: Sequence[Wrong], free: Sequence[Wrong], rows: Sequence[LengthShares], learned: Dfa | None,
     replayed: Callable[[Batch, str], Failure | None],
 ) -> tuple[tuple[WeakKind, ...], tuple[Way, ...]]:  # fmt: skip
     """Kinds of strings that fail more often than random ones, which fresh strings decide; the worst first.
 
     They are asked at the longest trained length, at the last one that is clearly right, and at the last before the
-    first break, and those that fail at all other trained lengths. Kinds that the task names are all asked. Where it
+    first break, and those that fail at all other trained lengths; of the worst ones, lengths between show from which
+    one on they fail. Kinds that the task names are all asked. Where it
     names none, or none of them fails, the suspects are:
     those of the other kinds of which most strings were seen to fail. The test is corrected for all kinds and lengths.
     What only strings of a worse kind do is not told of another one. Of a model that has learned, what tells the first
-    wrong tokens at trained lengths is a kind, too, and is asked in the same way. Given back, too, are all kinds that
-    were asked.
+    wrong tokens at trained lengths is a kind, too, and is asked in the same way. ``free`` are the ``mistakes``
+    in strings that were made of no kind. Given back, too, are all kinds that were asked.
     """
     subject, train, verdict = asked.subject, asked.subject.train, Verdict(rows, asked.subject.train)
     claims = (max((n for n in groups if n <= train), default=None), verdict.held, verdict.last)
     lengths = sorted({n for n in claims if n is not None and n in groups}) or sorted(groups)[:1]
     known = {n: {ids.tobytes() for _, batch, _ in itertools.chain(*groups[n]) for ids in batch.input_ids}
              for n in {*lengths, *(n for n in groups if n <= train)}}  # fmt: skip
-    ask = _Kinds(asked, groups, known, learned, replayed)
+    ask = _Kinds(asked, groups, known, learned, replayed, free)
     own = list(subject.task.kinds)
     if verdict.learned:
         trained = [each[1:] for n, both in groups.items() if n <= train for each in itertools.chain(*both)]
@@ -287,9 +300,10 @@ class _Kinds:
     """Asks fresh strings of kinds."""
 
     def __init__(self, asked: RandomStrings, groups: Mapping[int, tuple[list[tuple[str, Batch, ndarray]], ...]],
-                 known: Mapping[int, set[bytes]], learned: Dfa | None,
-                 replayed: Callable[[Batch, str], Failure | None]) -> None:  # fmt: skip
+                 known: dict[int, set[bytes]], learned: Dfa | None,
+                 replayed: Callable[[Batch, str], Failure | None], free: Sequence[Wrong]) -> None:  # fmt: skip
         self.subject, self.seed, self.learned, self.known = asked.subject, asked.seed, learned, known
+        self.free = free
         self.random = {n: np.concatenate([good for *_, good in groups[n][0]]) for n in known}
         self.replayed = replayed
         self.fresh: dict[tuple[str, int], list[tuple[Batch, ndarray]]] = {}
@@ -326,10 +340,27 @@ class _Kinds:
                 found[RUN.sub(r"\1", kind)] = self._joined(
                     RUN.sub(r"\1", kind), kind, found.pop(kind), run, found.pop(run)
                 )
-        told = [
-            self._weak_kind(kind, tuple(rows[n] for n in sorted(rows))) for kind, rows in found.items() if _weak(rows)
-        ]
-        return tuple(sorted(told, key=lambda each: (each.length > self.subject.train, each.share.value, each.kind)))
+
+        def worst_first(kind: str) -> tuple[bool, float, str]:
+            row = told_row(_by_length(found[kind]), self.subject.train)
+            return row.length > self.subject.train, row.share.value, kind
+
+        weak_ones = sorted((kind for kind, rows in found.items() if _weak(rows)), key=worst_first)
+        for kind in weak_ones[:NAMED]:
+            self._narrow(kind, found[kind], tried)
+        return tuple(self._weak_kind(kind, _by_length(found[kind])) for kind in weak_ones)
+
+    def _narrow(self, kind: str, rows: dict[int, KindShare], tried: int) -> None:
+        """Asks between the last length at which it does not fail and the first one beyond training at which it does."""
+        high = min(n for n, row in rows.items() if row.weak)
+        low, usual = max((n for n in rows if n < high), default=1), rows[high].usual
+        while self.subject.train < high and NEAR * low < high and (between := self.subject.between(low, high)):
+            n = min(between, key=lambda n: abs(n * n - low * high))
+            if (share := self._share(kind, n)).n < FEWEST:
+                return
+            p = surprise(share.n - share.right, share.n, usual.n - usual.right, usual.n)
+            rows[n] = KindShare(n, share, usual, p * tried < SURE and share.breaks)
+            low, high = (low, n) if rows[n].weak else (n, high)
 
     def _joined(self, name: str, *parts: Any) -> dict[int, KindShare]:
         """One such token and several of them as one kind, since both fail."""
@@ -385,7 +416,7 @@ class _Kinds:
     def _weak_kind(self, kind: str, rows: tuple[KindShare, ...]) -> WeakKind:
         fresh = self.fresh[kind, told_row(rows, self.subject.train).length]
         wrong = [each for batch, good in fresh for each in first_wrong(self.subject, batch, good)]
-        mistake = most_common_mistake(wrong)
+        mistake = most_common_mistake(wrong, free=self.free)
         # The shortest example of what is told is the easiest to read.
         every = [part for row in rows if row.weak for part in self.fresh[kind, row.length]]
         ones = (
@@ -401,7 +432,7 @@ class _Kinds:
         """Of fresh strings of a kind, those left out that are of kinds ``without`` which the task names, too."""
         if (kind, length) not in self.fresh:
             rng, some = stream(self.seed, "explain", "fresh", kind, length), list[Batch]()
-            for _, batch in distinct(self._made(kind, length, rng), self.known[length]):
+            for _, batch in distinct(self._made(kind, length, rng), self.known.setdefault(length, set())):
                 batch = select(batch, range(min(batch.size, FRESH - sum(one.size for one in some))))
                 if batch.size:
                     some.append(batch)
@@ -419,6 +450,10 @@ def _share(good: Sequence[ndarray]) -> Share:
 
 def _total(shares: Sequence[Share]) -> Share:
     return Share(sum(each.right for each in shares), sum(each.n for each in shares))
+
+
+def _by_length(rows: Mapping[int, KindShare]) -> tuple[KindShare, ...]:
+    return tuple(rows[n] for n in sorted(rows))
 
 
 def _weak(rows: Mapping[int, KindShare]) -> bool:

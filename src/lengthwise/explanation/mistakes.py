@@ -29,6 +29,8 @@ SAID = 4
 """Tokens before a wrong one that are shown with it."""
 FEW_SOURCES = 3
 """Tokens that a token of the answer follows from are named if they are no more."""
+PLACE = " as "
+"""What stands before the place of a mistake."""
 FEW_MISTAKES, ALIKE = 4, 0.9
 """Failing strings that share a mistake, at least, and their share of all up to some length."""
 
@@ -61,7 +63,7 @@ class Wrong(NamedTuple):
         says = (f"{got} instead of {due}", *off, f"a wrong {unit}")
         end, start = _places(self.batch, self.row, self.at)
         ordered = (end, start) if end.startswith("the ") else (start, end)
-        places = [*(f" as {place} of the answer" for place in ordered), ""]
+        places = [*(f"{PLACE}{place} of the answer" for place in ordered), ""]
         return [f"writes {what}{place}" for what in says for place in places]
 
 
@@ -148,14 +150,21 @@ class Mistake:
         return f"It {self.what}{f' ({self.n} of {self.of})' * (self.n < self.of)}."
 
 
-def most_common_mistake(found: Sequence[Wrong], share: float = ALIKE) -> Mistake | None:
+def most_common_mistake(found: Sequence[Wrong], share: float = ALIKE, free: Sequence[Wrong] = ()) -> Mistake | None:
     """The most specific words that hold of a share, or else of that share of the most common mistake.
 
-    None where these are no more than that a token is wrong.
+    None where these are no more than that a token is wrong. A place that holds of a smaller share of ``free``, the same
+    mistakes in strings that were drawn otherwise, is left out.
     """
     if not found:
         return None
-    ways, last = [each.ways for each in found], max(each.batch.layout.length for each in found)
+    seen = Counter(way for each in free for way in each.ways)
+
+    def elsewhere(way: str) -> bool:
+        return seen[way] < share * seen[way.partition(PLACE)[0]]
+
+    last = max(each.batch.layout.length for each in found)
+    ways = [[way for way in each.ways if not elsewhere(way)] for each in found]
     counts = Counter(way for each in ways for way in each)
     n, of = len(found), len(found)
     if not any(count >= share * of for count in counts.values()):

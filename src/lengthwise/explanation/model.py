@@ -467,6 +467,10 @@ class Subject:
         found = [length for length in self._near(wanted).values() if length is not None and not self.misfit(length)]
         return sorted({*found, *(n for n in self.inside[-1:] if found and not self.misfit(n))})
 
+    def between(self, low: int, high: int) -> list[int]:
+        """The lengths between two that the task has and the model takes."""
+        return [n for n in self.task.lengths(low + 1, high - 1) if not self.misfit(n)] if high - low > 1 else []
+
     def left_out(self, wanted: Sequence[int] | None) -> list[str]:
         """A line for each wanted length that is not among `lengths`."""
         lines = []

@@ -156,27 +156,31 @@ class Verdict:
         broken, held, longest, unsure = random.broken(), random.held, self.rows[-1].length, random.doubted
         whole = f", the longest asked ({self._share(longest)})" if held == longest else ""
         parts = [f"right to length {held}{whole}"] if held else []
-        if unsure:
-            few = len(unsure) <= FEW
-            *first, last = map(str, unsure if few else (unsure[0], unsure[-1]))
-            many = "at " if few else f"at {len(unsure)} lengths from "
-            parts += [f"unsure {many}{', '.join(first)}{(' and ' if few else ' to ') * bool(first)}{last}"]
+        parts += [_unsure(unsure)] if unsure else []
         if broken is None:
             return ", ".join([*parts, *["no break found"] * (held != longest and self.broken() is None)])
-        lasts = all(row.breaks for row in random.rows if row.length >= broken)
         trained = broken <= self.train
         at = f"{'length ' * (not parts)}{broken}{', a trained length' * trained}"
-        parts += [f"breaks {'from' if lasts else 'at'} {at} ({self._share(broken)})"]
+        parts += [f"breaks {random.begins} {at} ({self._share(broken)})"]
         return "not fully learned: " * trained + ", ".join(parts)
 
     @property
+    def begins(self) -> str:
+        """How the first length that breaks is said: all longer ones break, too, or not all."""
+        at = self.broken()
+        return "from" if all(row.breaks for row in self.rows if at is not None and row.length >= at) else "at"
+
+    @property
     def edited(self) -> str:
-        """At which length edited strings break, where they do so at a shorter one than random ones; or empty."""
-        at, random = self.first("hard"), self.first("random")
-        if at is None or (random is not None and random <= at):
-            return ""
-        share = next(row.hard for row in self.rows if row.length == at)
-        return f"edited strings break at length {at} ({share.words()})"
+        """Before random strings break: where edited ones are unsure, though random ones are right, or break."""
+        hard, random = self.of("hard"), self.first("random")
+        at = hard.broken()
+        right = {row.length for row in self.rows if row.random.holds}
+        unsure = [n for n in hard.doubted if n in right and (random is None or n < random)]
+        parts = [_unsure(unsure)] if unsure else []
+        if at is not None and (random is None or at < random):
+            parts += [f"break {hard.begins} length {at} ({hard._share(at)})"]
+        return "edited strings " + ", ".join(parts) if parts else ""
 
     def _share(self, length: int) -> str:
         """The share of random strings at a length."""
@@ -193,3 +197,11 @@ class Verdict:
         unsure = random.doubted if len(random.doubted) <= FEW else []
         wanted = {*asked, *unsure, random.held, random.near, random.broken(), self.first("hard"), longest}
         return [row for row in self.rows if row.length in wanted]
+
+
+def _unsure(lengths: Sequence[int]) -> str:
+    """At which lengths it is too close to say: a few one by one, many as their number and range."""
+    few = len(lengths) <= FEW
+    *first, last = map(str, lengths if few else (lengths[0], lengths[-1]))
+    many = "at " if few else f"at {len(lengths)} lengths from "
+    return f"unsure {many}{', '.join(first)}{(' and ' if few else ' to ') * bool(first)}{last}"

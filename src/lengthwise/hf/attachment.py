@@ -283,7 +283,8 @@ def attach(model: HFModel, rule: IdRule | IdFunction | None = None, *, module: s
     known = getattr(inner.config.get_text_config(), "vocab_size", needed)
     require(
         known >= needed,
-        f"the model knows {known} tokens, and the rule's task has ids up to {needed - 1}; give it vocab_size={needed}",
+        f"the model has {known} tokens, and the rule's task has ids up to {needed - 1}; give the rule token_ids, the "
+        f"model's id of each token of the task, or a new model vocab_size={needed}",
     )
     found, rule = position_modules(inner, module), as_rule(rule)
     if isinstance(saved, dict) and (what := changed(saved, rule)):

@@ -68,17 +68,18 @@ class IdRule(ABC):
         Returns: a table with a row for each token: its id and, where the rule knows a task, what it stands for; its
         position id at test; and one that training may draw.
 
-        Raises: `LengthwiseError` for tokens that the rule can't number.
+        Raises: `LengthwiseError` for what is no row of token ids, and for tokens that the rule can't number.
         """
-        row, lengths = torch.tensor([list(tokens)]), torch.tensor([len(tokens)])
+        given = arguments.whole_numbers("tokens (token ids of one row)", tokens, 0)
+        row, lengths = torch.tensor([given]), torch.tensor([len(given)])
         if self.ends is not None:
             refuse_packed(row, lengths, self.ends)
         with torch.random.fork_rng(devices=()):
             test, training = (self.ids(row, lengths, drawn)[0].tolist() for drawn in (False, True))
         names = {number: name for name, number in getattr(self, "token_ids", {}).items()}
         columns = ("token", "stands for", "position id", "in training, for example")
-        words = (names.get(int(token), "") for token in tokens)
-        return Table(columns, tuple(zip(map(int, tokens), words, test, training, strict=True)), caption=repr(self))
+        words = (names.get(token, "") for token in given)
+        return Table(columns, tuple(zip(given, words, test, training, strict=True)), caption=repr(self))
 
 
 @dataclass(frozen=True)
@@ -156,6 +157,8 @@ def check_prefix(rule: IdRule, tokens: Int[Tensor, "B T"], lengths: Int[Tensor, 
 def _typed(registry: Registry[Any], component: Any) -> str:
     """A component as it can be given: its name, or its name with the fields that are no defaults."""
     name, fields = registry.show(component)["name"], changed_fields(component)
+    if fields and hasattr(component, "max_position"):  # It bounds what the rule reaches, by default, too.
+        fields["max_position"] = component.max_position
     return repr({"name": name, **fields} if fields else name)
 
 

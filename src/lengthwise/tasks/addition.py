@@ -156,10 +156,12 @@ def number_kinds(sign: str, base: int, *, msd_first: bool = False, sums: bool = 
         for number in numbers:
             lead(number, rng)
 
-    def lead_one(numbers: list[list[int]], rng: Rng) -> None:
-        one = int(rng.integers(2))
-        lead(numbers[one], rng)
-        numbers[1 - one][-1] = numbers[1 - one][-1] or int(rng.integers(1, base))
+    def lead_only(one: int) -> Callable[[list[list[int]], Rng], None]:
+        def change(numbers: list[list[int]], rng: Rng) -> None:
+            lead(numbers[one], rng)
+            numbers[1 - one][-1] = numbers[1 - one][-1] or int(rng.integers(1, base))
+
+        return change
 
     def rounded(prompt: Sequence[str]) -> bool:
         return all(len(number) > 1 and number[0] == 0 for number in read(prompt))
@@ -170,19 +172,29 @@ def number_kinds(sign: str, base: int, *, msd_first: bool = False, sums: bool = 
                 count = int(rng.integers(1, len(number) // 2 + 1))
                 number[:count] = [0] * count
 
-    def no_number(numbers: list[list[int]], rng: Rng) -> None:
-        one = int(rng.integers(2))
-        numbers[one] = [0] * len(numbers[one])
+    def no_number(one: int) -> Callable[[list[list[int]], Rng], None]:
+        def change(numbers: list[list[int]], rng: Rng) -> None:
+            numbers[one] = [0] * len(numbers[one])
+
+        return change
 
     def repeat(numbers: list[list[int]], rng: Rng) -> None:
         numbers[1] = numbers[0]
 
     kinds: dict[str, Kind] = {
         "both numbers have leading zeros": (lambda prompt: all(led(prompt)), made(lead_all)),
-        "exactly one number has leading zeros": (lambda prompt: sum(led(prompt)) == 1, made(lead_one)),
-        "one of the numbers is 0": (lambda prompt: any(not any(number) for number in read(prompt)), made(no_number)),
         "the numbers are equal": (lambda prompt: read(prompt)[0] == read(prompt)[1], made(repeat)),
     }
+    for one, which in enumerate(("first", "second")):
+        if sign == "-" and one == 0:
+            continue  # It is the larger one.
+        kinds |= {
+            f"only the {which} number has leading zeros": (
+                lambda prompt, one=one: led(prompt)[one] and not led(prompt)[1 - one],
+                made(lead_only(one)),
+            ),
+            f"the {which} number is 0": (lambda prompt, one=one: not any(read(prompt)[one]), made(no_number(one))),
+        }
     if not sums:
         return kinds
 
