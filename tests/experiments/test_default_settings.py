@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import lengthwise as lw
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments.defaults import draw_for, folder_name
 from lengthwise.tasks import TASKS, Task
@@ -59,3 +62,19 @@ def test_tasks_with_other_settings_have_other_folders() -> None:
     names = {folder_name(task) for task in own}
     assert len(names) == len(set(map(repr, own)))
     assert all(re.fullmatch(r"[A-Za-z0-9_-]+", name) for name in names)
+
+
+def test_a_setting_that_a_scheme_names_changes_no_other() -> None:
+    """Ids for the longest test, whichever way the scheme is given; what it names stays."""
+
+    def ids(scheme: Any, encoding: str = "learned") -> Any:
+        return lw.Experiment("addition", scheme, encoding, max_length=6).configuration.scheme
+
+    for encoding in ("learned", "local-bias"):
+        default = ids("coupled", encoding)
+        for scheme in (lw.scheme("coupled", draw="permuted"), {"name": "coupled", "draw": "permuted"}):
+            assert ids(scheme, encoding) == dataclasses.replace(default, draw="permuted")
+        assert ids(lw.scheme("coupled", max_position=512), encoding) == dataclasses.replace(default, max_position=512)
+    assert ids(lw.scheme("sequential", random_start=True)) == ids("random-start")
+    assert ids(lw.scheme("modulo", m=3)) == lw.scheme("modulo", m=3)
+    assert ids(type(ids("coupled"))()).max_position == 512, "an object that was made by its class is taken as it is"

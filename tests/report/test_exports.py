@@ -147,7 +147,7 @@ def test_models_that_differ_are_named_below_tables() -> None:
     found = _of([result("a"), result("b", config=larger)])
     for table in (found.table(), found.wide(), found.accuracy().table()):
         assert "models differ: layers 1 (a), 3 (b)" in table.advice
-        assert "systems also differ in layers" in table.notes
+        assert "systems differ in layers" in table.notes
     assert not any("differ" in note for note in _two_systems().wide().notes)
 
 
@@ -549,7 +549,7 @@ def test_what_differs_besides_is_said_where_one_system_is_above_another() -> Non
         scores = [[score(16, right), score(40, right)] for right in low]
         made = [result("b", seed, scores=scores[seed], config=config) for seed in range(5)]
         (first, *_), _ = differences.how_sure_and_next(_of([*_seeds("a", high), *made]).systems)
-        assert ("; they also differ in positions and layers, which may be the cause" in first) is said
+        assert ("; besides positions, they differ in layers, which may be the cause" in first) is said
     assert RULE not in first
 
 
@@ -627,7 +627,9 @@ def test_lengths_named_below_a_table_are_those_where_every_seed_is_above(kinds: 
         low, _, high = run.partition("–")
         named |= {n for n in shown if int(low) <= n <= int(high or low)}
     assert sorted(named) == apart
-    assert f", {len(tested)} test" in said or not said, "p is corrected for all lengths, chosen or not"
+    assert f"{len(tested)} tests (Holm)" in said or len(tested) == 1 or not said, (
+        "p is corrected for all lengths, chosen or not"
+    )
 
 
 def test_theory_is_named_as_the_cause_only_where_it_expects_the_winner() -> None:
@@ -707,9 +709,9 @@ def test_steps_that_differ_are_said_below_tables_and_in_the_text_of_the_figure()
         said = [f"trained for different numbers of steps{why}: {', '.join(some)}" for some in (who, who[::-1])]
         for table in (found.wide(), found.table(), found.accuracy().table()):
             assert any(line in said for line in table.advice)
-            assert "systems also differ in steps" in table.notes
+            assert "systems differ in steps" in table.notes
             assert any("stop_when_fitted" in line for line in table.advice) is bool(why)
-        assert "ystems also differ in steps" in found.plot().alt  # type: ignore[union-attr]
+        assert "ystems differ in steps" in found.plot().alt  # type: ignore[union-attr]
     assert not any("different numbers" in line for line in _of(made[:1]).wide().advice)
 
 

@@ -101,6 +101,16 @@ def test_a_figure_says_which_seeds_it_does_not_draw(width: float, panels: int) -
     assert ("fitted: 0 of 1" in written) is (panels == 8)
 
 
+def test_low_panels_leave_their_texts_to_one_legend_that_takes_little_room() -> None:
+    figure: Any = draw_accuracy(summarize(crowd(8, "system {}")), 6.3, height=3.4)
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    assert legend.get_window_extent().height < figure.bbox.height / 4
+    assert "trained to 8" in [text.get_text() for text in legend.get_texts()]
+    assert [plot.get_xlabel() for plot in figure.axes] == ["", "length"]
+    assert not any(plot.texts for plot in figure.axes)
+
+
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_accuracy_lines_are_the_medians(width: float) -> None:
     (plot,) = accuracy(mixed_results(), width).axes

@@ -167,13 +167,10 @@ def test_the_page_of_a_study_is_named_with_its_results(folder: Path) -> None:
 
 LARGE = ("method-matrix", "golowich-sparse-parity", "sparse-parity")
 """Recipes whose tables take seconds."""
+EVERY = [pytest.param(each, marks=[pytest.mark.slow] * (each.name in LARGE)) for each in FOLDERS]
 
 
-@pytest.mark.parametrize(
-    "folder",
-    [pytest.param(each, marks=[pytest.mark.slow] * (each.name in LARGE)) for each in FOLDERS],
-    ids=lambda folder: folder.name,
-)
+@pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
 def test_notes_speak_of_what_a_table_shows(folder: Path) -> None:
     for found in contests(folder):
         table = found.wide()
@@ -196,11 +193,7 @@ def test_notes_speak_of_what_a_table_shows(folder: Path) -> None:
             )
 
 
-@pytest.mark.parametrize(
-    "folder",
-    [pytest.param(each, marks=[pytest.mark.slow] * (each.name in LARGE)) for each in FOLDERS],
-    ids=lambda folder: folder.name,
-)
+@pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
 def test_a_table_of_any_results_is_latex_with_one_next_step_and_no_mark_in_training(folder: Path) -> None:
     found = lw.results(folder)
     if not len(found):
@@ -261,11 +254,7 @@ def test_systems_that_are_chosen_say_where_their_order_is_another_among_all() ->
     assert not any("order: " in note for note in found.wide().notes)
 
 
-@pytest.mark.parametrize(
-    "folder",
-    [pytest.param(each, marks=[pytest.mark.slow] * (each.name in LARGE)) for each in FOLDERS],
-    ids=lambda folder: folder.name,
-)
+@pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
 def test_rows_and_legend_have_the_one_order_and_the_finding_begins_with_its_first(folder: Path) -> None:
     """By task as the results have them, then the best first by the rule of a comparison."""
     found = lw.results(folder)
@@ -304,12 +293,91 @@ def test_the_number_of_tests_is_explained_by_pairs_and_lengths() -> None:
     made = [
         one
         for name, right in zip("abc", (200, 100, 0), strict=True)
-        for one in seeds(name, *[{8: 200, 16: right, 40: right}] * 3)
+        for one in seeds(name, *[{8: 200, 16: right, 40: right}] * 6)
     ]
     assert "6 tests: 3 pairs of systems × 2 lengths)" in of(*made).wide().notes[0]
-    assert "1 test)" in of(*seeds("a", *[{40: 200}] * 3), *seeds("b", *[{40: 0}] * 3)).wide().notes[0]
-    uneven = [*made, *seeds("d", *[{8: 200, 16: 1}] * 3)]
+    assert "1 test)" in of(*seeds("a", *[{40: 200}] * 6), *seeds("b", *[{40: 0}] * 6)).wide().notes[0]
+    uneven = [*made, *seeds("d", *[{8: 200, 16: 1}] * 6)]
     assert "9 tests: 6 pairs of systems at all lengths that both were tested at)" in of(*uneven).wide().notes[0]
+
+
+def test_few_seeds_are_said_in_plain_words() -> None:
+    made = [one for name, right in zip("abc", (200, 100, 0), strict=True)
+            for one in seeds(name, *[{16: right, 40: right}] * 3)]  # fmt: skip
+    said = of(*made).wide().notes[0]
+    assert said.endswith("not significantly: 3 seeds each are too few for 6 tests (Holm)")
+    assert "p = " not in said
+
+
+@pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
+def test_what_differs_besides_positions_is_made_equal_before_there_are_more_seeds(folder: Path) -> None:
+    for found in [lw.results(folder), *contests(folder)]:
+        table = found.wide() if len(found) else None
+        if table is None or not any("besides positions, " in note for note in table.notes):
+            continue
+        assert table.advice[0].startswith("next: train all with the same settings: ")
+        for note in table.notes:
+            assert "positions" not in note.partition("differ in ")[2].partition(";")[0]
+
+
+def test_next_says_what_to_write_and_names_the_control_beside_a_third_system() -> None:
+    """The settings of the best; the control that differs in ids alone is missing whoever is second."""
+    makes = {}
+    for scheme, encoding in (("coupled", "learned"), ("coupled", "local-bias"), ("sequential", "rope")):
+        made = lw.Experiment("addition", scheme, encoding, max_length=8, model={"layers": 2}).configuration.to_json()
+        made["training"] |= {"stop_when_fitted": False, "lr": 2e-3}
+        makes[f"{scheme}+{encoding}"] = made
+    runs = [
+        one | {"experiment": makes[name]}
+        for name, right in zip(makes, (200, 100, 0), strict=True)
+        for one in seeds(name, *[{16: right, 40: right}] * 3)
+    ]
+    table = of(*runs).wide()
+    length = makes["coupled+learned"]["model"]["log_length"]
+    alike = f'lw.scheme("coupled", draw="pose"), model={{"log_length": {length}}}'
+    control = "train the control random-start+learned"
+    assert table.advice[0].startswith(
+        f"next: train all with the same settings: {alike}; then {control}; then more runs"
+    )
+    assert "the cause is not tested" in table.notes[0]
+    same = [one | {"experiment": {**makes[one["system"]], "model": makes["coupled+learned"]["model"]}} for one in runs]
+    same = [one for one in same if one["system"] != "coupled+local-bias"]
+    assert of(*same).wide().advice[0].startswith(f"next: {control}; then more runs")
+
+
+def test_where_one_system_alone_fitted_the_finding_says_where_it_falls_and_that_others_did_not_fit() -> None:
+    found = of(*seeds("a", *[{8: 200, 16: 4, 40: 0}] * 3), *seeds("b", {}, {}, fitted=False))
+    said = headline(found.systems)
+    assert "a is right on 0.020 of the strings of length 16" in said
+    assert "no other system fitted (b)" in said
+    assert "none is right at length 40 (a 0.000)" in said
+    assert "no other" not in headline(of(*seeds("a", {40: 1})).systems)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_the_text_of_a_figure_has_the_finding_of_the_table(folder: Path) -> None:
+    """Where more systems are drawn than the finding names, it goes on with these."""
+    for found in contests(folder):
+        if len(found.systems) <= 8 and any(one.cells for one in found.systems):
+            table = found.wide()
+            finding = table.caption.partition(". Exact match")[0]
+            assert found.plot().alt.startswith(finding.partition(". Tests end")[0])  # type: ignore[union-attr]
+
+
+def test_a_label_is_all_of_a_name_where_one_such_system_is_shown() -> None:
+    wide = experiment()
+    wide["model"]["width"] = 256
+    made = [
+        *seeds("a", {40: 200}),
+        *(one | {"experiment": wide} for one in seeds("a", {40: 190})),
+        *seeds("b", {40: 1}),
+    ]
+    found = of(*made)
+    assert {"ours (width 128)", "ours (width 256)"} <= {
+        f"{row[0]} ({row[1]})" for row in found.wide(labels={"a": "ours"}).rows
+    }
+    part = found.only(systems=["a (width 256)", "b"]).wide(labels={"a": "ours"})
+    assert [row[:2] for row in part.rows] == [("ours", ""), ("b", "")]
 
 
 def test_more_runs_are_asked_of_those_that_have_too_few() -> None:
@@ -351,7 +419,7 @@ def test_what_differs_is_told_by_weight() -> None:
     other["model"] |= {"init_std": 0.5, "layers": other["model"]["layers"] + 1}
     other["training"] |= {"batch_size": 7, "warmup": 3, "steps": other["training"]["steps"] + 1}
     made = [*seeds("a", *[{40: 200}] * 3), *(one | {"experiment": other} for one in seeds("b", *[{40: 0}] * 3))]
-    said = of(*made).wide().notes[0].partition("they also differ in ")[2]
+    said = of(*made).wide().notes[0].partition("they differ in ")[2]
     assert said.startswith("steps, batch size, layers and ")
 
 
@@ -369,6 +437,29 @@ def test_what_fitted_means_and_of_how_many_strings_numbers_are_is_printed() -> N
         assert "fitted: right on at least 98 % of strings of lengths 1–8 together" in plain.replace("--", "–")
         assert "200 strings a length and seed" in plain
     assert "in distribution, without a fitted seed: lost 0.300" in found.advice
+
+
+@pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
+def test_every_table_of_committed_results_fits_a_terminal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    found = lw.results(folder)
+    for table in (found.table(), found.wide(), found.differences()) if len(found) else ():
+        assert max(map(len, repr(table).splitlines())) <= 80
+
+
+def test_where_the_best_falls_its_tokens_and_the_command_that_explains_it_are_named(tmp_path: Path) -> None:
+    """A folder without weights can't be explained."""
+    runs = seeds("a", {16: 160, 40: 0})
+    runs[0]["scores"][0] |= {"tokens": 1900, "tokens_total": 2000, "first_error": {"eos": 30, "token": 10}}
+    found = lw.Result([(tmp_path, SeedResult.of(runs[0]))])
+    falls = "a falls at length 16: right on 0.800 of the strings and 95 % of their tokens"
+    assert f"{falls}; 75 % of the wrong strings stop too early or too late" in found.wide().advice
+    command = f"why a falls: lengthwise explain {tmp_path}"
+    for there in (False, True):
+        for table in (found.table(), found.wide(), found.accuracy().table()):
+            assert (command in table.advice) is there
+        (tmp_path / "checkpoint.safetensors").touch()
+    assert not any("falls" in line for line in of(*seeds("a", {16: 200})).wide().advice)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -453,3 +544,27 @@ def test_one_layout_is_kept_and_p_is_corrected_for_all() -> None:
     assert {tuple(row[:4]): row[-1] for row in part.differences().rows}.items() <= whole.items()
     with pytest.raises(UnknownNameError, match="chains 4"):
         found.only(layout="chains 5")
+
+
+def test_what_next_says_to_write_leaves_nothing_that_differs_besides_positions() -> None:
+    systems = (("coupled", "learned"), ("coupled", "local-bias"), ("sequential", "rope"))
+
+    def trained(**more: Any) -> lw.Result:
+        runs = list[dict[str, Any]]()
+        for (scheme, encoding), right in zip(systems, (200, 100, 0), strict=True):
+            given = more["scheme"] if scheme == "coupled" and "scheme" in more else scheme
+            training = {"stop_when_fitted": False, **more.get("training", {})}
+            made = lw.Experiment("addition", given, encoding, max_length=8, model=more.get("model"), training=training)
+            name = f"{scheme}+{encoding}"
+            runs += [
+                one | {"experiment": made.configuration.to_json()} for one in seeds(name, {16: right}, {16: right})
+            ]
+        return of(*runs)
+
+    advice = trained().wide().advice[0]
+    said = advice.removeprefix("next: train all with the same settings: ").partition("; then")[0]
+    found = dict[str, Any]()
+    exec(f"def given(scheme=None, **more): return dict(more, scheme=scheme)\nfound = given({said})", {"lw": lw}, found)
+    table = trained(**found["found"]).wide()
+    assert "besides positions" not in " ".join(table.notes)
+    assert table.advice[0].startswith("next: train the control random-start+learned")

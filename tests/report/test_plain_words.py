@@ -164,7 +164,7 @@ def test_a_setting_of_shared_ids_that_differs_is_said_with_the_finding() -> None
     made = [result("a", seed, scores=[score(40, 200)], config=near) for seed in (0, 1)]
     made += [result("b", seed, scores=[score(40, 20)], config=far) for seed in (0, 1)]
     (note, *_) = of(*made).wide().notes
-    assert re.search("they also differ in .*draw of coupled", note)
+    assert re.search("they differ in .*draw of coupled", note)
 
 
 def test_runs_without_a_result_are_said_once_and_counted(tmp_path: Path) -> None:

@@ -58,7 +58,8 @@ class Experiment(Tabular):
 
     Arguments:
         task: as of `lengthwise.task`.
-        scheme: as of `lengthwise.scheme`; one given by name gets as many ids as the longest test needs.
+        scheme: as of `lengthwise.scheme`; what it does not name follows from the task: as many ids as the
+            longest test needs, and how coupled ids are drawn.
         encoding: as of `lengthwise.encoding`, or the short name of a system, such as ``"ape"``.
         max_length: the longest training length, in the task's unit.
         test_lengths: the lengths to measure, by default 1, 2 and 4 times as long.

@@ -18,14 +18,13 @@ from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, did_you_mean, listed, require, warn
 from lengthwise.core.files import read_json
 from lengthwise.core.rank import how_far
-from lengthwise.core.result_file import Score, each_once, result_files
+from lengthwise.core.result_file import CHECKPOINT, Score, each_once, result_files
 from lengthwise.core.statistics import Estimate
 from lengthwise.core.table import DIGITS, Spread, Table, Tabular
 from lengthwise.core.table import shown as cell_text
 from lengthwise.experiments.run_directory import CONFIG, LEASES, RESULT, divergence
 from lengthwise.report.summary import (
     BRACKETS,
-    DIFFER,
     MOST_DRAWN,
     NOT_FITTED,
     Brackets,
@@ -40,6 +39,7 @@ from lengthwise.report.summary import (
     contents,
     details,
     differ_text,
+    fall,
     fitted_means,
     headline,
     in_order,
@@ -108,15 +108,15 @@ class Measured(Tabular):
         tests = differences(named, of.metric, chosen, of.whole)
         rows = tuple(
             (
-                test.one.label, test.other.label, test.length, axes_text(test.axes), len(test.rates),
-                len(test.other_rates), median(test.rates), median(test.other_rates),
+                test.one.label, test.other.label, test.length, axes_text(test.axes), median(test.rates),
+                median(test.other_rates), len(test.rates), len(test.other_rates),
                 None if min(len(test.rates), len(test.other_rates)) < 2
                 else "yes" if test.apart or test.turned.apart else "no",
                 test.p, test.holm,
             )
             for test in tests
         )  # fmt: skip
-        columns = ("system", "against", "length", "layout", "seeds", "seeds of it", "median", "median of it",
+        columns = ("system", "against", "length", "layout", "median", "median against", "seeds", "seeds against",
                    "ranges disjoint", "p", "Holm p")  # fmt: skip
         if not tests:
             none = "nothing to compare: no two systems of a task fitted and share a longer test"
@@ -129,7 +129,7 @@ class Measured(Tabular):
         )[all(row[8] is None for row in rows) :]
         return Table(
             columns, rows, caption=f"{of._what}: differences between systems at lengths beyond training.", notes=said,
-            named=frozenset(("median", "median of it", "Holm p")),
+            named=frozenset(("median", "median against", "Holm p")),
         )  # fmt: skip
 
     def wide(
@@ -150,14 +150,14 @@ class Measured(Tabular):
         Arguments:
             lengths: the columns, or ``"all"``; by default at most six with brackets: the last, and those nearest to the
                 training length, twice, four times it, and so on.
-            labels: names to show instead of those of systems; of a name with several settings, these stay behind it.
+            labels: names to show instead of those of systems; settings stay behind one that several shown systems have.
             brackets: what stands in brackets, as what `plot` draws as its band: ``"interval"`` of the median, exact by
                 order statistics (the range, up to five seeds), ``"range"`` from the lowest to the highest seed, or
                 ``"none"``.
 
         Raises: `LengthwiseError` for a length that was not tested, and for a label of an unknown system.
         """
-        from lengthwise.report.differences import compared_text, how_sure_and_next
+        from lengthwise.report.differences import MAY_BE, compared_text, how_sure_and_next
 
         if brackets not in BRACKETS:
             raise UnknownNameError("kind of brackets", brackets, BRACKETS)
@@ -185,7 +185,8 @@ class Measured(Tabular):
         if lengths is None:
             shortest = min(system.max_length for system in systems)
             often = Counter(length for row in cells.values() for length in row)
-            lengths = tested if brackets == "none" else main_lengths(often, shortest)
+            told = [int(found) for found in re.findall(r"\blength (\d+)", headline(systems))]
+            lengths = tested if brackets == "none" else main_lengths(often, shortest, told)
         else:
             lengths = tested if lengths == "all" else arguments.whole_numbers("lengths", lengths)
         untested = [length for length in lengths if length not in tested]
@@ -274,7 +275,7 @@ class Measured(Tabular):
             caption=f"{finding}{of._what} by length{trained}: {_over(systems)}{strings}{_left_out(systems)}.",
             notes=(
                 *[compared] * bool(compared),
-                *[differ] * (bool(differ) and DIFFER not in compared),
+                *[differ] * (bool(differ) and MAY_BE not in compared),
                 *[turned] * bool(turned),
             ),
             advice=tuple(line for line in said if line),
@@ -359,13 +360,13 @@ class Accuracy(Measured):
         chosen: Sequence[str] = (),
         whole: Sequence[SystemSummary] = (),
         source: str = "",
-        pages: Sequence[str] = (),
+        notes: Sequence[str] = (),
     ) -> None:
         self.systems, self.metric, self.source = Systems(systems), metric, source
         self.whole = tuple(whole) or self.systems
         """All systems of the results that these were chosen from."""
-        self.notes = (*(f"settings: {says}" for says in chosen), *(f"{PAGE}{page}" for page in pages))
-        """How settings were chosen, where a comparison chose them, and what to read of a study."""
+        self.notes = (*(f"settings: {says}" for says in chosen), *notes)
+        """How settings were chosen, where a comparison chose them, and what else to do and read."""
 
     def table(self) -> Table:
         """One row per system and length; one row without numbers for a system of which no seed fitted.
@@ -432,7 +433,11 @@ class Accuracy(Measured):
             name = given[asked] if asked in whole else system.prefix + given[asked]
             return replace(system, name=name, settings="" if asked in system.labels else system.settings)
 
-        shown = Systems(map(named, in_order(self.systems, self.metric)))
+        made = [named(system) for system in in_order(self.systems, self.metric)]
+        times = Counter(system.name for system in made)
+        shown = Systems(
+            replace(one, settings="") if one.name in given.values() and times[one.name] == 1 else one for one in made
+        )
         name, times = max(Counter(shown.names).items(), key=lambda each: each[1], default=("", 1))
         require(times == 1, f"labels must tell systems apart, and {name!r} would be the name of {times}")
         return shown
@@ -461,13 +466,15 @@ MOST_LENGTHS = 6
 """Columns of a table with brackets that fit on a page."""
 
 
-def main_lengths(tested: Mapping[int, int], trained: int) -> list[int]:
+def main_lengths(tested: Mapping[int, int], trained: int, told: Iterable[int] = ()) -> list[int]:
     """At most `MOST_LENGTHS` of the lengths, given with how many systems were tested at each.
 
-    They are the last, and those near 1, 2, 4, … times ``trained``, where most systems were tested.
+    They are the last, those that are ``told``, and those near 1, 2, 4, … times ``trained``, where most systems were
+    tested.
     """
     last = max(tested, default=0)
-    kept = dict.fromkeys(tested if len(tested) <= MOST_LENGTHS else [last])
+    first = dict.fromkeys([last, *(length for length in told if length in tested)])
+    kept = dict.fromkeys(tested if len(tested) <= MOST_LENGTHS else [*first][:MOST_LENGTHS])
     for goal in takewhile(lambda goal: len(kept) < MOST_LENGTHS and goal < last, (trained * 2**i for i in count())):
 
         def rank(length: int, goal: int = goal) -> tuple[int, float]:
@@ -631,7 +638,7 @@ class Result(Measured):
         """Accuracy against length by ``exact_match``, ``exact_match_ids``, ``oracle_ids`` or ``answer``."""
         if metric not in METRICS:
             raise UnknownNameError("metric", metric, METRICS)
-        return Accuracy(self.systems, metric, self.chosen, self.whole.systems, self.source, self.pages)
+        return Accuracy(self.systems, metric, self.chosen, self.whole.systems, self.source, self._notes)
 
     @property
     def source(self) -> str:
@@ -664,6 +671,15 @@ class Result(Measured):
             found |= dict.fromkeys(pages[:1] if recipe.parent.name == "results" else [])
         return tuple(page.as_posix() for page in found)
 
+    @property
+    def _notes(self) -> tuple[str, ...]:
+        """Of the first system that falls beyond training the command that explains it, and the pages of studies."""
+        first = next((one for one in in_order(self.systems) if fall(one)), None)
+        folders = [folder for folder, run in self.files if first is not None and run is first.fitted[0]]
+        there = [folder for folder in folders if (folder / CHECKPOINT).exists()]
+        why = [f"why {first.label} falls: lengthwise explain {folder}" for folder in there if first is not None]
+        return (*why, *(f"{PAGE}{page}" for page in self.pages))
+
     def table(self) -> Table:
         """One row per system: all seeds, how many fitted, accuracy in distribution and at the longest length.
 
@@ -694,11 +710,7 @@ class Result(Measured):
             f"Exact match on {task_title(systems)} at training lengths and at the longest test: {OVER}"
             f"{_left_out(systems)}.",
             notes=tuple(filter(None, (of_all, differ_text(systems)))),
-            advice=(
-                *_next(systems, whole=self.whole.systems),
-                *details(systems),
-                *(f"{PAGE}{page}" for page in self.pages),
-            ),
+            advice=(*_next(systems, whole=self.whole.systems), *details(systems), *self._notes),
             legend=_inside(systems, "interval", rows)
             | dict.fromkeys([NOT_FITTED] * any(not one.fitted for one in systems), "not fitted"),
             source=self.source,

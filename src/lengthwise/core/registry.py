@@ -144,7 +144,7 @@ class Registry(Generic[T]):
         return "lengthwise" if module.partition(".")[0] == "lengthwise" else module
 
     def build(self, spec: Any, **fields: Any) -> T:
-        """A component from itself, its name, or ``{"name": ..., **fields}``."""
+        """A component from itself, its name, or ``{"name": ..., **fields}``, whose fields it has as ``given``."""
         if isinstance(spec, str):
             spec = {"name": spec}
         if isinstance(spec, dict):
@@ -162,7 +162,9 @@ class Registry(Generic[T]):
         name = spec["name"] if spec["name"] in self else spelled(spec["name"], self)
         values = {**self.aliases.get(name, {}), **spec}
         del values["name"]
-        return from_fields(self.get(name), values, where=f"{self.kind} {name!r}")
+        built = from_fields(self.get(name), values, where=f"{self.kind} {name!r}")
+        object.__setattr__(built, "given", frozenset(values))
+        return built
 
     def _check(self, component: Any) -> None:
         if self._base is None or isinstance(component, self._base):

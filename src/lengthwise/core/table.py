@@ -29,6 +29,8 @@ LEAST_COLUMNS = 3
 """Columns of numbers that a terminal shows before their brackets."""
 FITTING = 3
 """Columns of numbers with brackets that a page of one column has room for."""
+WRAPPED = (32, 24, 20, 16, 12)
+"""Letters of a line of a cell, where a table is too wide otherwise."""
 MOST_ROWS = 30
 """Rows of a longer table of numbers that a terminal shows."""
 
@@ -116,6 +118,7 @@ class Table:
 
         First headings break, then go columns of numbers from the last but one on, down to three, then brackets, all
         where columns went, then columns down to two; those that are ``named``, or else the first and the last, last.
+        At last go columns without measured numbers behind those that are ``named``, and texts break between words.
         One without measured numbers is whole.
         """
         room, kept, rows = max(WIDTH, shutil.get_terminal_size().columns), self._filled(), self.rows
@@ -128,7 +131,7 @@ class Table:
             at for at in (*others, *wanted)
             if any("(" in shown(row[at], self.digits) for row in rows if isinstance(row[at], Spread))
         ]  # fmt: skip
-        bare, gone, heads = set[int](), list[int](), self.columns
+        bare, gone, heads, hidden = set[int](), list[int](), self.columns, list[int]()
 
         def text(columns: Sequence[int]) -> str:
             plain = (
@@ -159,7 +162,18 @@ class Table:
                 bare.add(at)
                 if fits(more_of := sorted([*kept, at])):
                     kept = more_of
-        names = [self.columns[at] for at in numbers if at not in kept]
+        behind = kept[next((at for at, one in enumerate(kept) if self.columns[one] in self.named), len(kept)) :]
+        for at in [at for at in reversed(behind) if at not in numbers and self.columns[at] not in self.named]:
+            if not fits(kept):
+                kept.remove(at)
+                hidden.append(at)
+        for width in WRAPPED:
+            if fits(kept):
+                break
+            if width == WRAPPED[-1]:
+                heads = tuple(re.sub(r"(\w{6})(?=\w{4})", "\\1-\n", head) for head in heads)
+            table = replace(table, rows=tuple(tuple(_wrapped(cell, width) for cell in row) for row in table.rows))
+        names = [self.columns[at] for at in sorted([*numbers, *hidden]) if at not in kept]
         whole = not any(at in kept and at not in bare for at in bracketed)
         without = [self.columns[at] for at in bracketed if at in bare and at in kept]
         without.sort(key=self.columns.index)
@@ -433,6 +447,14 @@ def _broken(names: Sequence[str]) -> tuple[str, ...]:
     """These headings with a word a line, the last words on one line."""
     most = max(len(name.split()) for name in names)
     return tuple("\n".join([""] * (most - len(name.split())) + name.split()) for name in names)
+
+
+def _wrapped(cell: Any, width: int) -> Any:
+    """A cell whose text is broken into lines of so many letters, between words and behind a plus."""
+    if not isinstance(cell, str):
+        return cell
+    text = textwrap.fill(cell.replace("+", "+\0 "), width, break_long_words=False, break_on_hyphens=False)
+    return text.replace("\0 ", "").replace("\0\n", "\n")
 
 
 def _spans(text: str) -> list[tuple[int, int]]:

@@ -26,6 +26,7 @@ from typing import Any
 
 from lengthwise.core.errors import LengthwiseError, one_line_warnings, require
 from lengthwise.core.files import locked, read_json
+from lengthwise.core.result_file import CHECKPOINT
 from lengthwise.experiments.events import Event, Progress
 from lengthwise.experiments.execute import Executor, Outcome, Unit, attempt, described, unit_of
 from lengthwise.experiments.lease import PATIENCE, Lease, LeaseLostError, acquire, state_of
@@ -99,7 +100,7 @@ def _give(unit: Unit, lease: Lease) -> None:
 def _attempts(lease: Lease, driver: str) -> int:
     """How often this driver began this unit since its last checkpoint, this time included."""
     path = lease.folder / ATTEMPTS
-    found = sorted(lease.folder.rglob("checkpoint.safetensors"))
+    found = sorted(lease.folder.rglob(CHECKPOINT))
     about = [driver, *[[str(p.relative_to(lease.folder)), p.stat().st_mtime_ns] for p in found]]
     try:
         before = read_json(path)

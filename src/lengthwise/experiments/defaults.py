@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from lengthwise.core.config import changed_fields
+from lengthwise.core.config import changed_fields, fields_of
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, spelled
 from lengthwise.core.files import slug
 from lengthwise.core.rng import stream
@@ -19,7 +20,7 @@ from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.mixers import MIXERS, layer_mixers
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
-from lengthwise.positions.schemes import SCHEMES, Coupled, Draw, PositionScheme, PredictiveCoupling, Sequential
+from lengthwise.positions.schemes import SCHEMES, Coupled, Draw, PositionScheme, PredictiveCoupling
 from lengthwise.positions.structure import check_places, has_places, structure
 from lengthwise.positions.system import ALIASES, RANDOM_START, PositionSystem
 from lengthwise.tasks import TASKS, Task
@@ -45,8 +46,8 @@ def default_experiment(
     """A small decoder for ``task`` that a processor trains in a minute or two.
 
     One layer where ids are coupled, three otherwise: what takes one hop of attention under coupled ids takes several
-    under plain ones. A scheme given by name gets as many ids as the longest test needs; one given as an object is
-    taken as it is. An encoding that is local sees differences of near ids alone: ids are then blocks without a jump,
+    under plain ones. A scheme gets as many ids as the longest test needs, and is drawn as suits the task, unless it
+    says so itself. An encoding that is local sees differences of near ids alone: ids are then blocks without a jump,
     and scores do not grow with the length. Raises `LengthwiseError` if the task has no instances of these lengths.
     """
     require(max_length >= 1, f"max_length must be at least 1, got {max_length}; give the longest training length")
@@ -57,10 +58,12 @@ def default_experiment(
         f"; give a smaller max_length, or test_lengths{task.lifted(max_length + 1)}",
     )
     encoding = ENCODINGS.build(encoding)
-    if isinstance(scheme, str):
+    given = _given(scheme)
+    if given is not None:
         scheme = roomy_scheme(task, scheme, max(*tests, max_length))
-        if encoding.local and isinstance(scheme, Coupled) and scheme.draw == "pose":
+        if encoding.local and isinstance(scheme, Coupled) and scheme.draw == "pose" and "draw" not in given:
             scheme = dataclasses.replace(scheme, draw="contiguous")
+    assert not isinstance(scheme, str)
     coupled = scheme.uses_places
     tokens = _tokens(task, max_length)
     return RunConfig(
@@ -80,21 +83,29 @@ def default_tests(task: Task, max_length: int, multiples: Sequence[float] = (1, 
     return tuple(dict.fromkeys(task.lengths(1, int(multiple * max_length))[-1] for multiple in multiples))
 
 
-def roomy_scheme(task: Task, name: str, longest: int) -> PositionScheme:
-    """The scheme of this name with ids for the longest test, and a quarter more to draw from.
+def _given(scheme: PositionScheme | str) -> frozenset[str] | None:
+    """The fields that a scheme was built with by name; None of an object that was made by its class."""
+    return frozenset() if isinstance(scheme, str) else getattr(scheme, "given", None)
+
+
+def roomy_scheme(task: Task, scheme: PositionScheme | str, longest: int) -> PositionScheme:
+    """The scheme with ids for the longest test, and a quarter more to draw from; fields that it was given stay.
 
     ``random-start`` is ``sequential`` with a random start in training (absolute shift).
     `draw_for` says how coupled ids are drawn.
     """
-    if name == RANDOM_START:
-        return dataclasses.replace(Sequential(random_start=True), max_position=_room(_tokens(task, longest)))
-    scheme = SCHEMES.build(name)
-    if scheme.wraps:
+    if scheme == RANDOM_START:
+        scheme = SCHEMES.build("sequential", random_start=True)
+    given, scheme = _given(scheme) or (), SCHEMES.build(scheme)
+    if scheme.wraps or "max_position" not in fields_of(scheme):
         return scheme
-    if isinstance(scheme, Coupled):
-        return dataclasses.replace(scheme, draw=draw_for(task), max_position=_room(_places(task, longest)))
-    room = _room(_places(task, longest) if scheme.equals_places else _tokens(task, longest))
-    return SCHEMES.build({**SCHEMES.describe(scheme), "max_position": room})
+    fields: dict[str, Any] = {}
+    if "max_position" not in given:
+        by_place = scheme.equals_places or isinstance(scheme, Coupled)
+        fields["max_position"] = _room(_places(task, longest) if by_place else _tokens(task, longest))
+    if isinstance(scheme, Coupled) and "draw" not in given:
+        fields["draw"] = draw_for(task)
+    return dataclasses.replace(scheme, **fields)  # type: ignore[type-var]
 
 
 def draw_for(task: Task) -> Draw:

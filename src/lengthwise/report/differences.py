@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -23,23 +23,24 @@ from lengthwise.positions.system import RANDOM_START
 from lengthwise.prediction.predict import structure_row
 from lengthwise.prediction.verdict import StructureRow
 from lengthwise.report.summary import (
-    DIFFER,
+    MOST_NAMED,
     WRONG,
     Brackets,
+    Setting,
     SystemSummary,
-    besides,
+    besides_positions,
     brackets_text,
     called,
     differing_settings,
     hardest,
     known_task,
     nearest_rival,
+    other_settings,
     ranked,
     some_of,
-    steps_text,
     trained_alike,
 )
-from lengthwise.report.words import by_weight, setting_text
+from lengthwise.report.words import setting_text, weight
 from lengthwise.tasks import TASKS
 
 REMEMBERED = 4096
@@ -48,6 +49,8 @@ IDS_ALONE = "these two differ in the ids alone"
 """The end of a clause about such a pair."""
 CAUSE = "distances in ids"
 """The beginning of the clause of what theory says of a difference."""
+MAY_BE = ", which may be the cause"
+"""The end of the clause of what else two systems differ in."""
 UNTESTED = "the cause is not tested"
 """The beginning of the clause where nothing tests that."""
 TRAIN_LONGER = "train what did not fit longer (training.steps), or a larger model"
@@ -145,40 +148,91 @@ def how_sure_and_next(
     """
     every = differences(systems, metric, whole=whole)
     tests = [test for test in every if lengths is None or test.length in lengths]
-    clauses, wanted, lost, controls = list[str](), 0, False, dict[str, None]()
+    clauses, wanted, lost, controls, same = list[str](), 0, False, dict[str, None](), dict[Setting, Any]()
+    several = False
     for contest in dict.fromkeys(system.contest for system in systems):
         mine = [system for system in systems if system.contest == contest]
         order = ranked(mine, metric)
-        some, seeds, unsure, control = _of_contest(order, every, whole=True)
+        some, seeds, unsure, control, confounds = _of_contest(order, every, whole=True)
         if len(tests) < len(every):  # what to do next does not hang on which lengths are shown
             some, *_ = _of_contest(order, tests, whole=False)
         clauses, wanted, lost = [*clauses, *some], max(wanted, seeds), lost or unsure
         controls |= dict.fromkeys([control] * bool(control))
+        who, settings = confounds
+        if len({system.positions for system in who}) > 1:
+            same = _values(order, settings) | same
+        else:
+            several |= len(settings) > 1
     few = [system for system in systems if system.fitted and len(system.fitted) < wanted]
     who = "each system" if len(few) == sum(bool(system.fitted) for system in systems) else _some(few)
     # Runs that did not fit stay, so that as many more have to be asked for.
     runs = wanted + max((len(system.results) - len(system.fitted) for system in few), default=0)
-    more = [f"more runs of {who} (seeds={runs})"] * bool(few)
-    more += [f"train the control {some_of([*controls])}"] * bool(controls)
+    alike = [f"train all with the same settings: {_as_arguments(same)}"] * bool(same)
+    alike += ["let systems differ in one setting alone"] * (several and not same)
+    more = [f"train the control {some_of([*controls])}"] * bool(controls)
+    more += [f"more runs of {who} (seeds={runs})"] * bool(few)
     longer = [TRAIN_LONGER] * any(len(system.fitted) < len(system.results) for system in systems)
-    return clauses, "; then ".join([*longer, *more] if lost else [*more, *longer])
+    return clauses, "; then ".join([*alike, *longer, *more] if lost else [*alike, *more, *longer])
+
+
+def _values(order: Sequence[SystemSummary], settings: Iterable[Setting]) -> dict[Setting, Any]:
+    """The values that all these systems should have of settings: those of the first, and as many steps as planned."""
+    first, found = order[0].experiment, dict[Setting, Any]()
+    for section, part, name in settings:
+        if (section, name) != ("training", "steps"):
+            value: Any = first[section] if section != name else {name: first["task"]["name"]}
+            for key in name.split("."):
+                value = value.get(key) if isinstance(value, dict) else None
+            found[section, part, name] = False if name == "stop_when_fitted" else value
+            continue
+        planned = {one.experiment["training"].get("steps") for one in order}
+        if len(planned) > 1:
+            found[section, part, name] = first["training"].get("steps")
+        if any(one.experiment["training"].get("stop_when_fitted") for one in order):
+            found["training", "", "stop_when_fitted"] = False
+    return found
+
+
+def _as_arguments(values: Mapping[Setting, Any]) -> str:
+    """What to write for `Experiment`: ``steps=600, model={"layers": 1}, lw.scheme("coupled", draw="pose")``."""
+    named = [*values.items()][: MOST_NAMED if len(values) <= MOST_NAMED else MOST_NAMED - 1]
+    groups = dict[str, list[str]]()
+    for (section, part, name), value in named:
+        written = f'"{value}"' if isinstance(value, str) else repr(value)
+        if name in ALONE:
+            groups[f"{name}={written}"] = []
+        elif part:
+            groups.setdefault(f'lw.{section}("{part}", ', []).append(f"{name}={written}")
+        else:
+            groups.setdefault(f"{section}={{", []).append(f'"{name}": {written}')
+    said = [f"{begin}{', '.join(some)}{('}' if '{' in begin else ')') * bool(some)}" for begin, some in groups.items()]
+    return ", ".join(said) + f" and {len(values) - len(named)} more settings" * (len(values) > len(named))
+
+
+ALONE = ("task", "steps", "max_length")
+"""What are arguments of their own."""
+
+
+Confounds = tuple[Sequence[SystemSummary], Collection[Setting]]
+"""Systems, and the settings in which they differ besides positions."""
 
 
 def _of_contest(
     ranked: Sequence[SystemSummary], tests: Sequence[Difference], *, whole: bool
-) -> tuple[list[str], int, bool, str]:
+) -> tuple[list[str], int, bool, str, Confounds]:
     """The clauses of systems that are compared with each other, how many seeds are needed, and what comes before these.
 
     The number is 0 if those that there are suffice. The third is whether at most half of the seeds of the best or its
-    nearest rival fitted, so that more seeds alone would tell little; the last the control that is missing. ``whole``
-    says whether these are the tests at all lengths.
+    nearest rival fitted, so that more seeds alone would tell little; then the control that is missing, and in what the
+    best and its rival differ besides, then in what all do. ``whole`` says whether these are the tests at all lengths.
     """
+    every: Confounds = (ranked, other_settings(ranked))
     met = {id(system) for test in tests for system in (test.one, test.other)}
     ranked = [system for system in ranked if id(system) in met]
     facing = {id(other): found for other in ranked[1:] if (found := _between(ranked[0], other, tests))}
     rivals = trained_alike(ranked[0], [other for other in ranked[1:] if id(other) in facing]) if ranked else []
     if not rivals:
-        return [], 0, False, ""
+        return [], 0, False, "", every
     first, lengths = ranked[0], "length beyond training" if whole else "length shown"
     made = facing[id(rivals[0])][0].made
     above = [other for other in rivals if lengths_apart(facing[id(other)])]
@@ -212,8 +266,11 @@ def _of_contest(
             said += f"; {_some([first, *alone])} differ in the ids alone"
         said += _confounded(first, second)
         parts.append("; ".join(filter(None, [said, level] if second is nearest else [level, said])))
-        cause, control = _cause(first, second, rivals, facing[id(second)])
-        parts += cause
+        for other in (second, *(one for one in above if one.positions.scheme != first.positions.scheme)):
+            cause, control = _cause(first, other, rivals, facing[id(other)])
+            if cause:
+                parts += cause
+                break
     for one, other in combinations(ranked, 2):
         if _ids_alone(one, other) and not (one is first and other in above):
             found = _between(one, other, tests)
@@ -227,7 +284,11 @@ def _of_contest(
     enough = next(n for n in count(2) if 2 * made / comb(2 * n, n) <= 1 - LEVEL)
     more = max(enough, 2 * seeds) if second is None else enough * (seeds < enough)
     decide = [one for one in (first, nearest) if one is not None]
-    return parts, more, any(2 * len(one.fitted) <= len(one.results) for one in decide), control
+    lost = any(2 * len(one.fitted) <= len(one.results) for one in decide)
+    if second is None or not (found := _confounds(first, second)):
+        return parts, more, lost, control, every
+    alone = first.positions == second.positions
+    return parts, more, lost, control, ((first, second), [*found] if alone else [*(found | other_settings(ranked))])
 
 
 def compared_text(clauses: Sequence[str]) -> str:
@@ -297,21 +358,18 @@ def _measured(first: SystemSummary, others: Sequence[SystemSummary], tests: Sequ
         said = [f"beats {names} at {in_runs(sure, tested)} (exact rank test, Holm p {p}, {count})"] * bool(sure)
         who = ("them" if len(others) > 1 else "it") if sure else names
         fit = "fitted " * any(len(system.fitted) < len(system.results) for system in (first, *others))
-        why = _too_few([test for test in apart if test.length in rest], "" if sure else count)
+        why = _too_few([test for test in apart if test.length in rest])
         said += [f"is above {who} in every {fit}seed at {in_runs(rest, tested)}, not significantly: {why}"] * bool(rest)
     said += [f"is below {'them' if len(others) > 1 else 'it'} at {in_runs(below, tested)}"] * bool(below)
     return f"{first.label} {listed(said)}" + f"; {order}" * bool(below)
 
 
-def _too_few(tests: Sequence[Difference], count: str) -> str:
+def _too_few(tests: Sequence[Difference]) -> str:
     """Why tests are not significant though all seeds of one are above all of the other: these are too few."""
     seeds = {(len(test.rates), len(test.other_rates)) for test in tests}
     n, m = min(seeds, key=sum, default=(1, 1))
-    few = f"{n} seed{'s' * (n > 1)} each give{'s' * (n == 1)}" if n == m else f"{n} and {m} seeds give"
-    least = f"{max((test.p for test in tests), default=1):.2g}"
-    holm = "–".join(dict.fromkeys(f"{p:.2g}" for p in sorted(test.holm for test in tests)[:: max(1, len(tests) - 1)]))
-    tested = ", ".join(["exact rank test", f"Holm p = {holm}", *[count] * bool(count)])
-    return f"{few} p = {least} at best ({tested})"
+    few, made = f"{n} seeds each" if n == m else f"{n} and {m} seeds", max((test.made for test in tests), default=1)
+    return f"{few} are too few for {made} tests (Holm)" if made > 1 else f"{few} are too few (exact rank test)"
 
 
 def _count(test: Difference) -> str:
@@ -337,29 +395,24 @@ def _p(values: Sequence[float]) -> str:
     return f"{'=' if len({*values}) == 1 else '≤'} {max(values, default=1):.2g}"
 
 
-def _confounded(first: SystemSummary, second: SystemSummary) -> str:
-    """In what the two differ besides, training length and task first, which may be the cause; empty where in nothing.
+def _confounds(first: SystemSummary, second: SystemSummary) -> dict[Setting, str]:
+    """What may be the cause besides positions: `other_settings`, after training length and task."""
+    pair, found, other = (first, second), dict[Setting, str](), dict[Setting, str]()
+    if first.max_length != second.max_length:
+        found["training", "", "max_length"] = "training length"
+    if (task := called(first.experiment["task"])) != called(second.experiment["task"]):
+        found["task", "", "task"] = "task"
+    else:
+        keys = [row["key"].partition(".") for row in differing_settings(pair)]
+        other = {("task", task, name): setting_text(f"task.{name}") for part, _, name in keys if part == "task"}
+    other |= other_settings(pair)
+    return found | dict(sorted(other.items(), key=lambda each: weight(each[1])))
 
-    Where something does, positions that the names do not tell are said, too.
-    """
-    pair = (first, second)
-    mixed = len({system.positions.mixer for system in pair}) > 1  # then widths differ, so that parameters are equal
-    keys = [row["key"] for row in differing_settings(pair)]
-    tasks = len({called(system.experiment["task"]) for system in pair}) > 1
-    said = [setting_text(key) for key in keys if key.startswith("task.") and not tasks]
-    said += besides(pair)["positions"]
-    said += [setting_text(key) for key in keys if key.startswith("model.") and not mixed]
-    said += [
-        setting_text(key) for key in keys
-        if key.startswith("training.") and key not in ("training.max_length", "training.steps")
-    ]  # fmt: skip
-    said += ["steps"] * (len({steps_text(system) for system in pair}) > 1)
-    said = ["training length"] * ("training.max_length" in keys) + ["task"] * tasks + by_weight(said)
-    positions = [system.positions.name for system in pair]
-    named = all(system.positions.name in system.known_as for system in pair)
-    if said and positions[0] != positions[1] and not named:
-        said.insert(0, "positions")
-    return f"; they {DIFFER} {some_of(said, 'settings')}, which may be the cause" * bool(said)
+
+def _confounded(first: SystemSummary, second: SystemSummary) -> str:
+    """The clause of `_confounds`."""
+    said = besides_positions((first, second), [*_confounds(first, second).values()], "they")
+    return f"; {said}{MAY_BE}" * bool(said)
 
 
 def _cause(

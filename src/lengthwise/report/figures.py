@@ -369,7 +369,7 @@ def draw_accuracy(
             plot.set_visible(False)
         for plot, panel in zip(grid.flat, drawn, strict=False):
             parts.append(_Panel(figure, plot, panel, systems, metric, limits, band))
-            parts[-1].draw(size, small=small or below, legend=below)
+            parts[-1].draw(size, small=small or below, legend=below, low=below and rows > 1)
             if not small and not below:
                 _names(plot, panel, names, size, (each - MARGINS) * 72, metric, limits)
         if small:
@@ -385,7 +385,9 @@ def draw_accuracy(
                 *_unfitted(systems),
                 *{line.get_label(): line for part in parts for line in part.named}.values(),
             ]
-            room, most = 0.95 * width * 72, (height or float("inf")) * 72 / 3
+            for plot in grid[:-1].flat:
+                plot.set_xlabel("")
+            room, most = 0.95 * width * 72, (height or float("inf")) * 72 / (5 if rows > 1 else 3)
             figure.set_layout_engine(ConstrainedLayoutEngine(h_pad=0.03, w_pad=0.05))
             _fitting_legend(figure, handles, room, most, loc="outside lower center", fontsize=size, borderaxespad=0.3)
         figure.alt = _described(parts, systems, metric, band)
@@ -600,7 +602,7 @@ class _Panel:
         self.logarithmic = shortest > 0 and self.lengths[-1] > 6 * shortest
         self.limits = _limits(shortest, max(self.lengths[-1], *self.trained_to.values()), self.logarithmic)
 
-    def draw(self, size: float, *, small: bool = False, legend: bool = False) -> None:
+    def draw(self, size: float, *, small: bool = False, legend: bool = False, low: bool = False) -> None:
         """All lines, the training lengths and the chance line, with text of ``size`` points, less in a small panel."""
         plot = self.plot
         plot.tick_params(labelsize=size)
@@ -610,10 +612,15 @@ class _Panel:
             plot.set_title(short_name(self.panel.title, 24 if small else 44), fontsize=size + 1.5, fontweight="bold")
         for index, cells in self.panel.cells.items():
             self.system(index, cells)
-        self.ground(size, small=small, legend=legend)
+        self.ground(size, small=small, legend=legend, low=low)
 
-    def ground(self, size: float | None = None, *, small: bool = False, legend: bool = False) -> None:
-        """Axes with the tested lengths, the training lengths, and the chance line, which a ``legend`` names."""
+    def ground(
+        self, size: float | None = None, *, small: bool = False, legend: bool = False, low: bool = False
+    ) -> None:
+        """Axes with the tested lengths, the training lengths, and the chance line, which a ``legend`` names.
+
+        It names training lengths, too, where panels are ``low`` and have no room for text.
+        """
         plot, (left, right) = self.plot, self.limits
         if self.logarithmic:
             log_axis(plot, "x", [])
@@ -622,15 +629,19 @@ class _Panel:
         plot.xaxis.set_major_locator(TestedLengths(sorted({self.trained, *self.lengths}), self.trained))
         several = len({*self.trained_to.values()}) > 1
         if self.heights == (LOW, HIGH):
-            plot.set_yticks([0, 0.25, 0.5, 0.75, 1])
-        plot.axvspan(left, self.trained, color=BAND, zorder=0, linewidth=0)
+            plot.set_yticks([0, 0.5, 1] if low else [0, 0.25, 0.5, 0.75, 1])
+        shade = plot.axvspan(left, self.trained, color=BAND, zorder=0, linewidth=0)
         least = f"all trained to {'≥ ' if small else ''}{self.trained}{'' if small else ' or more'}"
         own = f"trained{'' if small else ' up'} to {self.trained}"
         text, side = f" ◂ {least if several else own}", "left"
         if self._share(self.trained) > 0.5:
             text, side = f"{text[3:]} ", "right"
         top = self.heights[1] - 0.0466 * (self.heights[1] - self.heights[0])
-        plot.text(self.trained, top, text, ha=side, va="center", color=QUIET, fontsize=size)
+        if low:
+            shade.set_label(least if several else own)
+            self.named.append(shade)
+        else:
+            plot.text(self.trained, top, text, ha=side, va="center", color=QUIET, fontsize=size)
         chance = common_chance(
             [self.systems[index] for index in self.panel.cells], self.lengths[-1], self.panel.axes, self.metric
         )

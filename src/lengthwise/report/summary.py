@@ -32,7 +32,7 @@ from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.system import RANDOM_START, PositionSystem
 from lengthwise.prediction.example import StoredTask, stored_task, title_of
 from lengthwise.report.looks import FIRST, LOOKS, Look, beside, distinct
-from lengthwise.report.words import by_weight, setting_text, value_text
+from lengthwise.report.words import TRIFLES, setting_text, value_text, weight
 from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
 
@@ -543,13 +543,15 @@ def _distinct(systems: Mapping[int, SystemSummary], wanted: Callable[[SystemSumm
 
 
 def _differences(experiment: Any, rivals: Sequence[Any]) -> str:
-    """The fewest settings that distinguish the rivals, as ``width 128``, in the order of `SECTIONS`.
+    """The fewest settings that distinguish the rivals, as ``width 128``, in the order of `SECTIONS`, trifles last.
 
     Where others than these and those of tests differ, too, `MORE` follows.
     """
     flat = [_flat(rival) for rival in rivals]
     keys = {key for values in flat for key in values if len({repr(other.get(key)) for other in flat}) > 1}
-    ranked = sorted(keys, key=lambda key: (SECTIONS.index(key.partition(".")[0]), key))
+    ranked = sorted(
+        keys, key=lambda key: (setting_text(key).startswith(TRIFLES), SECTIONS.index(key.partition(".")[0]), key)
+    )
     mine, distinct = _flat(experiment), len({canonical_json(rival) for rival in rivals})
     for count in range(1, len(ranked) + 1):
         for some in combinations(ranked, count):
@@ -726,6 +728,7 @@ def details(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
     unlike, rule, share = steps_note(systems), fit_rule(systems), fit_share(systems)
     low = [f"{one.label} {one.in_distribution.median:.3f}" for one in systems if not one.fitted]
     said = (
+        *filter(None, map(fall_text, in_order(systems)[:MOST_COMPARED])),
         f"trained: {setting_note(systems)}",
         *differ,
         unlike,
@@ -736,6 +739,27 @@ def details(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
         last_tests(systems),
     )
     return tuple(line for line in said if line)
+
+
+def fall(system: SystemSummary) -> Cell | None:
+    """The shortest test beyond training at which its median seed is not right; None where it is right at all."""
+    low = (cell for cell in system.cells if cell.length > system.max_length and _rate(cell) < RIGHT)
+    return min(low, key=lambda cell: (cell.length, _rate(cell)), default=None)
+
+
+def fall_text(system: SystemSummary) -> str:
+    """Where a system falls, how many tokens are right there, and whether the end is what goes wrong first; or empty."""
+    cell = fall(system)
+    counts = [(score.tokens, score.tokens_total) for score in cell.scores] if cell else []
+    tokens, of = (sum(count or 0 for count in some) for some in zip(*counts, strict=True)) if counts else (0, 0)
+    if cell is None or not of:
+        return ""
+    wrong, ends = cell.first_errors.total(), cell.first_errors["eos"]
+    where = f"; {percent(ends / wrong)} of the wrong strings stop too early or too late" * (2 * ends > wrong)
+    at = f"length {cell.length}{_layout(cell, _tests(system, None))}"
+    share = percent(tokens / of, digits=int(tokens / of > 0.99))
+    right = f"right on {_rate(cell):.3f} of the strings and {share} of their tokens"
+    return f"{system.label} falls at {at}: {right}{where}"
 
 
 def trained_text(systems: Sequence[SystemSummary]) -> str:
@@ -749,10 +773,51 @@ def same_training(systems: Sequence[SystemSummary]) -> bool:
 
 
 def differ_text(systems: Sequence[SystemSummary]) -> str:
-    """In which settings systems differ beside what their names say, as a clause; empty where in none."""
-    names = [name for found in besides(systems).values() for name in found if name != SIZE]
-    names += ["steps"] * bool(steps_note(systems))
-    return f"systems {DIFFER} {some_of(by_weight(names), 'settings')}" * bool(names)
+    """In which settings systems that are compared differ besides positions, as a clause; empty where in none."""
+    contests = dict.fromkeys(system.contest for system in systems)
+    found = dict[Setting, str]()
+    for contest in contests:
+        found |= other_settings([system for system in systems if system.contest == contest])
+    return besides_positions(systems, list(dict.fromkeys(sorted(found.values(), key=weight))), "systems")
+
+
+def besides_positions(systems: Sequence[SystemSummary], settings: Sequence[str], who: str) -> str:
+    """The clause that these systems, called ``who``, differ in settings; empty where in none."""
+    positions = "besides positions, " * (len({system.positions for system in systems}) > 1)
+    return f"{positions}{who} {DIFFER} {some_of(settings, 'settings')}" * bool(settings)
+
+
+Setting = tuple[str, str, str]
+"""A section of a configuration, the scheme or encoding that the setting is of, and its name."""
+
+
+def other_settings(systems: Sequence[SystemSummary]) -> dict[Setting, str]:
+    """The settings of models, positions and training in which these differ, in words, the weightiest first.
+
+    Not what is compared: schemes, encodings and mixers by name. Where mixers differ, sizes of models do, so that these
+    have as many parameters. Steps are those that were run.
+    """
+    found = dict[Setting, str]()
+    for section in ("scheme", "encoding"):
+        for name in dict.fromkeys(getattr(system.positions, section) for system in systems):
+            same = [system for system in systems if getattr(system.positions, section) == name]
+            for key in _keys_of(same, section):
+                said = setting_text(f"{section}.{key}")
+                if not all(said in system.settings for system in same):
+                    found[section, name, key] = f"{said} of {value_text(name)}"
+    mixed = len({system.positions.mixer for system in systems}) > 1
+    for section in (*["model"] * (not mixed), "training"):
+        for key in _keys_of(systems, section):
+            if key not in ("max_length", "steps", "mixer"):
+                found[section, "", key] = setting_text(f"{section}.{key}")
+    if len({steps_text(system) for system in systems}) > 1:
+        found["training", "", "steps"] = "steps"
+    return dict(sorted(found.items(), key=lambda each: weight(each[1])))
+
+
+def _keys_of(systems: Sequence[SystemSummary], section: str) -> list[str]:
+    keys = (key.partition(".") for key in _differing_keys(systems))
+    return [name for part, _, name in keys if part == section]
 
 
 def some_of(names: Sequence[str], what: str = "") -> str:
@@ -766,10 +831,8 @@ def some_of(names: Sequence[str], what: str = "") -> str:
 
 MOST_NAMED = 4
 """Names that a clause has; of more it says how many they are."""
-DIFFER = "also differ in"
+DIFFER = "differ in"
 """In the clause of settings in which systems differ."""
-SIZE = "parameters"
-"""Their number differs with the positions, so that it is no setting of its own."""
 
 
 def besides(systems: Sequence[SystemSummary]) -> dict[str, dict[str, str]]:
@@ -783,7 +846,7 @@ def besides(systems: Sequence[SystemSummary]) -> dict[str, dict[str, str]]:
             [system for system in systems if getattr(system.positions, section) == name], section
         ).items()
     }
-    size = {SIZE: f"{min(sizes):,} to {max(sizes):,}"} if len(sizes) > 1 else {}
+    size = {"parameters": f"{min(sizes):,} to {max(sizes):,}"} if len(sizes) > 1 else {}
     models = _differing_in(systems, "model") | size
     return {"models": models, "positions": positions, "trainings": _differing_in(systems, "training")}
 
@@ -970,8 +1033,8 @@ def headline(systems: Sequence[SystemSummary], *, every: bool = False, lengths: 
     It is told at the longest length; where the first is wrong there, where `_telling` says, and what is right at the
     longest length, if anything, is told, too. Rivals are those that were trained to the same length, where there are
     any. What was not tested there is compared at the longest length that both were tested at; what was tested farther
-    is named, too. With ``every`` all follow the first, in order, as many as a figure can show; with ``lengths`` it is
-    of tests at these alone. `last_tests` ends it.
+    is named, too. With ``every`` the sentence goes on with all others, as many as a figure can show; with ``lengths``
+    it is of tests at these alone. `last_tests` ends it.
     """
     contests = dict[str, list[tuple[SystemSummary, Tests]]]()
     for one in in_order(systems):
@@ -984,32 +1047,46 @@ def headline(systems: Sequence[SystemSummary], *, every: bool = False, lengths: 
         said, more = said[: MOST_TASKS - 1], len(said) - MOST_TASKS + 1
     ends = last_tests(systems)
     lines = [
-        *(_finding(shown, every=every) for shown in said),
+        *(_finding(shown, _without_fit(shown[0][0], systems), every=every) for shown in said),
         *[f"{more} more tasks are in the table."] * bool(more),
         *[f"{ends[:1].upper()}{ends[1:]}."] * bool(ends),
     ]
     return ("\n" if len(contests) > 1 else " ").join(lines)
 
 
-def _finding(shown: Sequence[tuple[SystemSummary, Tests]], *, every: bool) -> str:
-    """The sentence of `headline` for systems that are compared with each other, in order."""
-    if not every:
-        kept = trained_alike(shown[0][0], [one for one, _ in shown[1:]])
-        shown = [each for each in shown if each is shown[0] or any(each[0] is one for one in kept)]
-    (best, mine), *rest = shown
-    rival = nearest_rival(best, [one for one, _ in rest])
+def _without_fit(best: SystemSummary, systems: Sequence[SystemSummary]) -> str:
+    """That nothing else fitted of what the best is compared with; empty where something did, or there is nothing."""
+    others = [system for system in systems if system.contest == best.contest and system is not best]
+    lost = not any(system.fitted for system in others)
+    return f"no other system fitted ({some_of([system.label for system in others])})" * bool(others and lost)
+
+
+def _finding(shown: Sequence[tuple[SystemSummary, Tests]], lost: str, *, every: bool) -> str:
+    """The sentence of `headline` for systems that are compared with each other, in order, with what is ``lost``.
+
+    With ``every`` the systems that it leaves out follow.
+    """
+    (best, mine), *others = shown
+    rival = nearest_rival(best, [one for one, _ in others])
     end = _hardest(mine.values())
-    first = end if rival is None else _telling(best, mine, rival)
+    alike = trained_alike(best, [one for one, _ in others])
+    rest = [each for each in others if any(each[0] is one for one in alike)]
+    named = [(best, mine), *rest]
+    if len(named) > MOST_COMPARED:
+        rest = [each for each in rest if each[0] is rival or max(each[1])[0] > end.length]
+    first = _telling(best, mine, rival)
     fitted, seeds = len(best.fitted), len(best.results)
     of = f"{fitted} seeds" if fitted == seeds else f"the {fitted} of {seeds} seeds that fitted"
     text = f"Trained on lengths up to {best.max_length}, {best.label} is right "
     text += f"on {_rate(first):.3f} of the strings of length {first.length}{_layout(first, mine)}"
     aside = "; ".join(filter(None, [f"median of {of}" * (seeds > 1), _aside(best, first)]))
     text += f" ({aside})" * bool(aside)
-    if not every and len(shown) > MOST_COMPARED:
-        rest = [each for each in rest if each[0] is rival or max(each[1])[0] > end.length]
-    said, before = list[str](), (first.length, first.axes)
-    for other, theirs in rest:
+    ends = [_at_the_end(end, named)] * (first.length != end.length)
+    said, before = [lost] * bool(lost), (first.length, first.axes)
+    more = [each for each in others if each not in rest] * every
+    for other, theirs in (*rest, *more):
+        if more and other is more[0][0]:
+            said, before = [*said, *ends], None if ends else before
         met = first if (first.length, first.axes) in theirs else _hardest(mine[key] for key in mine if key in theirs)
         cell = _hardest(theirs.values()) if met is None else theirs[met.length, met.axes]
         where = f"at length {cell.length}{_layout(cell, theirs)}"
@@ -1023,29 +1100,31 @@ def _finding(shown: Sequence[tuple[SystemSummary, Tests]], *, every: bool) -> st
         farther = last.length > max(end.length, cell.length)
         clause += f", and {_rate(last):.3f} at length {last.length}" * farther
         said, before = [*said, clause], None if farther else (cell.length, cell.axes)
-    if every and len(rest) > MOST_DRAWN:
-        said = [*said[: MOST_DRAWN - 1], f"{len(rest) - MOST_DRAWN} more between", said[-1]]
-    if first.length != end.length:
-        said.append(_at_the_end(end, shown))
-    return f"{'; '.join([text, *said])}."
+    if len(said) > MOST_DRAWN:
+        said = [*said[: MOST_DRAWN - 1], f"{len(said) - MOST_DRAWN} more between", said[-1]]
+    return f"{'; '.join([text, *said, *ends * (not more)])}."
 
 
-def _telling(best: SystemSummary, mine: Tests, rival: SystemSummary) -> Cell:
+def _telling(best: SystemSummary, mine: Tests, rival: SystemSummary | None) -> Cell:
     """The test at which the first of a finding is told: the hardest at its longest length, unless it is wrong there.
 
     Then it is told at its reach, or where that is not beyond training, where the mean of all its seeds is farthest
-    above that of its rival.
+    above that of its rival; without a rival, at the shortest length beyond training.
     """
     end, lengths = _hardest(mine.values()), {length for length, _ in mine}
-    shared = {cell.length for cell in rival.cells} & {length for length in lengths if length > best.max_length}
+    shared = {length for length in lengths if length > best.max_length}
+    if rival is not None:
+        shared &= {cell.length for cell in rival.cells}
     if _rate(end) >= WRONG or not shared:
         return end
     layouts = {axes for _, axes in mine}
     at, _ = how_far(best.results, best.max_length, lengths=lengths, layouts=layouts)
-    if at <= best.max_length:
+    if at <= best.max_length and rival is None:
+        at = min(shared)
+    elif at <= best.max_length:
 
         def ahead(length: int) -> tuple[float, int]:
-            means = [how_far(one.results, 0, lengths=[length], layouts=layouts)[1] for one in (best, rival)]
+            means = [how_far(one.results, 0, lengths=[length], layouts=layouts)[1] for one in (best, rival) if one]
             return means[0] - means[1], length
 
         at = max(shared, key=ahead)

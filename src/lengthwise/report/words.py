@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Any
 
 WORDS = {
@@ -35,13 +34,9 @@ TRIFLES = ("initial", "log-length scaling", "steps per probe", "steps of warm-up
 """Names of settings, or their beginnings, that are told before and after all others."""
 
 
-def by_weight(names: Iterable[str]) -> list[str]:
-    """Names of settings in words, first those that change training or the size of a model, trifles last."""
-
-    def weight(name: str) -> int:
-        return WEIGHTY.index(name) if name in WEIGHTY else len(WEIGHTY) + name.startswith(TRIFLES)
-
-    return sorted(names, key=weight)
+def weight(name: str) -> int:
+    """Where a setting in words is told: first those that change training or the size of a model, trifles last."""
+    return WEIGHTY.index(name) if name in WEIGHTY else len(WEIGHTY) + name.startswith(TRIFLES)
 
 
 def setting_text(key: str) -> str:

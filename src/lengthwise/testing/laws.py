@@ -186,9 +186,9 @@ def shapes_and_labels(task: Task) -> None:
         right = (batch.labels[:, batch.scored] == batch.input_ids[:, batch.scored]).all()
         need(right and (batch.labels[:, ~batch.scored] == NOT_SCORED).all(), f"{at}: labels are not the scored tokens")
         begins = f"; let `layout` draw none whose answer is empty, or set min_length = {task.min_length + 1}"
-        begins *= not batch.answer.any() and batch.layout.length == task.min_length
-        answered = batch.answer.any() and not batch.answer[~batch.scored].any()
-        need(answered, f"{at}: the answer is not among the scored{begins}")
+        begins *= batch.layout.length == task.min_length
+        need(batch.answer.any(), f"{at}: the answer is empty, with nothing before <eos>{begins}")
+        need(not batch.answer[~batch.scored].any(), f"{at}: a token of the answer is given, not predicted")
         need(0 <= task.chance(batch.layout) <= 1, f"{at}: chance is {task.chance(batch.layout)}, not within 0 and 1")
 
 

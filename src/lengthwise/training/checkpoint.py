@@ -10,11 +10,12 @@ from pydantic import TypeAdapter
 from torch import Tensor, nn
 
 from lengthwise.core.errors import LengthwiseError, TrainingDivergedError, warn
+from lengthwise.core.result_file import CHECKPOINT
 from lengthwise.models.tensor_files import read_tensors, write_tensors
 from lengthwise.training.adamw import StackedAdamW
 from lengthwise.training.runs import Progress, StackProgress
 
-FILE, PREVIOUS = "checkpoint.safetensors", "checkpoint.previous.safetensors"
+FILE, PREVIOUS = CHECKPOINT, "checkpoint.previous.safetensors"
 WEIGHTS, AVERAGES, SQUARES, COUNTS = "stack.", "average.", "square.", "count."
 """How names of tensors begin: parameters of the stack, and the state of its optimizer by parameter."""
 
