@@ -78,15 +78,18 @@ def test_plan_prints_jobs_and_hours(terminal: Terminal) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seeds", "fitted", "says"),
+    ("seeds", "fitted", "rate", "says"),
     [
-        (1, 1, "--seeds 3 --max-length 6 --budget 30m --jobs 1 --out here-3-seeds"),
-        (1, 0, "--seeds 1 --max-length 6 --budget 20m --jobs 1 --out here-800-steps"),
-        (3, 3, "lw.results('here')"),
+        (1, 1, 0.99, "--seeds 3 --max-length 6 --budget 30m --jobs 1 --out here-3-seeds"),
+        (1, 0, 0.9, "--seeds 1 --max-length 6 --budget 20m --jobs 1 --out here-800-steps"),
+        (1, 0, 0.01, "--seeds 1 --max-length 3 --budget 10m --jobs 1 --out here-to-3"),
+        (3, 3, 0.99, "lw.results('here')"),
     ],
 )
-def test_after_one_seed_more_are_next(seeds: int, fitted: int, says: str) -> None:
-    rows = [{"system": "rope", "fitted": fitted, "seeds": [{}] * seeds, "missing": ""}]
+def test_after_one_seed_more_are_next_and_shorter_strings_where_hardly_any_is_right(
+    seeds: int, fitted: int, rate: float, says: str
+) -> None:
+    rows = [{"system": "rope", "fitted": fitted, "seeds": [{"in_distribution": rate}] * seeds, "missing": ""}]
     values = {
         "systems": rows, "seeds": seeds, "steps": 400, "budget_seconds": 600.0, "trained_to": 6,
         "task": TASKS.describe(TASKS.build("copy")),

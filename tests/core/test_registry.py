@@ -100,3 +100,13 @@ def test_a_typo_names_up_to_three_that_are_about_as_near() -> None:
     assert suggestion("rotary", ["rope", "rotate"]) == "Did you mean 'rope'?", "another name of the same"
     assert suggestion("x", ["rope", "nope"]) == "Known: nope, rope."
     assert suggestion("x", []) == "None is known."
+
+
+def test_of_many_names_the_nearest_are_said_and_where_all_are():
+    many = [f"name-{letter}" for letter in "abcdefghijklmnop"]
+    said = str(UnknownNameError("encoding", "bogus", many))
+    assert said.startswith("unknown encoding 'bogus'. Nearest: ")
+    assert said.count("name-") == 3
+    assert "lengthwise list" in said
+    assert str(UnknownNameError("animal", "bogus", many)).count("name-") == len(many)
+    assert "Known: " in str(UnknownNameError("encoding", "bogus", many[:3]))

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from lengthwise.api.compare import compare
+from lengthwise.cli.compare import _next as after
 from lengthwise.core.errors import LengthwiseError, OutOfTimeError, TooSmallError, UnknownNameError
 from lengthwise.core.files import write_json
 from lengthwise.core.rank import reach
@@ -35,7 +36,7 @@ from lengthwise.experiments.events import Event
 from lengthwise.experiments.run import check_ids
 from lengthwise.experiments.run_directory import run_directory
 from lengthwise.positions.system import PositionSystem
-from lengthwise.report.pages import comparison_table, first_at
+from lengthwise.report.pages import comparison_finding, comparison_table, first_at
 from lengthwise.tasks import TASKS
 from tiny_comparison import make_comparisons_tiny
 
@@ -164,7 +165,11 @@ def test_a_budget_that_is_too_small_says_what_it_suffices_for(tmp_path: Path):
         left = ", ".join(name for name in given if name not in refused.value.instead.get("systems", given))
         enough = rf"enough to train all{' but ' * bool(left)}{left}(, with 1 seed each)?, though no fit is promised: "
         assert re.search(enough, str(refused.value))
-        return refused.value.instead
+        # A folder of its own, since one holds one comparison.
+        way_out = dict(refused.value.instead)
+        assert ("out" in way_out) == ("systems" in way_out)
+        assert not Path(way_out.pop("out", "none")).exists()
+        return way_out
 
     assert instead(600.0) == {"systems": ["a", "b", "c"], "seeds": 1}
     assert instead(300.0) == {"systems": ["a", "b"], "seeds": 1}
@@ -186,10 +191,11 @@ def test_what_is_said_to_suffice_is_not_refused(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(TooSmallError) as refused:
         run_comparison(task, tmp_path, budget=Budget(300.0))
     names = [system.name for system in standard_systems(task)][: len(refused.value.instead["systems"])]
-    assert refused.value.instead == {"systems": names, "seeds": 1}
+    out = Path(refused.value.instead["out"])
+    assert refused.value.instead == {"systems": names, "seeds": 1, "out": str(out)}
     assert len(names) >= 2
     times = [[30.0, 0.0], [30.0, 0.0]]
-    plan = run_comparison(task, tmp_path, systems=names, budget=Budget(300.0, seeds=1))
+    plan = run_comparison(task, out, systems=names, budget=Budget(300.0, seeds=1))
     assert (plan.steps, len(plan.systems)) == (comparing.FEWEST_STEPS, len(names))
 
 
@@ -213,6 +219,19 @@ def test_a_budget_that_is_too_small_is_known_before_slow_steps_are_all_timed(
     monkeypatch.setattr(comparing.time, "perf_counter", lambda: next(now))
     assert comparing._seconds_of(taken.append) == 1.0
     assert taken == [0], "of steps that take a second, one is timed"
+
+
+def test_what_else_the_machine_does_does_not_make_a_step_longer(monkeypatch: pytest.MonkeyPatch):
+    """Each step is timed more than once, and the least counts."""
+    now, seen = [0.0], dict[int, int]()
+
+    def take(step: int) -> None:
+        seen[step] = seen.get(step, 0) + 1
+        now[0] += 0.01 * (step + 1) + 0.3 * (seen[step] == 1 and step > 3)
+
+    monkeypatch.setattr(comparing.time, "perf_counter", lambda: now[0])
+    assert comparing._seconds_of(take) <= 0.01 * comparing.TIMED_STEPS
+    assert max(seen.values()) == comparing.ROUNDS
 
 
 @pytest.mark.usefixtures("tiny")
@@ -333,3 +352,14 @@ def test_ranking_by_the_median_seed_with_unfitted_ones_named(tmp_path: Path):
     rows[0]["seeds"] = [{**seed, "exact_match": {"4": 0.96, "8": 0.96, "16": 0.96}} for seed in rows[0]["seeds"]]
     assert (first_at(values, 0.95), first_at(values, 0.99)) == ("nope", "sequential+alibi"), "it depends on the cut"
     assert [seed["reach"] for seed in rows[1]["seeds"]] == [16, 16, 0]
+
+
+@pytest.mark.usefixtures("tiny")
+def test_own_test_lengths_are_those_of_the_comparison_and_of_the_command_that_is_next(tmp_path: Path):
+    words = {"budget": 600.0, "seeds": 1, "max_length": 2, "out": tmp_path / "out"}
+    found = compare("copy", ["nope"], test_lengths=[5, 2], **words)
+    assert found.values["tests"] == [2, 5]
+    assert "not 16" not in comparison_finding(found.values)
+    assert "--test-lengths 2,5" in after(found, "copy", "1")
+    with pytest.raises(LengthwiseError, match="test_lengths must have one above"):
+        compare("copy", ["nope"], test_lengths=[1, 2], **words)

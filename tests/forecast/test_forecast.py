@@ -16,6 +16,7 @@ import pytest
 
 import lengthwise as lw
 from lengthwise.api import compare
+from lengthwise.cli.decide import _cell
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.crasp.decide import no_counting
 from lengthwise.experiments.defaults import chosen_systems
@@ -24,6 +25,7 @@ from lengthwise.forecast import predict as module
 from lengthwise.forecast import probe as probing
 from lengthwise.forecast.answer import (
     BANDS,
+    BASES,
     KNOWN,
     LIKELY,
     NOT_FITTED,
@@ -46,6 +48,7 @@ from lengthwise.languages.automaton import language
 from lengthwise.measured.cells import cells
 from lengthwise.positions import structure as positions_structure
 from lengthwise.positions.system import position_systems
+from lengthwise.prediction.verdict import STRONGEST
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.language import Language
 from lengthwise.tasks.parity import Parity
@@ -92,8 +95,17 @@ def agree(found: Forecasts) -> None:
     assert all(len(line) <= WIDTH for line in (*lines, *whole.splitlines())), lines
     assert len(lines) <= 36
     assert whole.startswith(found.text().partition("More: ")[0].rstrip())
-    best = found.systems[0]
+    # Systems of one chance are one: a row, an interval, a count.
+    groups = module.jointly(found.systems)
+    jointly = {f.system: module.joint(same) for same in groups for f in same}
+    best = jointly[found.systems[0].system]
     assert re.match(rf"{best.answer}[ ,]", lines[0])
+    for same in groups:
+        own, one = [f.interval for f in same], module.joint(same)
+        assert one.interval in own
+        assert one.interval is None or all(one.interval[1] - one.interval[0] >= high - low for low, high in own)
+        assert len(same) == 1 or one.record == tuple(map(sum, zip(*(f.record for f in same), strict=True)))
+        assert len({(f.verdict, f.probability) for f in same}) == 1
     assert "…" not in found.text()
     # One count of tasks alike, in the first line where theory says something, and below in full.
     first = " ".join(itertools.takewhile(lambda line: line and not line.startswith("  theory "), lines))
@@ -116,8 +128,8 @@ def agree(found: Forecasts) -> None:
     if not (found.named and len(found) == 1):
         rows = rows_of(found.text())
         # Ids of places that are positions are plain ids, which have rows of their own.
-        shown = [f for f in found if found.named or PLAIN_PLACES not in f.theory]
-        assert set(rows) == {f.system for f in shown}
+        shown = [jointly[f.system] for f in found if found.named or PLAIN_PLACES not in f.theory]
+        assert set(rows) == {f.system for f in found if found.named or PLAIN_PLACES not in f.theory}
         for f in shown:
             row = rows[f.system]
             theory = {"yes": "possible", "no": "no guarantee", "unknown": "unknown"}[f.verdict]
@@ -203,14 +215,16 @@ def agree(found: Forecasts) -> None:
 def test_first_line_answers_and_no_line_contradicts_it(target: str):
     found = predict(target)
     agree(found)
-    ranks = [f.rank for f in found]
+    ranks = [module.joint(same).rank for same in module.jointly(found.systems)]
     assert ranks == sorted(ranks, reverse=True)
+    assert [f for same in module.jointly(found.systems) for f in same] == list(found)
     # Coupled ids are not proposed where they bring nothing near.
     proposed = re.findall(r"--systems (\S+)", found.settle)
     assert not found.span or "coupled" not in "".join(proposed)
     yes = [f for f in found if f.verdict == "yes" and f.answer == NOT_KNOWN and f.system != "modulo"]
     if proposed and found.systems[0].answer == NOT_KNOWN and yes:
-        assert set(proposed[0].split(",")) <= {n for f in yes for n in (f.encoding, f.scheme, f.system)}
+        named = {n for f in yes for n in (f.encoding, f.scheme, f.system)}
+        assert set(proposed[0].split(",")) <= named | {module.NEAR_IDS.name, module.USUAL}
     for system in found:
         if system.answer == RIGHT:
             assert found.systems[0].answer == RIGHT
@@ -1050,8 +1064,7 @@ def test_places_that_do_not_tell_what_is_needed_are_doubted(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("target", "has"),
-    [("(ab|ba)*", True), ("retrieval", True), ("lego", True), ("multiplication", False), ("bucket-sort", False)],
+    ("target", "has"), [("retrieval", True), ("lego", True), ("multiplication", False), ("bucket-sort", False)]
 )
 def test_a_comparison_has_rope_unless_it_is_excluded(target: str, has: bool) -> None:
     """It is what most models have: beside few others, or in place of one of which no more is known."""
@@ -1063,13 +1076,75 @@ def test_a_comparison_has_rope_unless_it_is_excluded(target: str, has: bool) -> 
     assert has or found["rope"].verdict == "no" or found["rope"].answer == UNLIKELY
 
 
-def test_one_chance_of_several_systems_is_explained_by_their_counts() -> None:
+def test_systems_of_one_chance_are_one_row_with_one_count_and_the_widest_interval() -> None:
     found = predict("(ab|ba)*")
     one = [f for f in found if f.probability is not None]
     right, of = (sum(f.record[index] for f in one) for index in (0, 1))
-    assert {percent(f.probability) for f in one if f.probability} == {percent(one[0].probability or 0.0)}
-    assert says(found.text(), f"together {right} of {of} like it were right")
-    assert "together" not in predict("b*ab*").text()
-    alone = predict("(ab|ba)*", encoding="alibi").text()
-    assert "together" not in alone
-    assert says(alone, "also weighs what was measured of other positions")
+    assert len({f.probability for f in one}) == 1 < len(one)
+    rows = rows_of(found.text())
+    assert len({tuple(rows[f.system].items()) for f in one}) == 1
+    assert says(found.text(), f"{right} of {of} other languages whose programs compare counts were right with these")
+    assert f"of {of} like it" in found.text()
+    assert not re.search(r"^  doubt", found.text(), re.M)
+    widest = max((f.interval or (0, 0) for f in one), key=lambda ends: ends[1] - ends[0])
+    assert f"anything from {percent(widest[0])} to {percent(widest[1])} %" in " ".join(found.text().split())
+    # Each by itself keeps its own numbers.
+    alone = predict("(ab|ba)*", encoding="ape")
+    assert alone.systems[0].interval == found["ape"].interval != widest
+    assert alone.systems[0].chance in repr(alone)
+    # What has a better record than that is next, and no comparison of what is hardly right.
+    (instead,) = found.systems[0].instead
+    assert found.settle == instead.command
+    assert (instead.share or 0.0) > (found.systems[0].probability or 0.0)
+
+
+@pytest.mark.parametrize("name", sorted(TASKS))
+def test_wherever_coupled_ids_are_next_attention_to_near_ids_is_too(name: str) -> None:
+    try:
+        built = TASKS.build(name)
+    except LengthwiseError:
+        return
+    for train, test in ((40, 200), (10, 400)):
+        try:
+            found = predict(built, train, test)
+        except LengthwiseError:
+            continue
+        proposed = [n for names in re.findall(r"--systems (\S+)", found.settle) for n in names.split(",")]
+        if "coupled" in proposed:
+            assert module.NEAR_IDS.name in proposed
+            assert "predictive-coupling" not in proposed
+        if "--scheme coupled" in found.settle:
+            right = found["coupled"].answer == RIGHT
+            assert f"--encoding {'learned' if right else module.NEAR_IDS.encoding}" in found.settle
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(ab|ba)*", "(a|b)*aa", "(aa)*", "b*ab*", "(ab)*", "a*b*", "(a|b)*b", "(a|b)*ab", "b(a|b)*", "(a|b)*a(a|b)*b",
+        "(a(bb)*)*", "(abc)*", "a(a|b)*a", "(a|b)*a(a|b)", "(aab)*", "(a|ba)*", "(ab|c)*", "c*(ac*bc*)*",
+        "(b*ab*a)*b*", "(a|b)*bb(a|b)*", "(aaa)*", "((a|b)(a|b))*", "(a|bb)*", "(a|b)*(aa|bb)", "a*ba*ba*", "(ab*)*a",
+        "(a|b|c)*abc", "(aa|bb)*", "(ab|ba|c)*", "(a|b)*aba(a|b)*", "(abab)*", "(a|b)*a(a|b)(a|b)", "b*(ab)*",
+        "(a*b)*c", "(ba*)*", "(ac|bd)*", "a*b*c*", "(aba)*", "(a|b)*a", "(bb*a)*",
+    ],
+)  # fmt: skip
+def test_predict_and_decide_name_one_basis_where_they_ask_the_same(text: str) -> None:
+    found = predict(text)
+    next_symbols, membership = (lw.decide(text, end=end).decision for end in ("next", "visible"))
+    whole = {v.system: v for v in found.theory.verdicts}
+    for system in position_systems():
+        if system.fragment is None:
+            continue
+        asked, said = next_symbols.verdict(system.fragment, "next"), found[module.name_of(system)]
+        assert said.verdict == asked.verdict
+        assert said.basis == ("" if asked.verdict == "unknown" else _cell(asked, system).plain.split()[-1])
+        decided, row = membership.verdict(system.fragment, "visible"), whole[module.name_of(system)]
+        assert row.answer == decided.verdict
+        assert row.basis is None or row.basis == _cell(decided, system).plain.split()[-1]
+    # A sentence about several systems names the weakest basis among them.
+    best = found.systems[0]
+    shown = [
+        f for f in found if (f.verdict, f.theory.partition(" (")[0]) == (best.verdict, best.theory.partition(" (")[0])
+    ]
+    weakest = max((f.basis for f in shown if f.basis), key=STRONGEST.index, default="")
+    assert not weakest or BASES[weakest].split(",")[0] in found.text()

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 import toys
 
+from lengthwise.core.config import fields_of, from_fields
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.sparsity.coupling import (
+    CouplingRule,
     NoCouplingError,
     PlaceFormula,
     check_coupling,
@@ -182,3 +184,31 @@ def test_formulas_as_text():
     assert linear(1, 2) == "2n + 1"
     assert PlaceFormula(1, 1, -1).describe() == "place n + 1 - i"
     assert PlaceFormula(2, 0, 1, 2, 1).describe() == "place 2 + floor((i + 1) / 2)"
+
+
+def mirrored(prompt):
+    digits = [int(token) for token in prompt[1:-1]]
+    return [str((a + b) % 5) for a, b in zip(digits, digits[::-1], strict=True)]
+
+
+def digits_of(length, rng):
+    return ["<bos>", *map(str, rng.integers(5, size=length)), "="]
+
+
+def test_a_mirrored_task_has_places_that_count_from_the_nearer_end():
+    known = {n: estimate_dependencies(mirrored, digits_of, n, stream(0, "fold", n)) for n in (4, 5, 6, 9, 10, 15)}
+    rule = propose_coupling([known[n] for n in (4, 5, 6, 9)])
+    check = check_coupling(rule, known, (5, 10, 15))
+    assert check.holds, check.problems
+    assert check.tokens_per_place <= 5
+    places = rule.places(9)[1:10]
+    assert places.tolist() == [1, 2, 3, 4, 5, 4, 3, 2, 1]
+    # Of short strings alone all tokens are near, so none is counted from two ends.
+    short = propose_coupling([known[n] for n in (4, 5, 6)])
+    assert all(formula is None or formula.fold is None for formula in short.formulas)
+    better, after = corrected(short, known, (5, 10, 15))
+    assert after.holds
+    assert any(formula is not None and formula.fold is not None for formula in better.formulas)
+    written = fields_of(rule)
+    assert [values["fold"] for values in written["formulas"] if values and "fold" in values] == [0, 0]
+    assert from_fields(CouplingRule, written, where="a rule") == rule

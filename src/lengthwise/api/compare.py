@@ -88,6 +88,7 @@ def compare(
     seeds: int = 3,
     jobs: int = 1,
     max_length: int = 6,
+    test_lengths: Sequence[int] | None = None,
     models: bool = False,
     changes: Sequence[str] = (),
     out: str | Path | None = None,
@@ -107,6 +108,7 @@ def compare(
         seeds: seeds of every system.
         jobs: seeds at the same time, a process each.
         max_length: the longest training length, in the task's unit.
+        test_lengths: the lengths to measure, by default 1, 1.5, 2, 3, 4, 6 and 8 times as long.
         models: compare architectures, too: LSTM, state space models, delta rules and hybrids beside attention, with
             equally many parameters within 10 %. Systems may name mixers, such as ``"lstm"`` or
             ``"mamba+attention@rope"``, without it.
@@ -136,6 +138,7 @@ def compare(
         systems=names,
         budget=given,
         max_length=longest,
+        test_lengths=None if test_lengths is None else arguments.whole_numbers("test_lengths", test_lengths),
         models=models,
         on=on.executor(folder),
         progress=progress,
@@ -146,14 +149,14 @@ def compare(
 def gathered(task: Task, plan: Plan, folder: Path, budget_seconds: float, jobs: int) -> Comparison:
     """The comparison from the files of a folder, with the verdict and the structure of every system."""
     from lengthwise.core.rank import REACH
-    from lengthwise.experiments.compare import MOST_STEPS, differ_in_every_seed, ranked
+    from lengthwise.experiments.compare import MOST_STEPS, default_tests, differ_in_every_seed, ranked
     from lengthwise.experiments.defaults import MULTIPLES
     from lengthwise.experiments.provenance import provenance
     from lengthwise.report.figures import draw_accuracy
     from lengthwise.report.pages import comparison_page
 
     rows = ranked(folder, plan)
-    prediction = predict_task(task)
+    prediction, usual = predict_task(task), plan.tests == default_tests(task, plan.max_length)
     for row in rows:
         system = plan.system(row["system"])
         scheme = plan.experiment(system, plan.grid[0]).scheme
@@ -163,7 +166,8 @@ def gathered(task: Task, plan: Plan, folder: Path, budget_seconds: float, jobs: 
         "name": task.name,
         "trained_to": plan.max_length,
         "tests": list(plan.tests),
-        "tests_to": int(MULTIPLES[-1] * plan.max_length),
+        "tests_to": int(MULTIPLES[-1] * plan.max_length) if usual else plan.tests[-1],
+        "usual_tests": usual,
         "reach_at": REACH,
         "steps": plan.steps,
         "most_steps": MOST_STEPS,

@@ -77,7 +77,8 @@ def draw(console: Console, comparison: Comparison, task: str, jobs: str = "1") -
 
 def _next(comparison: Comparison, task: str, jobs: str) -> str:
     """What to do next: finish, more seeds than one, longer for what did not fit, or the figure and table of a paper."""
-    from lengthwise.report.pages import next_rung
+    from lengthwise.experiments.compare import free
+    from lengthwise.report.pages import hardly_any, next_rung
     from lengthwise.tasks import TASKS
 
     values = comparison.values
@@ -87,14 +88,22 @@ def _next(comparison: Comparison, task: str, jobs: str) -> str:
     fits = any(row["fitted"] for row in comparison.rows)
     if missing and (rung is None or fits):
         return f"the same command goes on with the seeds that the budget did not reach: {', '.join(missing)}"
-    if (alone := fits and values["seeds"] == 1) or rung:
+    hardly = hardly_any(values) and bool(TASKS.build(values["task"]).lengths(1, values["trained_to"] // 2))
+    if (alone := fits and values["seeds"] == 1) or rung or hardly:
         seeds = MORE_SEEDS if alone else values["seeds"]
+        longest = values["trained_to"]
         seconds = MORE_SEEDS * values["budget_seconds"] if alone or not rung else rung["budget"]
         why = "more seeds, since one may be luck" if alone else "twice the steps, for what did not fit"
         name = f"{seeds}-seeds" if alone or not rung else f"{rung['steps']}-steps"
+        if hardly:
+            longest //= 2
+            seconds, name = values["budget_seconds"], f"to-{longest}"
+            why = "hardly any string is right, so shorter ones first; or fewer symbols, or another encoding"
         again = {"systems": ",".join(row["system"] for row in values["systems"]), "seeds": seeds,
-                 "max-length": values["trained_to"], "budget": f"{math.ceil(seconds / 60)}m", "jobs": jobs,
-                 "out": f"{comparison.folder}-{name}"}  # fmt: skip
+                 "max-length": longest, "budget": f"{math.ceil(seconds / 60)}m", "jobs": jobs,
+                 "out": str(free(comparison.folder, name))}  # fmt: skip
+        if not values.get("usual_tests", True):
+            again["test-lengths"] = ",".join(map(str, values["tests"]))
         words = [word for name, value in again.items() for word in (f"--{name}", str(value))]
         plain = TASKS.describe(TASKS.build(task))
         changed = {name: value for name, value in values["task"].items() if value != plain.get(name)}

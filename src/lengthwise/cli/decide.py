@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from lengthwise.api.theory import Decision
     from lengthwise.crasp.decide import Decision as LanguageDecision
     from lengthwise.crasp.decide import FragmentVerdict
+    from lengthwise.positions.system import PositionSystem
 
 _FRAGMENTS = {
     "none": ("C-RASP", "NoPE"),
@@ -144,11 +145,11 @@ def draw_decision(
     if not first:
         console.print()
     console.print(Text.assemble((text, "bold"), f": {answer_line(decision)}\n"))
-    cited = {system.fragment for system in SYSTEMS if system.theorem == CITED_LINK}
+    # Systems of one fragment are linked to it by one theorem.
+    of = {system.fragment: system for system in SYSTEMS if system.scheme != "modulo"}
     table = plain_table("positions", *[_ENDS[end] for end in decision.ends], gap=3)
     for fragment, (_, encodings) in _FRAGMENTS.items():
-        linked = fragment in cited
-        table.add_row(Text(encodings), *[_cell(decision.verdict(fragment, end), linked) for end in decision.ends])
+        table.add_row(Text(encodings), *[_cell(decision.verdict(fragment, end), of[fragment]) for end in decision.ends])
     console.print(table)
     console.print()
     if "visible" in decision.ends:
@@ -162,14 +163,16 @@ def draw_decision(
         answers = [decision.verdict(fragment, end) for fragment in _FRAGMENTS for end in decision.ends]
         windows = [found.window or 1 for found in answers if found.verdict == "yes"]
         periods = [found.period or 1 for found in answers if found.verdict == "yes"]
-        used = {word for found in answers for word in (found.verdict, found.basis)}
+        bases = {of[f].rests_on(v.verdict, v.basis) for f in _FRAGMENTS for v in decision.fragments[f].values()}
+        used = bases | {found.verdict for found in answers}
         yes = [f for f in _FRAGMENTS if decision.verdict(f, decision.ends[0]).verdict == "yes"]
-        names = [_FRAGMENTS[fragment][1] for fragment in yes if fragment in cited]
-        notes = [text for word, text in LEGENDS.items() if word in used | {"yes"} or (word == "cited" and names)]
+        names = [_FRAGMENTS[fragment][1] for fragment in yes if of[fragment].theorem == CITED_LINK]
+        names *= "cited" in used
+        notes = [text for word, text in LEGENDS.items() if word in used | {"yes"}]
         notes[-1] += f"; here that {', '.join(names)} can run the program" * bool(names)
         notes += ["k: it sees the last k symbols"] * (max(windows, default=1) > 1)
         notes += ["m: it knows the position modulo m"] * (max(periods, default=1) > 1)
-        notes += [OTHER] * (membership and max(windows, default=1) > 1)
+        notes += [OTHER] * membership
         console.print(Text(". ".join(notes) + ". More: --why" * (not why), style="dim"))
     if why:
         for fragment, end in _telling(decision) if membership else ():
@@ -185,7 +188,7 @@ def draw_decision(
 
 LONG = 200
 """Letters from which an expression is not said whole in an error."""
-OTHER = "This is membership; predict asks for the next symbols, another question, so its k can be smaller"
+OTHER = "This is membership; predict asks for the next symbols, so its k and basis can differ"
 LEGENDS = {
     "yes": "yes: a C-RASP program, which counts earlier symbols as a transformer can, does it at every length",
     "no": "no: no such program does; training may still go far",
@@ -221,8 +224,8 @@ def _facts(decision: LanguageDecision) -> list[str]:
     return facts
 
 
-def _cell(verdict: FragmentVerdict, linked: bool) -> Text:
-    """The verdict and its basis; where only papers say that such positions can run a program, a *yes* is cited."""
+def _cell(verdict: FragmentVerdict, system: PositionSystem) -> Text:
+    """The verdict and what it rests on under a system."""
     from rich.text import Text
 
     text = Text(f"{verdict.verdict:<3}", style=_STYLE[verdict.verdict])
@@ -231,7 +234,7 @@ def _cell(verdict: FragmentVerdict, linked: bool) -> Text:
         details.append(f"k = {verdict.window}")
     if verdict.verdict == "yes" and (verdict.period or 1) > 1:
         details.append(f"m = {verdict.period}")
-    basis = "cited" if linked and verdict.verdict == "yes" else verdict.basis
+    basis = system.rests_on(verdict.verdict, verdict.basis)
     details.append(basis if verdict.verdict != "unknown" else "search bounds reached")
     return text.append(" " + ", ".join(details), style="dim")
 

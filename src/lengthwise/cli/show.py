@@ -273,10 +273,11 @@ def draw_structure(console: Console, table: StructureTable, scheme: str) -> None
     if selected:
         grid.add_row("of selectors", *[str(k) for k in table.selectors])
         grid.add_row("with selectors", *[str(k) for k in table.both])
-    missing = False
+    missing = wrapping = False
     for row in table.rows:
         mark = "▸ " if scheme in row.schemes else "  "
         missing |= None in row.spans
+        wrapping |= "modulo" in row.schemes
         grid.add_row(Text("span   " + mark + ", ".join(row.schemes)), *_numbers(row.spans))
         if selected:
             grid.add_row(Text("         of selectors", style="dim"), *_numbers(row.selectors))
@@ -287,7 +288,8 @@ def draw_structure(console: Console, table: StructureTable, scheme: str) -> None
     console.print(
         Text(
             "k: most tokens that one scored token depends on (its parents).  span: the farthest of them, in position "
-            "ids; of coupled ids in places; ids modulo m repeat, so a small one does not mean near."
+            "ids; of coupled ids in places."
+            + "  ids modulo m repeat, so a small span does not mean near." * wrapping
             + ("  selectors: the tokens that choose the parents by content." if selected else ""),
             style="dim",
         )
@@ -320,6 +322,7 @@ def couple(
     """
     use_threads(threads)
     from lengthwise.prediction.example import configured
+    from lengthwise.prediction.search import BY_HAND
     from lengthwise.prediction.target import ExamplesFile, parse_target
 
     for edit in edits or []:
@@ -348,8 +351,7 @@ def couple(
             out().print(f"{line} {rule!r}", markup=False, highlight=False)
         out().print(f"what to do next: lengthwise predict {shlex.quote(task)}", soft_wrap=True, markup=False)
     elif found.task is not None and found.stated is None and len(set(found.sparsity.values())) == 1:
-        by_hand = "write the places yourself, one for tokens that belong together (docs/howto/own-task.md)"
-        out().print(f"what to do next: {by_hand}", soft_wrap=True, markup=False)
+        out().print(f"what to do next: {BY_HAND}", soft_wrap=True, markup=False)
 
 
 def follows(found: CouplingFinding) -> bool:

@@ -43,7 +43,8 @@ class UnknownNameError(LengthwiseError):
 
     def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
         self.kind, self.name, self.known = kind, name, tuple(known)
-        super().__init__(f"unknown {kind} {name!r}. {suggestion(str(name), self.known)}")
+        where = "`lengthwise list` has all" if kind in LISTED else ""
+        super().__init__(f"unknown {kind} {name!r}. {suggestion(str(name), self.known, where)}")
 
 
 def one_line_warnings() -> None:
@@ -102,11 +103,23 @@ def _letters(name: str) -> str:
     return "".join(character for character in name.lower() if character.isalnum())
 
 
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """What `did_you_mean` says, else those of which the name is a word, else the list of what is known."""
+LISTED = ("task", "recipe or task", "scheme", "encoding", "mixer", "system", "position system")
+"""Kinds of names that `lengthwise list` lists."""
+MANY = 12
+"""Names of which no more are said where a list has them."""
+
+
+def suggestion(name: str, known: Iterable[str], where: str = "") -> str:
+    """What `did_you_mean` says, else those of which the name is a word, else the list of what is known.
+
+    Of more than `MANY` the nearest three are said, and ``where`` all are, if they are anywhere.
+    """
     names = sorted(set(known))
     word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
     within = [one for one in names if name.strip() and word.search(one)]
+    if where and not within and len(names) > MANY and not did_you_mean(name, names):
+        near = difflib.get_close_matches(name, names, n=3, cutoff=0.0)
+        return f"Nearest: {listed(near)}; {where}."
     said = f"It is part of: {listed(within)}." if within else f"Known: {listed(names)}." if names else "None is known."
     return did_you_mean(name, names) or said
 

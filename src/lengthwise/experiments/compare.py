@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
+import itertools
 import json
 import math
 import statistics
@@ -61,6 +62,8 @@ RUNS = "runs"
 """The folder of the run directories inside that of the comparison."""
 TIMED_STEPS, SKIPPED_STEPS, LONG_ENOUGH = 12, 3, 0.5
 """A step is timed by so many steps without the first ones, or by as many as take so many seconds."""
+ROUNDS = 3
+"""How often each of these steps is timed; the least counts, since whatever else the machine does only adds."""
 NOTICEABLE = 0.05
 """Seconds of a step of one string from which a batch of n strings takes at least n / 4 times as long."""
 FIRST_SEED = 0
@@ -266,7 +269,14 @@ class Smallest:
             return {}
         needed = _needed([alone[one] for one in kept], self.jobs)
         budget = {} if needed <= self.budget else {"budget": f"{_minutes(needed) // 60:.0f}m"}
-        return {"systems": kept, "seeds": 1, **budget}
+        # A folder holds one comparison.
+        return {"systems": kept, "seeds": 1, **budget, "out": str(free(self.path.parent, f"{len(kept)}-systems"))}
+
+
+def free(folder: Path, suffix: str) -> Path:
+    """A folder beside this one, with a suffix, that holds no comparison yet."""
+    names = (f"{folder.name}-{suffix}" + f"-{number}" * (number > 1) for number in itertools.count(1))
+    return next(path for name in names if not (path := folder.with_name(name)).joinpath(FILE).exists())
 
 
 def _needed(for_one_step: Sequence[float], jobs: int) -> float:
@@ -311,13 +321,21 @@ def time_steps(folder: Path, system: PositionSystem, progress: Progress, place: 
 
 
 def _seconds_of(take: Callable[[int], object]) -> float:
-    """The median seconds of some steps; the first ones are slower. Of slow steps few are taken."""
-    taken: list[float] = []
-    while len(taken) < TIMED_STEPS and sum(taken) < LONG_ENOUGH:
-        started = time.perf_counter()
-        take(len(taken))
-        taken.append(time.perf_counter() - started)
-    return statistics.median(taken[SKIPPED_STEPS:] or taken[-1:])
+    """The median seconds of some steps, of each the least; the first ones are slower. Of slow steps few are taken."""
+    least: list[float] = []
+    for number in range(ROUNDS):
+        spent, steps = 0.0, TIMED_STEPS if number == 0 else len(least)
+        for step in range(steps):
+            if spent >= LONG_ENOUGH:
+                break
+            started = time.perf_counter()
+            take(step)
+            taken = time.perf_counter() - started
+            spent += taken
+            least[step : step + 1] = [min([taken, *least[step : step + 1]])]
+        if len(least) == 1:
+            break
+    return statistics.median(least[SKIPPED_STEPS:] or least[-1:])
 
 
 def times_file(folder: Path, system: PositionSystem) -> Path:
@@ -523,6 +541,7 @@ def run_comparison(
     systems: Sequence[str] = (),
     budget: Budget = DEFAULT_BUDGET,
     max_length: int = MAX_LENGTH,
+    test_lengths: Sequence[int] | None = None,
     models: bool = False,
     on: Executor | None = None,
     progress: Progress = unwatched,
@@ -536,7 +555,7 @@ def run_comparison(
     """
     started = time.monotonic()
     chosen = model_systems(task) if models and not systems else chosen_systems(task, systems)
-    wanted = wanted_plan(task, chosen, max_length, budget.seeds)
+    wanted = wanted_plan(task, chosen, max_length, budget.seeds, test_lengths)
     if models or any(system.mixer != "attention" for system in chosen):
         wanted = dataclasses.replace(
             wanted, equal=True, grid=tuple(dataclasses.replace(s, layers=2) for s in wanted.grid)
@@ -564,14 +583,28 @@ def run_comparison(
                 # What was said to suffice is not refused.
                 fewer = dataclasses.replace(wanted, systems=tuple(wanted.system(name) for name in kept), seeds=1)
                 seconds = arguments.seconds("budget", error.instead.get("budget", budget.seconds))
-                smallest.say(digest([fields_of(fewer), min(jobs, len(kept))]), seconds)
+                own = Path(error.instead["out"])
+                make_folder(own)
+                of = digest([fields_of(fewer), min(jobs, len(kept))])
+                dataclasses.replace(smallest, path=own / SMALLEST).say(of, seconds)
             raise
     return plan
 
 
-def wanted_plan(task: Task, systems: tuple[PositionSystem, ...], max_length: int, seeds: int) -> Plan:
-    """The plan before its number of steps is known."""
+def wanted_plan(
+    task: Task,
+    systems: tuple[PositionSystem, ...],
+    max_length: int,
+    seeds: int,
+    test_lengths: Sequence[int] | None = None,
+) -> Plan:
+    """The plan before its number of steps is known; raises `LengthwiseError` where no test is beyond training."""
     tests = default_tests(task, max_length)
+    if test_lengths is not None:
+        tests = tuple(sorted(set(test_lengths)))
+        task.check_lengths(tests)
+        beyond = f"test_lengths must have one above max_length={max_length}, got {', '.join(map(str, tests))}"
+        require(bool(tests) and tests[-1] > max_length, beyond)
     return Plan(TASKS.describe(task), systems, max_length, tests, seeds, FEWEST_STEPS, code=code_of(task))
 
 

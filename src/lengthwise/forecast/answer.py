@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
@@ -20,7 +20,7 @@ from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSy
 from lengthwise.prediction.measured import CUT, DECIDING
 from lengthwise.prediction.predict import predict_target, predict_with_search
 from lengthwise.prediction.search import NOT_SEARCHED
-from lengthwise.prediction.verdict import CAVEATS, CONDITION, NO_ARGUMENT, SHOWN, Prediction, Verdict
+from lengthwise.prediction.verdict import CAVEATS, CONDITION, NO_ARGUMENT, SHOWN, STRONGEST, Prediction, Verdict
 from lengthwise.tasks import Task
 
 INDENT = 12
@@ -32,6 +32,11 @@ ForecastWord = Literal["MEASURED RIGHT", "MEASURED WRONG", "LIKELY", "UNCERTAIN"
 RIGHT, WRONG, LIKELY, UNCERTAIN, UNLIKELY, NOT_KNOWN = get_args(ForecastWord)
 LIKELY_FROM, UNLIKELY_TO = 70, 30
 """Percent from which the answer is LIKELY, and up to which it is UNLIKELY, the interval on the same side."""
+FEW = 10
+"""Below this number of languages of a kind, an interval is at least that of their share: resampling three languages
+that all came out alike gives no spread."""
+SO_FEW = "; so few that the chance is uncertain"
+"""Said where few languages of a kind, and not the draws, make the interval that is shown wide."""
 FAR_FROM_COUNT = 0.1
 """How far a chance may be from the share of those `LIKE_IT` that were right without a word."""
 CERTAINLY_NOT = 0.05
@@ -264,6 +269,45 @@ class SystemForecast:
         return f"<{words(self.system)}: {' '.join(part for part in (self.answer, self.chance) if part)}>"
 
 
+def jointly(found: Sequence[SystemForecast]) -> list[tuple[SystemForecast, ...]]:
+    """The systems, the best first; those with one chance together, since theory says the same of them.
+
+    Their chances are one number of the forecaster, so their order by it would be chance; `joint` makes one of them.
+    """
+    groups: dict[object, list[SystemForecast]] = {}
+    for f in found:
+        same = f.system if f.counted is None or f.by_probe else (f.counted.probability, f.verdict)
+        groups.setdefault(same, []).append(f)
+    best_first = (sorted(same, key=lambda f: f.rank, reverse=True) for same in groups.values())
+    return sorted(map(tuple, best_first), key=lambda same: joint(same).rank, reverse=True)
+
+
+def joint(same: Sequence[SystemForecast]) -> SystemForecast:
+    """Systems of one chance as one: the widest of their intervals, and what was measured of all of them."""
+    first = same[0]
+    if first.forecast is None or len(same) == 1:
+        return first
+    widest = max((f.forecast.interval for f in same if f.forecast), key=lambda ends: ends[1] - ends[0])
+    right, of = (sum(counts) for counts in zip(*(f.record for f in same), strict=True))
+    weak = next((f.weak for f in same if f.weak), "")
+    forecast = replace(first.forecast, interval=widest)
+    return replace(first, forecast=forecast, record=(right, of), measured=measured_of(same, right, of), weak=weak)
+
+
+def measured_of(same: Sequence[SystemForecast], right: int, of: int) -> str:
+    """What was measured of systems of one chance, in one sentence, with the counts of those that did better."""
+    most = max(same, key=lambda f: f.record[1])
+    if not most.record[1]:
+        return most.measured
+    line = in_short(most.measured.removesuffix(SO_FEW)).replace(f" with {most.words}", " with these", 1)
+    line = line.replace("{} of {}".format(*most.record), f"{right} of {of}", 1)
+    ahead = [f for f in same if f.record[1] and f.record[0] / f.record[1] > right / of + FAR_FROM_COUNT]
+    few = any(f.record[1] < FEW for f in ahead)
+    alone = ", ".join("with {} alone {} of {}".format(f.words, *f.record) for f in ahead)
+    better = f"; {alone}" + few * ": too few to tell whether it is better"
+    return line + (better if ahead else SO_FEW * (of < FEW))
+
+
 @dataclass(frozen=True, repr=False)
 class Forecasts(Tabular):
     """The forecasts for one target, best first; ``forecasts["rope"]`` is one of them."""
@@ -412,7 +456,7 @@ def text(found: Forecasts, why: bool = False) -> str:
     asked = found
     if found.nearer is not None:
         found = found.nearer
-    best, alone = found.systems[0], found.named and len(found) == 1
+    best, alone = joint(jointly(found.systems)[0]), found.named and len(found) == 1
     first, beyond = head(found, best, alone), ""
     if asked is not found:
         reason = next(f.refusal for f in asked if BEYOND in f.refusal).removeprefix("no forecast: ")
@@ -468,9 +512,11 @@ def text(found: Forecasts, why: bool = False) -> str:
 
 def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
     """The answer."""
-    alike = [f for f in found if (f.answer, f.chance, f.accuracy) == (best.answer, best.chance, None)] or [best]
+    same = (best.answer, best.chance, None)
+    groups = [(joint(group), group) for group in jointly(found.systems)]
+    alike = [f for one, group in groups if (one.answer, one.chance, one.accuracy) == same for f in group] or [best]
     tied = [f.words if f.system in f.words.lower() else f"{f.words} ({f.system})" for f in alike]
-    of = f" with {' or '.join(tied) if len(tied) < 3 else f'{tied[0]} and {len(tied) - 1} others'}"
+    of = f" with {in_a_row(tied, 'or') if len(tied) < 4 else f'{tied[0]} and {len(tied) - 1} others'}"
     trained = f", trained to {found.train}, is right at {found.test}"
     if best.answer == NOT_KNOWN:
         whether = f"{NOT_KNOWN} whether {found.target}{of * alone}{trained}"
@@ -494,18 +540,24 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     word, colon, reason = brief(best.theory).partition(": ")
     if not alone and best.verdict == "unknown":
         reason = reason.replace("no theorem covers such ids", "no theorem decides it for any positions")
-    alike = (f for f in found if f.verdict == "yes" and not f.unmet)
     given = condition_in(best.theory)
-    same = [
-        f.words
-        for f in alike
+    alike = [
+        f
+        for f in found
+        if f.verdict == "yes" and not f.unmet
         if brief(f.theory).partition(": ")[2] == reason and (f.scheme == "modulo" or condition_in(f.theory) == given)
     ]
+    same = [f.words for f in alike]
     named = [same[0], f"{len(same) - 1} others"] if len(same) > 3 else same
     of = f" with {in_a_row(named)}" if same and not alone else ""
     first, semicolon, rest = f"{word}{of}{colon}{reason}".partition("; ")
-    basis = BASES.get(best.basis, "")
-    yield "theory", f"{first}{f' ({basis})' * bool(basis)}{semicolon}{rest}"
+    bases = [f.basis for f in (alike if same and not alone else [best]) if f.basis]
+    basis = BASES[max(bases, key=STRONGEST.index)] if bases else ""
+    if found.format == "next" and basis == BASES["ours"]:
+        basis = basis.replace("proof", "proof on next symbols")
+    attends = "; the model must attend to near ids alone, as it does by local-bias-sink"
+    attends *= best.scheme in SCHEMES_OF_PLACES and best.verdict == "yes"
+    yield "theory", f"{first}{f' ({basis})' * bool(basis)}{semicolon}{rest}{attends}"
     if found.span and (best.verdict != "yes" if not alone else best.scheme in SCHEMES_OF_PLACES):
         yield "", brief(found.span)
     seen = [in_short(best.measured)] * bool(best.measured)
@@ -521,33 +573,25 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     doubts = [best.weak] * bool(best.weak)
     if best.answer == NOT_KNOWN and seen and best.refusal:
         doubts.append(best.refusal)
-    doubts += [far_from_count(found, best, alone)] * bool(far_from_count(found, best, alone))
+    doubts += [far_from_count(best)] * bool(far_from_count(best))
     if doubts:
         yield "doubt", "; ".join(doubts)
 
 
-def far_from_count(found: Forecasts, best: SystemForecast, alone: bool) -> str:
+def far_from_count(best: SystemForecast) -> str:
     """Why the chance is another than the share of those `LIKE_IT` that were right; empty where the two are near."""
     if best.probability is None or not best.record[1] or best.by_probe:
         return ""
-    chance, shown = best.probability, (best.verdict, percent(best.probability))
-    same = [f for f in found if f.record[1] and (f.verdict, percent(f.probability or 0.0)) == shown]
-    one = [best] if alone else same
-    if all(abs(f.record[0] / f.record[1] - chance) <= FAR_FROM_COUNT for f in one):
+    if abs(best.record[0] / best.record[1] - best.probability) <= FAR_FROM_COUNT:
         return ""
-    right, of = (sum(counts) for counts in zip(*(f.record for f in one), strict=True))
-    weighs = f"the {shown[1]} % also weighs what was measured of other positions and of other kinds of languages"
-    if len(one) == 1:
-        return weighs
-    alike = f"{shown[1]} % is one chance for {in_a_row(f.words for f in one)}, since theory says the same of them"
-    near = abs(right / of - chance) <= FAR_FROM_COUNT
-    return f"{alike}; together {right} of {of} {LIKE_IT} were right" + f"; {weighs}" * (not near)
+    shown = percent(best.probability)
+    return f"the {shown} % also weighs what was measured of other positions and of other kinds of languages"
 
 
-def in_a_row(names: Iterable[str]) -> str:
-    """Names with commas and, before the last, *and*."""
+def in_a_row(names: Iterable[str], word: str = "and") -> str:
+    """Names with commas and, before the last, *and* or another word."""
     *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
+    return f"{', '.join(first)} {word} {last}" if first else last
 
 
 def alike_in_words(found: Forecasts, best: SystemForecast) -> str:
@@ -572,7 +616,7 @@ def exceptions(counted: Mapping[str, bool]) -> str:
 def table(found: Forecasts) -> list[str]:
     """The systems with their answers, those of which it says the same in one row."""
     groups: dict[tuple[str, str, str], list[SystemForecast]] = {}
-    for f in found:
+    for f, own in ((joint(same), own) for same in jointly(found.systems) for own in same):
         if PLAIN_PLACES in f.theory and not found.named:
             continue
         theory = IF_PREDICTABLE if f.unmet else IN_THEORY[f.verdict]
@@ -580,7 +624,7 @@ def table(found: Forecasts) -> list[str]:
         if found.span and f.scheme in SCHEMES_OF_PLACES and f.others:
             theory = "does not apply"
         answer = f"{f.answer} {f.chance}" if f.counted else f.answer
-        groups.setdefault((answer, theory, f.seen or "–"), []).append(f)
+        groups.setdefault((answer, theory, f.seen or "–"), []).append(own)
     rows: list[tuple[str, ...]] = [("positions", "answer", "in theory", "measured")]
     rows += [(", ".join(f.system for f in same), *said) for said, same in groups.items()]
     if all(f.answer == NOT_KNOWN for f in found):

@@ -22,6 +22,7 @@ from lengthwise.forecast.answer import (
     ASKED,
     BEYOND,
     ELSEWHERE,
+    FEW,
     KNOWN,
     LIKE_IT,
     LIKELY,
@@ -31,6 +32,7 @@ from lengthwise.forecast.answer import (
     OWN_LANGUAGE,
     PLAIN_PLACES,
     RIGHT,
+    SO_FEW,
     UNCERTAIN,
     UNLIKELY,
     UNLIKELY_TO,
@@ -42,6 +44,8 @@ from lengthwise.forecast.answer import (
     chance_of,
     counted,
     exceptions,
+    joint,
+    jointly,
     name_of,
     near_ratio,
     percent,
@@ -60,7 +64,7 @@ from lengthwise.prediction.couple import told_apart_by_ids
 from lengthwise.prediction.measured import same_task
 from lengthwise.prediction.predict import COUPLING, predict_target, predict_with_search
 from lengthwise.prediction.recurrent import MODELS
-from lengthwise.prediction.search import COUPLING_SEARCHED, NOT_SEARCHED
+from lengthwise.prediction.search import BY_HAND, COUPLING_SEARCHED, NOT_SEARCHED, STOPPED
 from lengthwise.prediction.target import AutomatonFile, Expression, parse_target, task_of
 from lengthwise.prediction.verdict import SHOWN, UNMET, Prediction
 from lengthwise.sparsity.coupling import doubt_of
@@ -82,13 +86,10 @@ MOST_COMPARED = 4
 """Systems of a comparison that is proposed."""
 VARIANTS_OF_LADDER = ("nope", "ape", "rope", "alibi")
 """Systems that a probe trains as the frozen ladder does."""
-FEW = 10
-"""Below this number of languages of a kind, an interval is at least that of their share: resampling three languages
-that all came out alike gives no spread."""
 Z90, LEAST = 1.645, 0.001
 """The 95 % point of the normal distribution, for an interval of 90 %; no end of an interval is certain."""
-SO_FEW, WIDE = "; so few that the chance is uncertain", 0.25
-"""Said where few languages of a kind, and not the draws, make the interval that is shown at least this wide."""
+WIDE = 0.25
+"""How wide few languages of a kind, and not the draws, make an interval of which that is said (`SO_FEW`)."""
 FAR = 50
 """How far from the length in question another is looked for, where no automaton says how far."""
 GOOD_FROM = 0.9
@@ -182,6 +183,7 @@ def predict(
     if isinstance(probe, str | int | float) and not encoding and scheme is None:
         encoding = predict(target, train, test, cut=cut, note=note).systems[0].system
         note(f"the probe is of {words(encoding)}, the best without one")
+    scheme_given = scheme is not None
     names = [encoding] if encoding is None or isinstance(encoding, str) else list(encoding) or [None]
     requested = tuple(dict.fromkeys(system for name in names for system in systems_of(name, scheme)))
     if probe is not None:
@@ -221,9 +223,12 @@ def predict(
         asked = set(map(name_of, requested))
         helps = "" if any(f.verdict == "yes" for f in forecasts) else mend or what_helps(theory, asked)
         if helps.endswith(COUPLING) and word:
-            searched = any(line.startswith(COUPLING_SEARCHED) for line in theory.searched)
-            looks = "a search of seconds found none, this takes its time" if searched else "this looks for them"
-            helps, couple = f"{helps}; {looks}", f"lengthwise couple {word}"
+            searched = [line for line in theory.searched if line.startswith(COUPLING_SEARCHED)]
+            if searched and not any(STOPPED in line for line in searched):  # `couple` would search the same again.
+                helps += f"; a search found none of the usual forms; {BY_HAND}"
+            else:
+                looks = "a search of seconds found none, this takes its time" if searched else "this looks for them"
+                helps, couple = f"{helps}; {looks}", f"lengthwise couple {word}"
     if probe is not None and (probe.accuracy or 0.0) >= cut:
         pad = None  # What was seen to work has no rival that nobody measured.
     if any(found.by_probe for found in forecasts):
@@ -257,12 +262,15 @@ def predict(
         scheme = named_scheme(found)
         period = None if trainable is None or scheme != "modulo" else period_of(trainable)
         more = f" --set scheme.m={period}" if (period or 1) > 1 else ""
-        return run_command(trainable, word, scheme, found.encoding, train, at, more)
+        # Unless a table was seen to work, or was asked for, what went farther on most tasks is trained.
+        near = found.system == "coupled" and found.answer != RIGHT and not (scheme_given and encoding)
+        heard_by = NEAR_IDS.encoding if near else found.encoding
+        return run_command(trainable, word, scheme, heard_by, train, at, more)
 
     chosen = tuple(
         replace(f, instead=instead_of(f, ranked, periods, pad, train_it, cut))
-        for f in ranked
-        if not requested or f.system in wanted
+        for same in jointly([f for f in ranked if not requested or f.system in wanted])
+        for f in same
     )
     settle = settle_command(trainable, word, chosen, bool(requested), train, at, probe, folder, train_it, bool(span))
     by_hand = ""
@@ -542,7 +550,7 @@ def settle_command(
 
     if task is None or not word:
         return ""
-    one = found[0]
+    one = joint(jointly(found)[0])
     if probe is not None and probe.status == "out of time" and one.accuracy is None:
         lengths = "" if (train, test) == (40, 200) else f" --train {train} --test {test}"
         how = f" --scheme {one.scheme} --encoding {one.encoding}"
@@ -552,8 +560,9 @@ def settle_command(
         return f"lengthwise predict {word}{how}{lengths} --probe {minutes}m{where}"
     alone = named and len(found) == 1
     hopeless = one.answer in (WRONG, UNLIKELY) or (one.answer == NOT_KNOWN and one.verdict != "yes" and not alone)
-    if hopeless and (others := [each.command for each in one.instead if each.command]):
-        return others[0]
+    for each in one.instead:
+        if each.command and (hopeless or (one.answer == UNCERTAIN and (each.share or 0.0) > (share(one) or 0.0))):
+            return each.command
     if alone:
         return train_it(one) or next((each.command for each in one.instead), "")
     known = [f for f in found if f.answer != NOT_KNOWN]
@@ -563,7 +572,7 @@ def settle_command(
         as_best = percent(found[0].probability or 0.0)
         close = [f for f in found if f.answer == UNCERTAIN or (f.counted and percent(f.counted.probability) == as_best)]
         tied = [short_name(f) for f in close if train_it(f)]
-        if first and (found[0].answer != UNCERTAIN or len(tied) < 2 or test > MULTIPLES[-1] * train):
+        if first and (one.answer != UNCERTAIN or len(tied) < 2 or test > MULTIPLES[-1] * train):
             return first[0][1]
         return compare_command(word, with_usual(tied, found), train) if first else ""
     yes = [f for f in found if f.verdict == "yes" and f.scheme != "modulo"]  # whose m nobody named
@@ -577,12 +586,32 @@ def settle_command(
     if not named_ones:
         named_ones = [f for f in found if train_it(f) and not (places_far and f.scheme in features.SCHEMES_OF_PLACES)]
     every = list(dict.fromkeys(short_name(f) for f in named_ones))
-    systems = with_usual(every, found)
-    if "coupled" in systems[:1]:  # Attention to near ids went as far or farther on 7 of 9 tasks (studies/methods).
-        systems[1:] = ["coupled+local-bias-sink", USUAL]
+    honest = next((f for f in found if f.system == "coupled" and train_it(f) and not places_far), None)
+    systems = with_near_ids(every, named, found, honest is not None)
     if (len(every) == 1 and len(systems) < 3) or test > MULTIPLES[-1] * train:
-        return train_it(named_ones[0])  # A comparison tests no farther.
+        first_one = named_ones[0]  # A comparison tests no farther.
+        predicted = first_one.system == "predictive-coupling" and not named
+        return train_it(honest if predicted and honest else first_one)
     return compare_command(word, systems, train)
+
+
+NEAR_IDS = PositionSystem("coupled", "local-bias-sink")
+"""Coupled ids with attention to near ids alone: as far as a learned table or farther on seven of nine tasks
+(studies/methods)."""
+
+
+def with_near_ids(systems: Sequence[str], named: bool, found: Sequence[SystemForecast], given: bool) -> list[str]:
+    """The systems that a comparison has room for: beside coupled ids `NEAR_IDS`.
+
+    Where coupled ids can be ``given``, predicted ones are compared only if they are named.
+    """
+    predicted = "predictive-coupling"
+    if "coupled" not in systems and (named or not given or predicted not in systems):
+        return with_usual(systems, found)
+    at = min(min(systems.index(name) for name in ("coupled", predicted) if name in systems), 1)
+    kept = [name for name in systems if name != "coupled" and (named or name != predicted)]
+    chosen = with_usual([*kept[:at], "coupled", NEAR_IDS.name, *kept[at:]], found)
+    return chosen if at or USUAL in chosen else [*chosen[: MOST_COMPARED - 1], USUAL]
 
 
 def with_usual(systems: Sequence[str], found: Sequence[SystemForecast]) -> list[str]:
@@ -892,7 +921,7 @@ def of_language(
     known = replace(known, record=measured.alike)
     if system.scheme == "modulo" and known.accuracy is None:
         known = replace(known, others=measured.alike if measured.alike[1] else None)
-    basis = "" if decided is None or answer == "unknown" else "cited" if cited_link(system) else decided.basis
+    basis = "" if decided is None or answer == "unknown" else system.rests_on(answer, decided.basis)
     return with_probe(replace(known, verdict=answer, basis=basis), "language", values, cut, probe)
 
 

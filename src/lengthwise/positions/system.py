@@ -82,6 +82,13 @@ class PositionSystem:
         """What links the encoding to its fragment."""
         return self.theory.theorem
 
+    def rests_on(self, answer: str, basis: str) -> str:
+        """What an answer on programs rests on under this system: a *yes* also on what links it to its fragment.
+
+        That is cited for some systems, which is weaker than proved.
+        """
+        return "cited" if (answer, basis, self.theorem) == ("yes", "proved", CITED_LINK) else basis
+
     @property
     def relative(self) -> bool:
         return self.theory.relative

@@ -232,6 +232,8 @@ def structure_table(
     given = {} if scheme is None else {scheme.name: scheme}
     for name in dict.fromkeys([*SCHEMES, *given]):
         used = given.get(name) or SCHEMES.build(name)
+        if used.wraps and name not in given:  # Ids that come again are near each other and mean nothing.
+            continue
         # All schemes that give each place one id have the spans of the places.
         spans = (used.equals_places and of_places) or tuple(_spans(task, used, n, seed) for n in lengths)
         of_places = spans if used.equals_places else of_places

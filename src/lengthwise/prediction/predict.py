@@ -65,9 +65,7 @@ def arguments_from_programs(system: PositionSystem, known: list[Evidence]) -> li
         argument = item.argument
         yes = argument.answer == "yes" and contains(system.fragment, item.fragment)
         if yes or (argument.answer == "no" and contains(item.fragment, system.fragment)):
-            # Where the link from encoding to fragment is weaker, the basis is its.
-            weaker = system.theorem.startswith("cited") and argument.basis == "proved"
-            basis = "cited" if weaker else argument.basis
+            basis: Any = system.rests_on(argument.answer, argument.basis)
             unique.setdefault((argument.answer, argument.why), replace(argument, basis=basis))
     return list(unique.values())
 

@@ -44,7 +44,7 @@ def search_places(task: Task, note: Callable[[str], None]) -> tuple[list[Argumen
 
     def estimate(n: int) -> Dependencies:
         if time.monotonic() > ends:
-            raise OutOfTimeError(f"stopped after {SECONDS:.0f} s; `lengthwise couple {task.name}` takes its time")
+            raise OutOfTimeError(f"{STOPPED} {SECONDS:.0f} s; `lengthwise couple {task.name}` takes its time")
         return _dependencies(task, n)
 
     try:
@@ -207,6 +207,13 @@ def _common_prefix(lists: Sequence[Sequence[str]]) -> list[str]:
 
 COUPLING_SEARCHED = "searched: a coupling: "
 """How the line on a coupling begins where one was searched."""
+STOPPED = "stopped after"
+"""Part of it where the time was up."""
+BY_HAND = (
+    "places of another form may exist: write them yourself, one for tokens that belong together "
+    "(docs/howto/own-task.md)"
+)
+"""What to do where a search for places found none."""
 NOT_SEARCHED = "no program was searched"
 """How the line on the extent of a search begins where there was none."""
 LARGEST, MOST = 6, 300_000

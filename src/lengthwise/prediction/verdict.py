@@ -13,6 +13,8 @@ from lengthwise.languages.automaton import Dfa
 
 Basis = Literal["proved", "ours", "cited", "evidence"]
 """``proved``: a construction that runs; ``ours``: our unreviewed proof; ``cited``: published; ``evidence``: seen."""
+STRONGEST: tuple[Basis, ...] = ("proved", "cited", "ours", "evidence")
+"""The bases, the strongest first."""
 
 SHOWN: dict[Answer, str] = {"yes": "yes", "no": "no guarantee", "unknown": "unknown"}
 """What a reader sees of an answer."""
@@ -95,8 +97,7 @@ class Verdict:
         """The strongest basis among the arguments; None for *unknown*."""
         if self.answer == "unknown":
             return None
-        order: tuple[Basis, ...] = ("proved", "cited", "ours", "evidence")
-        return order[min(order.index(argument.basis) for argument in self.arguments)]
+        return min(self.arguments, key=lambda argument: STRONGEST.index(argument.basis)).basis
 
     @property
     def measured_otherwise(self) -> bool:

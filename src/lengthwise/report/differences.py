@@ -350,7 +350,7 @@ def _measured(first: SystemSummary, others: Sequence[SystemSummary], tests: Sequ
     apart = [test for test in tests if test.length in lengths]
     below = lengths_apart(test.turned for test in tests)
     if all((len(test.rates), len(test.other_rates)) == (1, 1) for test in apart):
-        said = [f"has more right than {names} at {in_runs(lengths, tested)} (one seed each: not tested)"]
+        said = [f"has more right than {names} at {in_runs(lengths, tested)}, of one seed each, which may be luck"]
     else:
         sure = lengths_apart(test for test in apart if test.holm <= 1 - LEVEL)
         rest, count = [length for length in lengths if length not in sure], _count(tests[0])

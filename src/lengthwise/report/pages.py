@@ -177,6 +177,20 @@ def next_rung(values: Mapping[str, Any]) -> dict[str, float] | None:
     return {"budget": 60 * math.ceil(2 * values["budget_seconds"] / 60), "steps": min(2 * values["steps"], most)}
 
 
+HARDLY = 0.1
+"""The share of right strings of training lengths up to which more steps are not what is tried first."""
+EASIER = "a shorter max_length, fewer symbols or another encoding"
+"""What is tried first where hardly anything is right."""
+THEORY = {"yes": "possible; training may miss it"}
+"""What is said of theory's answers in a sentence, where it is another word."""
+
+
+def hardly_any(values: Mapping[str, Any]) -> bool:
+    """Whether every system that was trained is right on hardly any string of its training lengths."""
+    rates = [seed["in_distribution"] for row in values["systems"] for seed in row["seeds"]]
+    return bool(rates) and max(rates) <= HARDLY
+
+
 def budget_needed(values: Mapping[str, Any]) -> str:
     """How near to a fit the seeds were that did not fit, and what to try next; empty where every seed fitted."""
     rows = [(row, [s["in_distribution"] for s in row["seeds"] if not s["fitted"]]) for row in values["systems"]]
@@ -190,6 +204,8 @@ def budget_needed(values: Mapping[str, Any]) -> str:
             f"next, twice the steps: budget={rung['budget'] // 60:.0f}m gives about {rung['steps']:,}, in another "
             "folder (out), since this one keeps its steps. Whether that suffices is not known before"
         )
+    if hardly_any(values):
+        then = f"hardly any is right: next, {EASIER}"
     share = f"share of strings of training lengths that are right after {steps}"
     return f"{share}, where {EvaluationConfig.fit_threshold:g} is a fit: {was}. {then}"
 
@@ -308,7 +324,7 @@ def comparison_finding(values: Mapping[str, Any]) -> str:
     else:
         reached = f"no system is right beyond {trained}; best there is {best['system']} with {best['mean_beyond']:.2f}"
     theory = {None: "", "unknown": f" No theorem says whether {best['system']} works at all lengths."}.get(
-        best["verdict"], f" Theory, on {best['system']} at all lengths: {best['verdict']}."
+        best["verdict"], f" Theory, on {best['system']} at all lengths: {THEORY.get(best['verdict'], best['verdict'])}."
     )
     groups = {
         "did not fit its training lengths": [row["system"] for row in rest if row["seeds"] and not row["fitted"]],

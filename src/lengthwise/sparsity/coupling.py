@@ -24,7 +24,7 @@ class _SizeFormula:
 
     @pydantic.model_serializer(mode="wrap")
     def _without_defaults(self, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-        added = {"divisor": 1, "offset": 0}
+        added = {"divisor": 1, "offset": 0, "fold": None}
         return {key: value for key, value in handler(self).items() if key not in added or value != added[key]}
 
 
@@ -54,7 +54,10 @@ class ColumnRange(_SizeFormula):
 
 @dataclass(frozen=True)
 class PlaceFormula(_SizeFormula):
-    """place(i) = shift + per_length·⌊(n + offset) / divisor⌋ + slope·⌊(i + phase) / run⌋."""
+    """place(i) = shift + per_length·⌊(n + offset) / divisor⌋ + slope·⌊(i + phase) / run⌋.
+
+    With a ``fold``, of a segment of n + fold tokens, i is counted from the nearer end.
+    """
 
     shift: int
     per_length: int
@@ -63,15 +66,20 @@ class PlaceFormula(_SizeFormula):
     phase: int = 0
     offset: int = 0
     divisor: int = 1
+    fold: int | None = None
 
     def __call__(self, index: Int[ndarray, "*N"], length: int | ndarray) -> Int[ndarray, "*N"]:
         """Places of tokens by their index in the segment."""
         units = (length + self.offset) // self.divisor
+        if self.fold is not None:
+            index = np.minimum(index, length + self.fold - 1 - index)
         return self.shift + self.per_length * units + self.slope * ((index + self.phase) // self.run)
 
     def describe(self) -> str:
         """The formula as text."""
         step = "i" if self.phase == 0 else f"(i + {self.phase})"
+        if self.fold is not None:
+            step = f"min(i, {linear(self.fold - 1, 1)} - i)"
         step = step if self.run == 1 else f"floor({step} / {self.run})"
         times = "" if abs(self.slope) == 1 else abs(self.slope)
         tail = f" {'+' if self.slope > 0 else '-'} {times}{step}" if self.slope else ""
@@ -184,7 +192,8 @@ def check_coupling(
             problems.append(f"length {n}: the parents of {len(d.unresolved)} answer tokens are not known")
         real, counts = np.unique(places[places > 0], return_counts=True)
         checks.append(LengthCheck(n, len(places), len(real), int(counts.max(initial=0)), span, n in rule.lengths))
-    rounded = any(segment.divisor > 1 for segment in rule.segments) or any(f and f.run > 1 for f in rule.formulas)
+    rounded = any(segment.divisor > 1 for segment in rule.segments)
+    rounded |= any(f and (f.run > 1 or f.fold is not None) for f in rule.formulas)
     problems += _growth(checks, slack=1 if rounded else 0)
     if all(check.seen for check in checks):
         problems.append("no length was checked that the rule was not found from")
@@ -282,6 +291,8 @@ def _rivals(
 
 
 DIVISORS = (2, 3)
+FOLDED_FROM = 8
+"""The longest length from which tokens are counted from the nearer end: in short strings all of those are near."""
 ENOUGH_FOR_DIVISORS = 6
 """Lengths from which a size with a divisor is told from others: two periods of the largest."""
 
@@ -413,7 +424,9 @@ def search_formulas(
             return False
         return not apart or all(gaps.all() for gaps in _gaps(rival, formulas, new, 0))
 
-    def extended(formulas: dict[int, PlaceFormula], apart: bool, steps: int) -> dict[int, PlaceFormula] | None:
+    def extended(
+        formulas: dict[int, PlaceFormula], apart: bool, steps: int, folded: bool = False
+    ) -> dict[int, PlaceFormula] | None:
         missing = touched - formulas.keys()
         if not missing:
             return formulas
@@ -424,7 +437,7 @@ def search_formulas(
 
         new = max(sorted(missing), key=linked)
         scored = []
-        for plain in _candidates(segments[new], steps):
+        for plain in _folds(segments[new], folded) or _candidates(segments[new], steps):
             check_time()
             formula = replace(plain, offset=offset, divisor=unit)
             trial = {**formulas, new: formula}
@@ -433,12 +446,16 @@ def search_formulas(
                 skipped = sum(int(gaps.sum()) for gaps in _gaps(step, trial, new, 1))
                 scored.append((far, skipped, formula.run, abs(formula.shift), len(scored), trial))
         fitting = (trial for *_, trial in sorted(scored, key=lambda item: item[:5]))
-        return next((found for trial in fitting if (found := extended(trial, apart, steps)) is not None), None)
+        return next((found for trial in fitting if (found := extended(trial, apart, steps, folded))), None)
 
     for (apart, steps), (run, phase) in product(((True, 1), (True, 2), (False, 1)), _RUNS):
         formulas = {anchor: PlaceFormula(0, 0, 1, run, phase, offset, unit)}
         if fits(formulas, anchor, apart) and (found := extended(formulas, apart, steps)) is not None:
             return _finish(segments, found, known)
+    if max(d.length for d in known) >= FOLDED_FROM:
+        for first in (*_folds(segments[anchor], True), PlaceFormula(0, 0, 1, 1, 0, offset, unit)):
+            if fits({anchor: first}, anchor, False) and (found := extended({anchor: first}, False, 1, True)):
+                return _finish(segments, found, known)
     return None
 
 
@@ -462,6 +479,13 @@ def _links(segments: tuple[ColumnRange, ...], known: Sequence[Dependencies]) -> 
                 a, b = int(owner[left]), int(owner[right])
                 links[a, b].append((left - int(start[a]), right - int(start[b]), d.length))
     return tuple({pair: np.array(rows).T for pair, rows in links.items()} for links in found)
+
+
+def _folds(segment: ColumnRange, folded: bool) -> list[PlaceFormula]:
+    """Formulas that count the tokens of a segment from its nearer end; none where it does not grow as the length."""
+    if not folded or (segment.per_length, segment.divisor) != (1, 1):
+        return []
+    return [PlaceFormula(shift, 0, slope, fold=segment.base) for slope, shift in product((1, -1), range(-4, 5))]
 
 
 def _candidates(segment: ColumnRange, steps: int) -> list[PlaceFormula]:
@@ -508,7 +532,8 @@ def _finish(
             formula = replace(formula, shift=formula.shift + 1 - low)
         elif s and not segment.in_prompt and segment.base == 1 and not segment.per_length:
             before, size = result[s - 1], segments[s - 1]
-            if before is not None and before.slope == 1 and before.run == 1 and size.divisor == before.divisor:
+            plain = before is not None and before.slope == 1 and before.run == 1 and before.fold is None
+            if before is not None and plain and size.divisor == before.divisor:
                 base = size.base if size.divisor == 1 else 0
                 formula = replace(before, shift=before.shift + base, per_length=before.per_length + size.per_length)
                 formula = replace(formula, slope=0)
