@@ -213,8 +213,8 @@ def test_a_head_of_another_architecture_is_removed_alone(name: str, tmp_path: Pa
             {"lengths": [60]},
             "nothing can be asked: length 60 is left out: it takes 61 position ids, and the model has 48",
         ),
-        ({"train": None}, "add `train` N, the longest of them"),
-        ({"task": None}, "add `task` reverse"),
+        ({"train": None}, "say the longest trained length, as `train` 8"),
+        ({"task": None}, "say its task, as `task` reverse"),
     ],
 )
 def test_what_does_not_fit_is_one_line(gpt2, change: dict, line: str) -> None:

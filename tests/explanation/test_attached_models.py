@@ -120,7 +120,7 @@ def test_what_a_folder_lacks_is_said_before_a_model_is_loaded(tmp_path: Path) ->
     with pytest.raises(lw.LengthwiseError, match=r"no config.json and model.safetensors \(and no result.json of a run"):
         lw.explain(tmp_path)
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(lw.LengthwiseError, match=r"its task and its training lengths; add `task` reverse.*`train` N"):
+    with pytest.raises(lw.LengthwiseError, match=r"its task, as `task` reverse.*longest trained length, as `train` 8"):
         lw.explain(tmp_path)
     code = (
         "import sys, lengthwise as lw\ntry:\n    lw.explain('none')\nexcept lw.LengthwiseError as error:\n"

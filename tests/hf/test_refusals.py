@@ -10,7 +10,14 @@ import torch
 from peft import PromptTuningConfig, TaskType, get_peft_model
 from tiny import COMMON, GROUPED, SEPARATOR, VOCAB, logits_under, restarting, slow_greedy, tiny
 from torch import nn
-from transformers import CONFIG_MAPPING, AutoModelForCausalLM, T5Config, T5ForConditionalGeneration
+from transformers import (
+    CONFIG_MAPPING,
+    AutoModelForCausalLM,
+    BertConfig,
+    BertModel,
+    T5Config,
+    T5ForConditionalGeneration,
+)
 
 import lengthwise as lw
 from lengthwise.core.errors import LengthwiseError
@@ -91,6 +98,15 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
             restarting,
         ),
         "a causal model",
+    ),
+    "encoder": (
+        lambda: attach(
+            BertModel(
+                BertConfig(hidden_size=8, num_attention_heads=2, intermediate_size=8, num_hidden_layers=1, vocab_size=9)
+            ),
+            restarting,
+        ),
+        "BertModel is an encoder",
     ),
     "embeddings": (lambda: attached()(inputs_embeds=torch.zeros(1, 3, 32)), "inputs_embeds"),
     "embeddings in generate": (

@@ -323,6 +323,11 @@ def test_a_preview_shows_the_ids_that_the_model_gets_and_a_rule_says_what_it_is(
     with pytest.raises(LengthwiseError, match="turn packing off"):
         rule.preview([*row, mine["<eos>"], *row])
     assert [row[2] for row in Restart(3).preview([5, 6, 3, 7]).rows] == [0, 1, 0, 1]
+    # An answer that is not the task's, as of numbers written the other way round, is told; a part of one is not.
+    for text, wrong in (("127+500=6270", ""), ("127+500=62", ""), ("721+005=0726", "7 2 6 0 <eos>"), ("1+2=4", "3 0")):
+        notes = rule.preview([mine["<bos>"], *map(mine.__getitem__, text)]).notes
+        assert bool(notes) == bool(wrong)
+        assert all(wrong in note for note in notes)
     same = eval(repr(CoupledPlaces("addition", rule.scheme)), {"CoupledPlaces": CoupledPlaces})
     assert (same.task, same.scheme) == (rule.task, rule.scheme)
     again = eval(repr(SchemeIds("randomized", max_position=99, tokens=9)), {"SchemeIds": SchemeIds})

@@ -35,7 +35,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 20
+VERSION = 21
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -49,10 +49,9 @@ ASKED = "accuracy.json"
 """The first part, which tells of what call a folder holds the answer."""
 INDENT = 12
 """Of what stands beside a name."""
-RULE = f"right: all, or surely {100 * CUT:.0f} %; breaks: surely below; unsure: between"
+RULE = f"right: at least {100 * CUT:.0f} %; breaks: surely below; unsure: below, not surely"
 MISTAKES = "first mistake: the first wrong token of an answer"
 AT_RANDOM = "; random strings: "
-UNKNOWN = "The cause is not known."
 OTHERS = 2
 """Kinds that are named beside the worst one."""
 T = TypeVar("T")
@@ -118,7 +117,7 @@ class Explanation(Tabular):
 
     @property
     def why(self) -> str:
-        """The cause, a sentence a line; without one, what first mistakes share, and what was excluded; or empty."""
+        """What first mistakes share, a sentence a line, that no cause is known, and what was excluded; or the cause."""
         return "\n".join(self._why())
 
     def _why(self) -> list[str]:
@@ -126,10 +125,12 @@ class Explanation(Tabular):
         if self.accuracy.not_finite:
             return [self.accuracy.not_finite, "They count as wrong: it is broken there, not mistaken."]
         pools = [each for each in (failures.within, failures.border) if each is not None and each.line]
-        # What it does is no more than `fails` says, if that is all.
-        pools = [each for each in pools if len(each.shared) > 1 or not each.does or each.does not in self.fails]
+        # What it does is no more than `fails` says, if that is all; where a kind fails, `fails` says it of that alone.
+        own = failures.border if failures.kinds else None
+        pools = [each for each in pools if each is own or len(each.shared) > 1
+                 or not each.does or each.does not in self.fails]  # fmt: skip
         known = any(each.known for each in pools)
-        told = [*([] if known or not pools else [UNKNOWN]), *(each.line for each in pools)]
+        told = [*(each.line for each in pools), *([] if known or not pools else [self._unknown])]
         if known and failures.border is not None and failures.border not in pools:
             told.append(f"What first mistakes of length {failures.border.lengths[0]} have in common is not known.")
         if not self.learned:
@@ -142,14 +143,23 @@ class Explanation(Tabular):
         left = [failures.heads, *(head.left for head in heads if head.fault and head.matters)]
         left = [each.partition(" (")[0] for each in left if each]
         if not told and failures.kinds:
-            told = [UNKNOWN]
+            told = [self._unknown]
         elif not told:
-            nothing = "Nothing in the strings tells which fail." if failures.tried else "Too few fail to compare them."
+            nothing = "No feature that was tried tells failing strings from right ones."
+            nothing = nothing if failures.tried else "Too few fail to compare them."
             told = ["No cause was found.", *([f"Seen, not tested: {left[0]}."] if left else []),
                     *([] if failures.feature else [nothing])]  # fmt: skip
         if (self.verdict.broken() or self.accuracy.train) > self.accuracy.train:
             told += moved.cause if moved else filter(None, [failures.ids])
         return told
+
+    @property
+    def _unknown(self) -> str:
+        """Of what the cause is not known."""
+        border = self.failures.border
+        if border is not None and border.line:
+            return f"Why it breaks at length {border.lengths[0]} is not known."
+        return "Why these fail is not known."
 
     @property
     def fails(self) -> str:

@@ -144,7 +144,9 @@ class Failures:
     within: Compared | None = None
     """First wrong tokens of all failing strings of trained lengths; of tasks with answers."""
     border: Compared | None = None
-    """Those of random strings of the first length beyond at which these break; without one, of edited strings."""
+    """Those of random strings of the first length beyond at which these break; without one, of edited strings.
+
+    Where these share nothing, those of all longer ones, too."""
     mistake: Mistake | None = None
     """What most failing strings have in common at their first wrong token; of tasks with answers."""
     heads: str = ""
@@ -180,7 +182,7 @@ class Failures:
         if worst is None or worst.length > self.train or worst.share.value > NONE:
             return None
         others = [share for way in self.asked if (share := way.at(worst.length)).n]
-        return worst if Verdict(self.rows, self.train).trained.value > 0.5 and any(s.holds for s in others) else None
+        return worst if Verdict(self.rows, self.train).trained.value > 0.5 and any(s.surely for s in others) else None
 
     @property
     def where(self) -> list[tuple[str, ...]]:
@@ -227,7 +229,8 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
     """The shares of right strings, and small failing strings.
 
     Asked are ``lengths``, and those between them that narrow down where the model stops to be right and where it
-    breaks, by bisection. The two lengths that this finds are asked once more, with as many fresh strings,
+    breaks, by bisection, and where random strings that are too close to say are right again, since a dip can begin
+    there. The two lengths that this finds are asked once more, with as many fresh strings,
     and all of these strings count; then the search goes on if it must. Trained lengths that are too close to say are
     asked up to `MOST_TIMES`, and so are longer ones whose random strings seem right. Random strings are those of
     `accuracy`.
@@ -274,7 +277,8 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
             ask(doubted[0], again=True)
             continue
         both = verdict(), verdict().of("random")
-        if between := next(filter(None, (subject.between(*edge) for each in both for edge in each.edges)), []):
+        edges = [*both[0].edges, *both[1].edges, *both[1].doubt_ends]
+        if between := next(filter(None, (subject.between(*edge) for edge in edges)), []):
             ask(between[len(between) // 2])
             continue
         border = {length for each in both for length in (each.held, each.broken())} - {None}
@@ -325,10 +329,15 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
     ids = ("", moved) if isinstance(moved, str) else (moved, "")
     there = [(batch, good, found) for (n, _, batch, good), found in zip(parts, seen, strict=True) if n == broken]
     within = _compared(subject, counted, seed, lambda length: length <= subject.train)
+    at_border = _compared(subject, border, seed, lambda length: length == at, within)
+    if at is not None and at_border is not None and not at_border.found:
+        # More strings can show what those of one length do not.
+        longer = _compared(subject, border, seed, lambda length: length >= at, within)
+        at_border = longer if longer is not None and longer.found else at_border
     return Failures(
         tuple(shares), tuple(smallest), ids[0] or None, telling_feature(strings, seed), subject.train, ids[1],
         min(wrong, len(strings) - wrong) >= 2 * LEAST,
-        within, _compared(subject, border, seed, lambda length: length == at, within),
+        within, at_border,
         shared_mistake(mistakes), usual.elsewhere(there, broken) if broken is not None else "",
         kinds, _ways(made), kinds_asked,
     )  # fmt: skip

@@ -22,10 +22,14 @@ CLOSE = 0.01
 """A simpler feature is taken if it is at most this much worse than the best."""
 SURE = 0.05
 """A finding is told if its p is below this among all that were tried (Bonferroni), and once more on other strings."""
+CERTAIN = SURE / 5
+"""The same for one that is not tested on other strings."""
 MOST_NEAR, OFTEN = 3, 4
 """Findings of wrong tokens that are told; and how many times as often as of right ones those after the first hold."""
 NARROW, CLEAR = 0.9, 0.8
 """Narrower words are told alone if they hold of so large a share of what wider ones do; and what is no minority."""
+OFTEN_RIGHT = 0.2
+"""What holds of a larger share of right tokens is told with that share."""
 MOST_SYMBOLS = 12
 """With more symbols than this, only features of whole strings are tried."""
 Symbols = tuple[str, ...]
@@ -132,15 +136,20 @@ class Compared:
     def shared(self) -> list[tuple[int, str]]:
         """Of how many something holds, and what: where most of them are, and what the model does there."""
         near = next((each for each in self.found if each.most), None)
-        where = [(near.narrow[1], f"are {near.narrow[0]}")] if near else []
+        right = (
+            f" ({near.right} of {near.right_n} right ones, too)"
+            if near and near.right > OFTEN_RIGHT * near.right_n
+            else ""
+        )
+        where = [(near.narrow[1], f"are {near.narrow[0]}{right}")] if near else []
         if self.same is not None and 2 * self.same >= max(self.n, 2 * where[0][0] if where else 0):
             where = [(self.same, "are of this kind")]
         return [*where, *([(self.alike, f"it {self.does}")] if self.does else [])]
 
     @property
     def known(self) -> bool:
-        """Whether something holds of nearly all, so that what is told is no minority."""
-        return any(count >= CLEAR * self.n for count, _ in self.shared)
+        """Whether it is known where nearly all of them are."""
+        return any(count >= CLEAR * self.n for count, what in self.shared if not what.startswith("it "))
 
     @property
     def line(self) -> str:
@@ -294,10 +303,11 @@ def telling_nearby(tokens: Tokens, seed: int, own: Collection[str] = ()) -> tupl
     """What holds more often of wrong tokens than of right ones, the least likely by chance first; at most `MOST_NEAR`.
 
     Each is chosen on one half, corrected for all that were tried, and tested again on the other; its counts are of all
-    tokens. What tells most among the tokens of which it holds is told with it, in the task's ``own`` words if these
-    tell anything, else by what the token follows from, else also by what is due, one of two each; in its place, where
-    it holds of nearly all of these wrong ones and of no other token. The next one is looked for among the others; the
-    first two are told as one where they differ only in a column or token.
+    tokens. Where none is found so, one is chosen on all tokens, by a stricter test. What tells most among the tokens of
+    which it holds is told with it, in the task's ``own`` words if these tell anything, else by what the token follows
+    from, else also by what is due, one of two each; in its place, where it holds of nearly all of these wrong ones and
+    of no other token. The next one is looked for among the others; the first two are told as one where they differ only
+    in a column or token.
     """
     known, held = _halves(tokens, seed, "nearby")
     found: list[Nearby] = []
@@ -321,6 +331,13 @@ def telling_nearby(tokens: Tokens, seed: int, own: Collection[str] = ()) -> tupl
         ]
         p, *_, best = min(by_chance)
         return best if p * len(counted) < SURE and p_of(nearby(best, held)) < SURE else ""
+
+    def strongest() -> str:
+        """The name of what all tokens together tell, if it is clearly no chance."""
+        tried = sorted({fact for facts, right in tokens if not right for fact in facts})
+        by_chance = [(p_of(each), each.name not in own, each.name) for each in (nearby(fact, tokens) for fact in tried)]
+        p, _, best = min(by_chance, default=(1.0, True, ""))
+        return best if p * len(tried) < CERTAIN else ""
 
     def among(some: Tokens, name: str, *, has: bool = True) -> Tokens:
         return [each for each in some if holds(name, each[0]) == has]
@@ -350,8 +367,9 @@ def telling_nearby(tokens: Tokens, seed: int, own: Collection[str] = ()) -> tupl
         whole = {each.name for each in (other, *other.also)} <= {*own}
         return other if whole and wrong_own >= wrong and right_own <= right else near
 
-    for _ in range(MOST_NEAR):
-        best = clearest(known, held)
+    for number in range(MOST_NEAR):
+        # Without one that both halves show, one that all tokens show clearly.
+        best = clearest(known, held) or (strongest() if not number else "")
         if not best:
             break
         near = nearby(best, tokens)

@@ -19,11 +19,11 @@ T = TypeVar("T")
 def given(task: T | None, train: int | None) -> tuple[T, int]:
     """Both; raises `LengthwiseError` that names what is missing."""
     known = [
-        ("its task", "`task` reverse, or see lengthwise list", task),
-        ("its training lengths", "`train` N, the longest of them", train),
+        ("its task, as `task` reverse (lengthwise list names them)", task),
+        ("the longest trained length, as `train` 8", train),
     ]
-    whats, ways = ([each[at] for each in known if each[2] is None] for at in (0, 1))
-    require(not whats, f"only a run knows {' and '.join(whats)}; add {'; and '.join(ways)}")
+    missing = [way for way, value in known if value is None]
+    require(not missing, f"the model does not say how it was trained; say {'; and '.join(missing)}")
     assert task is not None
     return task, whole("train", train, 1)
 

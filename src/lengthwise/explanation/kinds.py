@@ -106,7 +106,8 @@ class WeakKind:
         last = self.rows[-1]
         more = f", {last.share.counts} at {last.length}" * (self.train < self.length < last.length)
         where = f"Where {self.kind}: {self.share.words()} at length {self.length}{more}."
-        return where, *([f"There {self.mistake.line[0].lower()}{self.mistake.line[1:]}"] if self.mistake else [])
+        does = self.mistake
+        return where, *([f"There it {does.what} ({does.n} of {does.of})."] if does else [])
 
 
 def told_row(rows: Sequence[KindShare], train: int) -> KindShare:
@@ -318,7 +319,7 @@ class _Kinds:
         for length, names in kinds.items():
             shares = {kind: share for kind in names if (share := self._share(kind, length)).n >= FEWEST}
             worse: list[str] = []
-            for kind in sorted(shares, key=lambda kind, shares=shares: (shares[kind].value, kind)):
+            for kind in self._worst_first(shares, length):
                 alone, usual = self._share(kind, length, worse), _share([self.random[length]])
                 p = surprise(*(count for share in (alone, usual) for count in (share.n - share.right, share.n)))
                 weak = p * tried < SURE and alone.breaks and shares[kind].breaks
@@ -349,6 +350,22 @@ class _Kinds:
         for kind in weak_ones[:NAMED]:
             self._narrow(kind, found[kind], tried)
         return tuple(self._weak_kind(kind, _by_length(found[kind])) for kind in weak_ones)
+
+    def _worst_first(self, shares: Mapping[str, Share], length: int) -> list[str]:
+        """Kinds by their shares; one that holds of all strings of another one, and is not surely better, before it."""
+
+        def covers(wide: str, kind: str) -> bool:
+            own, other = shares[kind], shares[wide]
+            alike = surprise(own.n - own.right, own.n, other.n - other.right, other.n) >= SURE
+            return wide != kind and alike and not self._share(kind, length, [wide]).n
+
+        broken = [kind for kind, share in shares.items() if share.breaks]
+
+        def key(kind: str) -> tuple[float, int, str]:
+            covered = [each for each in broken if kind in broken and covers(kind, each)]
+            return min(shares[each].value for each in (kind, *covered)), -len(covered), kind
+
+        return sorted(shares, key=key)
 
     def _narrow(self, kind: str, rows: dict[int, KindShare], tried: int) -> None:
         """Asks between the last length at which it does not fail and the first one beyond training at which it does."""

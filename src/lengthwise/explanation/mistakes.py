@@ -140,14 +140,15 @@ class Mistake:
     last: int
     longer: tuple[int, int] = (0, 0)
     """Of longer failing strings, how many have it, and of how many."""
+    first: int = 0
+    """The shortest length of these."""
 
     @property
     def line(self) -> str:
-        """It in one sentence, with its counts."""
-        if self.longer[1]:
-            same, of = self.longer
-            return f"Up to length {self.last} it {self.what} ({self.n} of {self.of}); at longer ones in {same} of {of}."
-        return f"It {self.what}{f' ({self.n} of {self.of})' * (self.n < self.of)}."
+        """It in one sentence, with its counts and lengths."""
+        lengths = f"length {self.last}" if self.first == self.last else f"lengths {self.first} to {self.last}"
+        longer = f"; at longer ones in {self.longer[0]} of {self.longer[1]}" if self.longer[1] else ""
+        return f"In {self.n} of {self.of} failing strings of {lengths} it {self.what}{longer}."
 
 
 def most_common_mistake(found: Sequence[Wrong], share: float = ALIKE, free: Sequence[Wrong] = ()) -> Mistake | None:
@@ -163,7 +164,7 @@ def most_common_mistake(found: Sequence[Wrong], share: float = ALIKE, free: Sequ
     def elsewhere(way: str) -> bool:
         return seen[way] < share * seen[way.partition(PLACE)[0]]
 
-    last = max(each.batch.layout.length for each in found)
+    lengths = {each.batch.layout.length for each in found}
     ways = [[way for way in each.ways if not elsewhere(way)] for each in found]
     counts = Counter(way for each in ways for way in each)
     n, of = len(found), len(found)
@@ -173,7 +174,11 @@ def most_common_mistake(found: Sequence[Wrong], share: float = ALIKE, free: Sequ
     depth = {way: level for each in ways for level, way in enumerate(each)}
     what = min((depth[way], -counts[way], way) for way in depth if counts[way] >= share * n)[2]
     # That something is wrong says nothing of a wrong string.
-    return None if what == f"writes a wrong {found[0].batch.unit}" else Mistake(what, counts[what], of, last)
+    return (
+        None
+        if what == f"writes a wrong {found[0].batch.unit}"
+        else Mistake(what, counts[what], of, max(lengths), first=min(lengths))
+    )
 
 
 def shared_mistake(found: Sequence[Wrong]) -> Mistake | None:
@@ -277,8 +282,12 @@ def _follows(batch: Batch, row: int, text: Sequence[str]) -> Callable[[int], lis
         if len(own) > 1 and len(signs) == 1 and len({batch.places[row, p].tobytes() for p in own}) == 1:
             sign = f" {signs.pop()} "
             whole = sign.join(sorted(tokens) if sign in (" + ", " * ") else tokens)
-            has = [f"is {whole}", *(f"has {name}" for name in tokens), *[f"has two equal {batch.unit}s"] * alike]
-            return [("column", each) for each in has]
+            has = [
+                f"is {whole}",
+                *(f"has a {batch.unit} {name}" for name in tokens),
+                *[f"has two equal {batch.unit}s"] * alike,
+            ]
+            return [("column", fact) for fact in has]
         named = [f"follows from {' and '.join(sorted(tokens))}", *["follows from equal ones"] * alike]
         others = [f"follows from {name}, among others" for name in tokens] if len(own) > 1 else []
         return [("token", each) for each in named + others]

@@ -36,12 +36,17 @@ class Share:
 
     @property
     def holds(self) -> bool:
+        """Whether at least `CUT` of them are right; true without strings."""
+        return self.right >= CUT * self.n
+
+    @property
+    def surely(self) -> bool:
         """Whether all are right, or the whole interval is at least `CUT`; true without strings."""
         return self.right == self.n or self.interval[0] >= CUT
 
     @property
     def breaks(self) -> bool:
-        """Whether the whole interval is below `CUT`. Where neither is so, it is too close to say."""
+        """Whether the whole interval is below `CUT`. Where a share is below, but not surely, it is too close to say."""
         return self.n > 0 and self.interval[1] < CUT
 
     @property
@@ -54,7 +59,7 @@ class Share:
         return f"{self.counts} right"
 
     def cell(self, *, interval: bool) -> str:
-        """The counts for a table, and what they say of a length that is not surely right."""
+        """The counts for a table, and what they say of a length that is not right."""
         said = "" if self.holds else " breaks" if self.breaks else " unsure"
         low, high = self.interval if self.n else (0, 0)
         between = f" [{low:.2f}, {high:.2f}]" * (interval and not self.every)
@@ -121,21 +126,27 @@ class Verdict:
         """Lengths that more strings can decide: trained ones, and those whose random strings seem right."""
 
         def close(row: LengthShares) -> bool:
-            within = row.length <= self.train and not (row.holds or row.breaks)
-            return within or (not row.random.holds and row.random.value >= CUT)
+            within = row.length <= self.train and not (row.random.surely and row.hard.surely) and not row.breaks
+            return within or (not row.random.surely and row.random.holds)
 
         return [row.length for row in self.rows if close(row) and not row.random.every]
 
     @property
     def held(self) -> int | None:
-        """The last length at which both hold before one breaks; shorter ones can be `doubted`."""
-        whole = itertools.takewhile(lambda row: not row.breaks, self.rows)
-        return max((row.length for row in whole if row.holds), default=None)
+        """The last length before the first that is not right; None if there is none."""
+        return max((row.length for row in itertools.takewhile(lambda row: row.holds, self.rows)), default=None)
 
     @property
     def near(self) -> int | None:
         """The first length that is not right; None if there is none."""
-        return next((row.length for row in self.rows if row.length > (self.held or 0) and not row.holds), None)
+        return next((row.length for row in self.rows if not row.holds), None)
+
+    @property
+    def again(self) -> int | None:
+        """The last length that is right, beyond one that is too close to say, and before any that breaks."""
+        whole = itertools.takewhile(lambda row: not row.breaks, self.rows)
+        last = max((row.length for row in whole if row.holds), default=None)
+        return None if last == self.held else last
 
     @property
     def last(self) -> int | None:
@@ -146,19 +157,36 @@ class Verdict:
     @property
     def edges(self) -> list[tuple[int, int]]:
         """Neighbouring lengths between which it stops to be right, and between which it begins to break."""
-        neighbours = itertools.pairwise(row.length for row in self.rows)
-        return [(low, high) for low, high in neighbours if low == self.held or high == self.broken()]
+        return [(low, high) for low, high in self._neighbours if low == self.held or high == self.broken()]
+
+    @property
+    def doubt_ends(self) -> list[tuple[int, int]]:
+        """Neighbouring lengths at which the first that are too close to say end: one that breaks can lie between."""
+        right = {row.length: row.holds for row in self.rows}
+        after = ((low, high) for low, high in self._neighbours if low in self.doubted and right[high])
+        return list(itertools.islice(after, 1))
+
+    @property
+    def _neighbours(self) -> list[tuple[int, int]]:
+        return [*itertools.pairwise(row.length for row in self.rows)]
 
     @property
     def line(self) -> str:
         """To which length random strings are right, and from which they break, with the share that decides."""
         random = self.of("random")
-        broken, held, longest, unsure = random.broken(), random.held, self.rows[-1].length, random.doubted
-        whole = f", the longest asked ({self._share(longest)})" if held == longest else ""
-        parts = [f"right to length {held}{whole}"] if held else []
+        broken, held, again, longest, unsure = (
+            random.broken(),
+            random.held,
+            random.again,
+            self.rows[-1].length,
+            random.doubted,
+        )
+        whole = f", the longest asked ({self._share(longest)})" if longest in (held, again) else ""
+        parts = [f"right to length {held}{whole * (again is None)}"] if held else []
         parts += [_unsure(unsure)] if unsure else []
+        parts += [f"right {'again ' * bool(held)}at {again}{whole}"] if again else []
         if broken is None:
-            return ", ".join([*parts, *["no break found"] * (held != longest and self.broken() is None)])
+            return ", ".join([*parts, *["no break found"] * (not whole and self.broken() is None)])
         trained = broken <= self.train
         at = f"{'length ' * (not parts)}{broken}{', a trained length' * trained}"
         parts += [f"breaks {random.begins} {at} ({self._share(broken)})"]
@@ -166,21 +194,23 @@ class Verdict:
 
     @property
     def begins(self) -> str:
-        """How the first length that breaks is said: all longer ones break, too, or not all."""
+        """How the first length that breaks is said: no longer one that was asked is right, or some are."""
         at = self.broken()
-        return "from" if all(row.breaks for row in self.rows if at is not None and row.length >= at) else "at"
+        return (
+            "at"
+            if any(row.random.n and row.holds for row in self.rows if at is not None and row.length > at)
+            else "from"
+        )
 
     @property
     def edited(self) -> str:
-        """Before random strings break: where edited ones are unsure, though random ones are right, or break."""
-        hard, random = self.of("hard"), self.first("random")
-        at = hard.broken()
-        right = {row.length for row in self.rows if row.random.holds}
-        unsure = [n for n in hard.doubted if n in right and (random is None or n < random)]
-        parts = [_unsure(unsure)] if unsure else []
-        if at is not None and (random is None or at < random):
-            parts += [f"break {hard.begins} length {at} ({hard._share(at)})"]
-        return "edited strings " + ", ".join(parts) if parts else ""
+        """Where edited strings break before random ones do; else where they are unsure while random ones are right."""
+        hard, random = self.of("hard"), self.of("random")
+        at, longest = hard.broken(), self.rows[-1].length + 1
+        if at is not None and at < (random.broken() or longest):
+            return f"edited strings break {hard.begins} length {at} ({hard._share(at)})"
+        unsure = [n for n in hard.doubted if n < (random.broken() or longest)]
+        return f"edited strings {_unsure(unsure)}" if unsure and unsure[0] < (random.near or longest) else ""
 
     def _share(self, length: int) -> str:
         """The share of random strings at a length."""
@@ -195,7 +225,7 @@ class Verdict:
             return [row for row in self.rows if row.length <= self.train]
         random, longest = self.of("random"), self.rows[-1].length
         unsure = random.doubted if len(random.doubted) <= FEW else []
-        wanted = {*asked, *unsure, random.held, random.near, random.broken(), self.first("hard"), longest}
+        wanted = {*asked, *unsure, random.held, random.near, random.again, random.broken(), self.first("hard"), longest}
         return [row for row in self.rows if row.length in wanted]
 
 

@@ -389,6 +389,12 @@ def stock(model: Any) -> PreTrainedModel:
         isinstance(model, PreTrainedModel) and not model.config.is_encoder_decoder,
         f"attach takes a causal model of transformers, got {type(model).__name__}",
     )
+    causal = {each for module in model.modules() if isinstance(each := getattr(module, "is_causal", None), bool)}
+    require(
+        causal != {False},
+        f"attach takes a causal model of transformers, and {type(model).__name__} is an encoder: its tokens see later "
+        "ones; load a causal one, as with AutoModelForCausalLM (of BERT and its kin with is_decoder=True)",
+    )
     return model
 
 

@@ -79,7 +79,12 @@ class IdRule(ABC):
         names = {number: name for name, number in getattr(self, "token_ids", {}).items()}
         columns = ("token", "stands for", "position id", "in training, for example")
         words = (names.get(token, "") for token in given)
-        return Table(columns, tuple(zip(given, words, test, training, strict=True)), caption=repr(self))
+        shown = tuple(zip(given, words, test, training, strict=True))
+        return Table(columns, shown, caption=repr(self), notes=tuple(filter(None, [self.mistake_in(given)])))
+
+    def mistake_in(self, row: Sequence[int]) -> str:
+        """What is wrong with the answer of a row, which has no bearing on its ids; empty where nothing is known."""
+        return ""
 
 
 @dataclass(frozen=True)
@@ -341,6 +346,16 @@ class CoupledPlaces(IdRule):
             width = min(rows.shape[1], found.shape[1])
             ids[chosen, :width] = found[:, :width]
         return torch.from_numpy(ids).to(tokens.device)
+
+    def mistake_in(self, row: Sequence[int]) -> str:
+        ((pattern, _),) = self._groups(self._translated(tensor := torch.tensor([row])), np.array([len(row)]), tensor)
+        names = {number: name for name, number in self.token_ids.items()}
+        size, text = len(pattern.prompt), [names[number] for number in row]
+        with suppress(ValueError):
+            right = self.task.answer(text[:size])
+            if text[size:] != right[: len(text) - size]:
+                return f"the answer is not that of this prompt, which is: {' '.join(right)}"
+        return ""
 
     def arguments(self) -> dict[str, Any]:
         return {

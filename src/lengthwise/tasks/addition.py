@@ -211,6 +211,17 @@ def number_kinds(sign: str, base: int, *, msd_first: bool = False, sums: bool = 
 
         return made(change)
 
+    def goes_out(prompt: Sequence[str]) -> bool:
+        carry = 0
+        for total in columns(prompt):
+            carry = int(total + carry >= base)
+        return carry > 0
+
+    def carry_out(numbers: list[list[int]], rng: Rng) -> None:
+        """The last column carries, whatever comes in."""
+        numbers[0][-1] = numbers[0][-1] or int(rng.integers(1, base))
+        numbers[1][-1] = int(rng.integers(base - numbers[0][-1], base))
+
     top = base - 1
     return kinds | {
         "both numbers end in zeros": (rounded, made(round_all)),
@@ -226,6 +237,7 @@ def number_kinds(sign: str, base: int, *, msd_first: bool = False, sums: bool = 
             lambda prompt: columns(prompt)[0] > top and set(columns(prompt)[1:]) == {top},
             second(lambda at, digit: top - digit + (at == 0), lambda at, digit: top if at == 0 else top - digit),
         ),
+        "the sum has one more digit": (goes_out, made(carry_out)),
     }  # fmt: skip
 
 
