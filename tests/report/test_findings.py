@@ -18,7 +18,7 @@ from lengthwise.core.errors import UnknownNameError
 from lengthwise.core.rank import REACH
 from lengthwise.core.table import Spread
 from lengthwise.prediction.example import to_store
-from lengthwise.report.summary import MOST_TASKS, SeedResult, SystemSummary, headline, ranked
+from lengthwise.report.summary import LOW, MOST_TASKS, SeedResult, SystemSummary, headline, ranked
 from lengthwise.tasks import TASKS
 
 FOLDERS = sorted({path.parent.parent for path in Path("studies").glob("*/results/*/*/result.json")})
@@ -171,6 +171,25 @@ EVERY = [pytest.param(each, marks=[pytest.mark.slow] * (each.name in LARGE)) for
 
 
 @pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
+def test_no_table_hides_a_seed_far_below_the_median(folder: Path) -> None:
+    """Below half of a median of at least one half: whatever brackets show, a line says whose, and how low."""
+    for found in contests(folder):
+        for table in (found.wide(brackets="none"), found.wide(), found.table()):
+            said = table.legend.get(LOW, "")
+            shown = {int(name) for name in table.columns if name.isdigit()}
+            for one in found.systems:
+                last = {max((cell.length for cell in one.cells), default=0)}
+                lowest = []
+                for cell in one.cells:
+                    each = [score.rate() for score in cell.scores]
+                    if cell.length in (shown or last) and median(each) >= 0.5 and min(each) < median(each) / 2:
+                        lowest.append(min(each))
+                assert (f" of {one.label} (" in said) is bool(lowest)
+                assert not lowest or f"{min(lowest):.3f} at " in said.partition(f" of {one.label} (")[2].split(";")[0]
+            assert said in " ".join(repr(table).split()) or not said
+
+
+@pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
 def test_notes_speak_of_what_a_table_shows(folder: Path) -> None:
     for found in contests(folder):
         table = found.wide()
@@ -315,7 +334,9 @@ def test_what_differs_besides_positions_is_made_equal_before_there_are_more_seed
         table = found.wide() if len(found) else None
         if table is None or not any("besides positions, " in note for note in table.notes):
             continue
-        assert table.advice[0].startswith("next: train all with the same settings: ")
+        alike, more = (table.advice[0].find(says) for says in ("train all with the same settings: ", "more runs"))
+        assert alike > 0
+        assert alike < more or more < 0
         for note in table.notes:
             assert "positions" not in note.partition("differ in ")[2].partition(";")[0]
 
@@ -334,7 +355,8 @@ def test_next_says_what_to_write_and_names_the_control_beside_a_third_system() -
     ]
     table = of(*runs).wide()
     length = makes["coupled+learned"]["model"]["log_length"]
-    alike = f'lw.scheme("coupled", draw="pose"), model={{"log_length": {length}}}'
+    coupled = 'lw.scheme("coupled", draw="pose") as each scheme coupled'
+    alike = f'Experiment(..., model={{"log_length": {length}}}) and {coupled}'
     control = "train the control random-start+learned"
     assert table.advice[0].startswith(
         f"next: train all with the same settings: {alike}; then {control}; then more runs"
@@ -449,9 +471,9 @@ def test_every_table_of_committed_results_fits_a_terminal(folder: Path, monkeypa
 
 def test_where_the_best_falls_its_tokens_and_the_command_that_explains_it_are_named(tmp_path: Path) -> None:
     """A folder without weights can't be explained."""
-    runs = seeds("a", {16: 160, 40: 0})
-    runs[0]["scores"][0] |= {"tokens": 1900, "tokens_total": 2000, "first_error": {"eos": 30, "token": 10}}
-    found = lw.Result([(tmp_path, SeedResult.of(runs[0]))])
+    runs = seeds("a", {12: 200, 16: 160, 40: 0})
+    runs[0]["scores"][1] |= {"tokens": 1900, "tokens_total": 2000, "first_error": {"eos": 30, "token": 10}}
+    found = placed(tmp_path, runs)
     falls = "a falls at length 16: right on 0.800 of the strings and 95 % of their tokens"
     assert f"{falls}; 75 % of the wrong strings stop too early or too late" in found.wide().advice
     command = f"why a falls: lengthwise explain {tmp_path}"
@@ -460,6 +482,22 @@ def test_where_the_best_falls_its_tokens_and_the_command_that_explains_it_are_na
             assert (command in table.advice) is there
         (tmp_path / "checkpoint.safetensors").touch()
     assert not any("falls" in line for line in of(*seeds("a", {16: 200})).wide().advice)
+
+
+def placed(folder: Path, runs: list[dict[str, Any]]) -> lw.Result:
+    """Results that lie in this folder."""
+    return lw.Result([(folder, SeedResult.of(values).model_copy(update={"folder": folder})) for values in runs])
+
+
+@pytest.mark.parametrize(("right", "comes_first"), [(4, True), (200, False)])
+def test_where_the_best_fails_itself_why_comes_before_more_seeds(tmp_path: Path, right: int, comes_first: bool) -> None:
+    (tmp_path / "checkpoint.safetensors").touch()
+    runs = [*seeds("a", *[{16: right, 40: 0}] * 2), *seeds("b", *[{16: 0, 40: 0}] * 2)]
+    advice = placed(tmp_path, runs).wide().advice
+    explain, predict = f"lengthwise explain {tmp_path}", "lengthwise predict addition --train"
+    assert advice[0].startswith(f"next: find out why a falls: {explain}; ") is comes_first
+    assert (0 < advice[0].find(predict) < advice[0].find("more runs")) is comes_first
+    assert sum(explain in line for line in advice) == 1
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -564,7 +602,43 @@ def test_what_next_says_to_write_leaves_nothing_that_differs_besides_positions()
     advice = trained().wide().advice[0]
     said = advice.removeprefix("next: train all with the same settings: ").partition("; then")[0]
     found = dict[str, Any]()
-    exec(f"def given(scheme=None, **more): return dict(more, scheme=scheme)\nfound = given({said})", {"lw": lw}, found)
+    whole, scheme = said.split(" and ")
+    code = f"found = {whole}; found['scheme'] = {scheme.removesuffix(' as each scheme coupled')}"
+    exec(code, {"lw": lw, "Experiment": lambda _, **more: more}, found)
     table = trained(**found["found"]).wide()
     assert "besides positions" not in " ".join(table.notes)
     assert table.advice[0].startswith("next: train the control random-start+learned")
+
+
+def test_a_control_that_is_not_shown_is_shown_before_anything_is_trained() -> None:
+    same: dict[str, Any] = {
+        "model": {"layers": 2, "log_length": None},
+        "training": {"lr": 1e-3, "stop_when_fitted": False},
+    }
+    makes = {
+        f"{scheme}+{encoding}": lw.Experiment("addition", scheme, encoding, max_length=8, **same)
+        for scheme, encoding in (("coupled", "learned"), ("random-start", "learned"), ("sequential", "rope"))
+    }
+    best, control, rival = makes
+
+    def made(**lost: bool) -> lw.Result:
+        return of(*(
+            one | {"experiment": makes[name].configuration.to_json()}
+            for name, right in zip(makes, (200, 0, 100), strict=True)
+            for one in seeds(name, *[{16: right}] * 3, fitted=not lost.get("control", False) or name != control)
+        ))  # fmt: skip
+
+    table = made().only(systems=[best, rival]).wide()
+    assert f"the control {control} is in these results: show it" in table.notes[0]
+    assert table.advice[0].startswith(f"next: show the control {control}; then more runs")
+    assert "3 tests (Holm; with those of systems not shown" in table.notes[0]
+    assert "not shown" not in made().wide().notes[0]
+    for found in (made(control=True), made(control=True).only(systems=[best, rival])):
+        assert f"the control {control} did not fit" in found.wide().notes[0]
+        assert "train the control" not in found.wide().advice[0]
+
+
+def test_a_table_without_a_fitted_seed_says_how_far_they_are_from_it() -> None:
+    lost = [*seeds("a", {}, fitted=False), *seeds("b", {}, fitted=False)]
+    assert "a 0.300, b 0.300" in of(*lost).wide().legend["n.f."]
+    assert "0.300" not in of(*lost, *seeds("c", {40: 1})).wide().legend["n.f."]

@@ -96,6 +96,7 @@ def explain(
     if isinstance(model, str | Path):
         typed = task if isinstance(task, str) else title_of(built) if built else ""
         check_folder(Path(model), built, typed, train, mapping)
+    from lengthwise.core.user_code import code_words
     from lengthwise.explanation.advice import Call
     from lengthwise.explanation.explain import explain_subject
     from lengthwise.explanation.model import subject_of
@@ -105,6 +106,7 @@ def explain(
         ("task", task, None), ("train", train, None), ("vocab", vocab, None), ("offset", offset, 0),
         ("lengths", chosen, None), ("samples", samples, 128), ("seconds", seconds, 240), ("seed", seed, 0),
     ) if value != usual}  # fmt: skip
+    code = code_words(subject.experiment.to_json()) if subject.experiment is not None else []
     folder = None if out is None else arguments.path("out", out)
     if folder is not None:
         make_folder(folder)
@@ -118,5 +120,5 @@ def explain(
             out=folder,
             seed=arguments.whole("seed", seed, 0),
             note=note or (lambda _: None),
-            call=Call(model, asked),
+            call=Call(model, asked, code),
         )

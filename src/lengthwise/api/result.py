@@ -18,13 +18,14 @@ from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, did_you_mean, listed, require, warn
 from lengthwise.core.files import read_json
 from lengthwise.core.rank import how_far
-from lengthwise.core.result_file import CHECKPOINT, Score, each_once, result_files
+from lengthwise.core.result_file import Score, each_once, result_files
 from lengthwise.core.statistics import Estimate
 from lengthwise.core.table import DIGITS, Spread, Table, Tabular
 from lengthwise.core.table import shown as cell_text
 from lengthwise.experiments.run_directory import CONFIG, LEASES, RESULT, divergence
 from lengthwise.report.summary import (
     BRACKETS,
+    LOW,
     MOST_DRAWN,
     NOT_FITTED,
     Brackets,
@@ -39,12 +40,15 @@ from lengthwise.report.summary import (
     contents,
     details,
     differ_text,
+    explain_command,
+    failing,
     fall,
     fitted_means,
     headline,
     in_order,
     kind_of,
     left_out_text,
+    low_seeds,
     over_seeds,
     panel_axes,
     panel_of,
@@ -237,13 +241,16 @@ class Measured(Tabular):
         several = " that several systems were tested at" * alone
         seeds = [len(system.fitted) for system in systems]
         unseen = f": {brackets_text(seeds)}" * (brackets != "interval")
-        guess = chance_text(systems, lengths, of.metric)
+        guess, low = chance_text(systems, lengths, of.metric), low_seeds(systems, lengths, of.metric)
+        right = [f"{one.label} {one.in_distribution.median:.3f}" for one in systems]
+        trained_right = f"; right in distribution: {', '.join(right)}" * (not any(one.fitted for one in systems))
         legend = {
             **_inside([system for system in systems if system.fitted], brackets, rows),
             "bold": best_of + several + _by_what(systems, by_right=by_right) * (by_mean or by_right),
             "†": f"not told apart from it (intervals overlap{unseen})",
+            **dict.fromkeys([LOW] * bool(low), low),
             **dict.fromkeys(["fitted"] * ("fitted" in named), fitted_means(systems)),
-            **dict.fromkeys([NOT_FITTED] * any(not owner.fitted for owner in owners), "no seed fitted"),
+            **dict.fromkeys([NOT_FITTED] * any(not owner.fitted for owner in owners), f"no seed fitted{trained_right}"),
             **dict.fromkeys(
                 ["–"] * any(None in row for row, owner in zip(rows, owners, strict=True) if owner.fitted), "not tested"
             ),
@@ -252,7 +259,6 @@ class Measured(Tabular):
         differ, (sure, then) = differ_text(systems), how_sure_and_next(systems, of.metric, lengths, of.whole)
         compared = compared_text(sure)
         turned = _turned(systems, of.whole, of.metric)
-        hidden = sum(system.contest in tasks_of for system in of.whole) > len(systems)
         left_out = [length for length in tested if length not in lengths]
         lacks = f"{', '.join(map(str, left_out))} (lengths='all')" * bool(left_out)
         said = (
@@ -260,8 +266,6 @@ class Measured(Tabular):
             *of.notes,
             f"tested and not shown: {lacks}" * bool(lacks),
             *(clause for clause in sure[1:] if clause not in compared),
-            "p is corrected for all systems of these results, of which some are shown"
-            * (hidden and "Holm" in compared),
             *details(systems),
         )
         found = of.metric == "exact_match" and bool(tested)
@@ -673,11 +677,13 @@ class Result(Measured):
 
     @property
     def _notes(self) -> tuple[str, ...]:
-        """Of the first system that falls beyond training the command that explains it, and the pages of studies."""
-        first = next((one for one in in_order(self.systems) if fall(one)), None)
-        folders = [folder for folder, run in self.files if first is not None and run is first.fitted[0]]
-        there = [folder for folder in folders if (folder / CHECKPOINT).exists()]
-        why = [f"why {first.label} falls: lengthwise explain {folder}" for folder in there if first is not None]
+        """Of the first system that falls beyond training the command that explains it, and the pages of studies.
+
+        Where even the best is wrong beyond training, what to do next has that command.
+        """
+        first = None if failing(self.systems) else next((one for one in in_order(self.systems) if fall(one)), None)
+        command = "" if first is None else explain_command(first)
+        why = [f"why {first.label} falls: {command}"] if first is not None and command else []
         return (*why, *(f"{PAGE}{page}" for page in self.pages))
 
     def table(self) -> Table:
@@ -703,6 +709,8 @@ class Result(Measured):
         columns = (
             "system", "settings", "trained to", "seeds", "fitted", "in distribution", "longest test", "accuracy there"
         )  # fmt: skip
+        ends = ((one, max((cell.length for cell in one.cells), default=0)) for one in systems)
+        low = "; ".join(filter(None, (low_seeds([one], [end]) for one, end in ends)))
         of_all = "in distribution: of all seeds where none fitted" * any(not system.fitted for system in systems)
         return Table(
             columns,
@@ -712,6 +720,7 @@ class Result(Measured):
             notes=tuple(filter(None, (of_all, differ_text(systems)))),
             advice=(*_next(systems, whole=self.whole.systems), *details(systems), *self._notes),
             legend=_inside(systems, "interval", rows)
+            | dict.fromkeys([LOW] * bool(low), low)
             | dict.fromkeys([NOT_FITTED] * any(not one.fitted for one in systems), "not fitted"),
             source=self.source,
             empty=empty(systems),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -102,6 +103,7 @@ def next_step(done: RecipeResult) -> str:
     Of several systems, the one that is right most often.
     """
     from lengthwise.core.result_file import RunResult
+    from lengthwise.core.user_code import code_words
     from lengthwise.report.summary import RIGHT, percent
 
     ranked = []
@@ -123,10 +125,12 @@ def next_step(done: RecipeResult) -> str:
         if made.model.layers == 1 and made.scheme.equals_places and _given_share_ids(made):
             line += ", or with --set model.layers=2: one layer can't tell the order of given tokens with the same id"
         return line
+    code = code_words(job.experiment.to_json())
+    explain = shlex.join(["lengthwise", *code, "explain", str(done.run_folder(job, fitted[0]))])
     more = f"; more seeds: the same command with --seeds {len(job.seeds) + 2}" if len(job.seeds) < 3 else ""
     return (
         f"{job.name} is right at {longest} (on at least {percent(RIGHT)} of the strings) in {right} of "
-        f"{len(job.seeds)} seeds; what it computes: `lengthwise explain {done.run_folder(job, fitted[0])}`{more}"
+        f"{len(job.seeds)} seeds; what it computes: `{explain}`{more}"
     )
 
 

@@ -123,14 +123,22 @@ def code_of(component: object) -> str | None:
     return hashlib.sha256("\n".join(found).encode()).hexdigest()[:12]
 
 
+def code_words(configured: dict[str, Any]) -> list[str]:
+    """What stands before a command that reads this configuration: ``--code FILE`` for each file that it names."""
+    here, found = Path.cwd(), sorted(_files_of(configured))
+    files = [path.relative_to(here) if path.is_relative_to(here) else path for path in found]
+    return [word for file in files for word in ("--code", str(file))]
+
+
 def _files_of(component: object) -> set[Path]:
     """The user's files that hold the class of a component, of those inside of it, and the functions that it names."""
     if isinstance(component, str):
         # A pattern by layer names several.
         paths = [Path(part.rpartition(":")[0]) for part in (component, *re.split(r"[+*(]", component))]
         return {path.resolve() for path in paths if path.suffix == ".py" and path.is_file()}
-    if isinstance(component, list | tuple):
-        return {path for part in component for path in _files_of(part)}
+    if isinstance(component, list | tuple | dict):
+        parts = component.values() if isinstance(component, dict) else component
+        return {path for part in parts for path in _files_of(part)}
     cls, found = type(component), set[Path]()
     if cls.__module__.partition(".")[0] not in ("lengthwise", "builtins"):
         path = file_of(cls)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,8 @@ class Call:
     model: Any = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Those that are not their defaults, by the names of `lengthwise.explain`."""
+    code: Sequence[str] = ()
+    """What stands before a command that reads the model, as of `code_words`."""
 
     @property
     def typed(self) -> bool:
@@ -51,7 +53,7 @@ class Call:
                 for name, value in settings.items()
             ]
             return f"lengthwise.explain({', '.join(['model', *words])})"
-        words = ["lengthwise", "explain", str(self.model)]
+        words = ["lengthwise", *self.code, "explain", str(self.model)]
         for name, value in settings.items():
             if isinstance(value, list | tuple):
                 value = ",".join(map(str, value))
@@ -163,7 +165,7 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
 def retrain(subject: Subject, call: Call, *changes: str) -> str:
     """What trains the same run again with other settings."""
     if call.typed:
-        words = ["lengthwise", "run", "--config", str(Path(call.model) / "config.json")]
+        words = ["lengthwise", *call.code, "run", "--config", str(Path(call.model) / "config.json")]
         return shlex.join([*words, *(word for change in changes for word in ("--set", change))])
     return f"lengthwise.Experiment.of(model.experiment.edited({list(changes)})).run()"
 

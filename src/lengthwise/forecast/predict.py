@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import shlex
 import statistics
@@ -54,8 +53,6 @@ from lengthwise.forecast.answer import (
 from lengthwise.forecast.model import CUTS, Forecast, forecaster, kinds
 from lengthwise.forecast.others import bin_of, others_by_name, trained_plainly
 from lengthwise.languages.automaton import Dfa, language, minimize
-from lengthwise.languages.counter import COUNTER_LANGUAGES
-from lengthwise.languages.named import LANGUAGES
 from lengthwise.languages.sampling import lengths_with_words
 from lengthwise.measured.cells import Format, MeasuredCell, cells, others
 from lengthwise.positions.structure import farthest_step
@@ -65,11 +62,10 @@ from lengthwise.prediction.measured import same_task
 from lengthwise.prediction.predict import COUPLING, predict_target, predict_with_search
 from lengthwise.prediction.recurrent import MODELS
 from lengthwise.prediction.search import BY_HAND, COUPLING_SEARCHED, NOT_SEARCHED, STOPPED
-from lengthwise.prediction.target import AutomatonFile, Expression, parse_target, task_of
+from lengthwise.prediction.target import AutomatonFile, Expression, parse_target, setting, task_of, typed_task
 from lengthwise.prediction.verdict import SHOWN, UNMET, Prediction
 from lengthwise.sparsity.coupling import doubt_of
 from lengthwise.tasks import TASKS, Task
-from lengthwise.tasks.base import EXPRESSION
 from lengthwise.tasks.language import Language, called
 from lengthwise.tasks.traced import StateScratchpad, Traced
 
@@ -408,18 +404,8 @@ def as_text(value: Any) -> str:
 
 
 def typed_name(task: Task) -> str:
-    """What to type for a task with its settings, as a shell takes it; empty for one that no name stands for."""
-    if "name" not in vars(type(task)):
-        return ""
-    name = task.name
-    if isinstance(task, Language):
-        name = task.language if task.language in {*LANGUAGES, *COUNTER_LANGUAGES} else EXPRESSION + task.language
-    return " ".join([shlex.quote(name), *(setting(f"task.{key}", value) for key, value in settings_of(task).items())])
-
-
-def setting(key: str, value: Any) -> str:
-    """The option that changes a setting, as a shell takes it."""
-    return f"--set {shlex.quote(f'{key}={json.dumps(value)}')}"
+    """As `typed_task`; empty for a task that no name stands for."""
+    return typed_task({"name": task.name, **changed_fields(task)}) if "name" in vars(type(task)) else ""
 
 
 def run_probe(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,6 +59,21 @@ KINDS: dict[type, str] = {
     Task: "a task", Expression: "a regular expression", AutomatonFile: "an automaton", ProgramFile: "a program",
     ExamplesFile: "a file of examples",
 }  # fmt: skip
+
+
+def typed_task(configured: Mapping[str, Any]) -> str:
+    """What to type for a task, given by its name and the settings that are not the usual ones, as a shell takes it."""
+    values = dict(configured)
+    name = values.pop("name")
+    if name == "language":
+        name = values.pop("language")
+        name = name if name in {*LANGUAGES, *COUNTER_LANGUAGES} else EXPRESSION + name
+    return " ".join([shlex.quote(name), *(setting(f"task.{key}", value) for key, value in values.items())])
+
+
+def setting(key: str, value: Any) -> str:
+    """The option that changes a setting, as a shell takes it."""
+    return f"--set {shlex.quote(f'{key}={json.dumps(value)}')}"
 
 
 def parse_target(text: str) -> Target:

@@ -23,7 +23,6 @@ from lengthwise.positions.system import RANDOM_START
 from lengthwise.prediction.predict import structure_row
 from lengthwise.prediction.verdict import StructureRow
 from lengthwise.report.summary import (
-    MOST_NAMED,
     WRONG,
     Brackets,
     Setting,
@@ -32,10 +31,14 @@ from lengthwise.report.summary import (
     brackets_text,
     called,
     differing_settings,
+    explain_command,
+    failing,
     hardest,
+    in_runs,
     known_task,
     nearest_rival,
     other_settings,
+    predict_command,
     ranked,
     some_of,
     trained_alike,
@@ -53,6 +56,8 @@ MAY_BE = ", which may be the cause"
 """The end of the clause of what else two systems differ in."""
 UNTESTED = "the cause is not tested"
 """The beginning of the clause where nothing tests that."""
+HIDDEN = "with those of systems not shown, as results may have decided which are"
+"""Where not all systems are shown: of what the tests are that p is corrected for."""
 TRAIN_LONGER = "train what did not fit longer (training.steps), or a larger model"
 """What to do about seeds that did not fit."""
 
@@ -74,6 +79,8 @@ class Difference:
     """How many these are."""
     why: str = ""
     """Why so many, such as ``3 pairs of systems × 6 lengths``."""
+    hidden: bool = False
+    """Whether some of these are of systems that are not shown."""
 
     @property
     def apart(self) -> bool:
@@ -118,7 +125,10 @@ def differences(
         mine = [test for test in found if test.one.contest == contest]
         ps = holm([test.p for test in mine])
         why = _why(mine)
-        corrected += [replace(test, holm=p, made=len(mine), why=why) for test, p in zip(mine, ps, strict=True)]
+        hidden = any(id(of.results[0]) not in chosen for test in mine for of in (test.one, test.other))
+        corrected += [
+            replace(test, holm=p, made=len(mine), why=why, hidden=hidden) for test, p in zip(mine, ps, strict=True)
+        ]
     mine = [test for test in corrected if {id(of.results[0]) for of in (test.one, test.other)} <= chosen.keys()]
     return [
         test for test in mine if all(test.axes in {cell.axes for cell in of.cells} for of in (test.one, test.other))
@@ -153,9 +163,10 @@ def how_sure_and_next(
     for contest in dict.fromkeys(system.contest for system in systems):
         mine = [system for system in systems if system.contest == contest]
         order = ranked(mine, metric)
-        some, seeds, unsure, control, confounds = _of_contest(order, every, whole=True)
+        there = [system for system in whole or systems if system.contest == contest]
+        some, seeds, unsure, control, confounds = _of_contest(order, every, there, whole=True)
         if len(tests) < len(every):  # what to do next does not hang on which lengths are shown
-            some, *_ = _of_contest(order, tests, whole=False)
+            some, *_ = _of_contest(order, tests, there, whole=False)
         clauses, wanted, lost = [*clauses, *some], max(wanted, seeds), lost or unsure
         controls |= dict.fromkeys([control] * bool(control))
         who, settings = confounds
@@ -169,10 +180,22 @@ def how_sure_and_next(
     runs = wanted + max((len(system.results) - len(system.fitted) for system in few), default=0)
     alike = [f"train all with the same settings: {_as_arguments(same)}"] * bool(same)
     alike += ["let systems differ in one setting alone"] * (several and not same)
-    more = [f"train the control {some_of([*controls])}"] * bool(controls)
-    more += [f"more runs of {who} (seeds={runs})"] * bool(few)
+    more = list[str]()
+    for verb in ("show ", "train "):
+        named = [one.removeprefix(verb) for one in controls if one.startswith(verb)]
+        more += [f"{verb}the control {some_of(named)}"] * bool(named)
+    unfit = f": {wanted}, and {runs - wanted} for what did not fit" * (runs > wanted)
+    more += [f"more runs of {who} (seeds={runs}{unfit})"] * bool(few)
+    falls = failing(systems, metric)
+    why = [] if falls is None else [_find_out(falls)]
     longer = [TRAIN_LONGER] * any(len(system.fitted) < len(system.results) for system in systems)
-    return clauses, "; then ".join([*alike, *longer, *more] if lost else [*alike, *more, *longer])
+    return clauses, "; then ".join([*why, *alike, *longer, *more] if lost else [*why, *alike, *more, *longer])
+
+
+def _find_out(best: SystemSummary) -> str:
+    """What to do first where even the best system is wrong beyond training."""
+    why = f"find out why {best.label} falls: {command}; then " if (command := explain_command(best)) else ""
+    return f"{why}see what theory and measurements advise: {predict_command(best)}"
 
 
 def _values(order: Sequence[SystemSummary], settings: Iterable[Setting]) -> dict[Setting, Any]:
@@ -194,19 +217,19 @@ def _values(order: Sequence[SystemSummary], settings: Iterable[Setting]) -> dict
 
 
 def _as_arguments(values: Mapping[Setting, Any]) -> str:
-    """What to write for `Experiment`: ``steps=600, model={"layers": 1}, lw.scheme("coupled", draw="pose")``."""
-    named = [*values.items()][: MOST_NAMED if len(values) <= MOST_NAMED else MOST_NAMED - 1]
-    groups = dict[str, list[str]]()
-    for (section, part, name), value in named:
+    """What to write, such as ``Experiment(..., steps=600, model={"layers": 1})``, and parts of it with settings."""
+    alone, sections, parts = list[str](), dict[str, list[str]](), dict[tuple[str, str], list[str]]()
+    for (section, part, name), value in values.items():
         written = f'"{value}"' if isinstance(value, str) else repr(value)
         if name in ALONE:
-            groups[f"{name}={written}"] = []
+            alone.append(f"{name}={written}")
         elif part:
-            groups.setdefault(f'lw.{section}("{part}", ', []).append(f"{name}={written}")
+            parts.setdefault((section, part), []).append(f"{name}={written}")
         else:
-            groups.setdefault(f"{section}={{", []).append(f'"{name}": {written}')
-    said = [f"{begin}{', '.join(some)}{('}' if '{' in begin else ')') * bool(some)}" for begin, some in groups.items()]
-    return ", ".join(said) + f" and {len(values) - len(named)} more settings" * (len(values) > len(named))
+            sections.setdefault(section, []).append(f'"{name}": {written}')
+    given = [*alone, *(f"{section}={{{', '.join(some)}}}" for section, some in sections.items())]
+    made = [f'lw.{of}("{part}", {", ".join(some)}) as each {of} {part}' for (of, part), some in parts.items()]
+    return " and ".join([*[f"Experiment(..., {', '.join(given)})"] * bool(given), *made])
 
 
 ALONE = ("task", "steps", "max_length")
@@ -218,13 +241,14 @@ Confounds = tuple[Sequence[SystemSummary], Collection[Setting]]
 
 
 def _of_contest(
-    ranked: Sequence[SystemSummary], tests: Sequence[Difference], *, whole: bool
+    ranked: Sequence[SystemSummary], tests: Sequence[Difference], there: Sequence[SystemSummary], *, whole: bool
 ) -> tuple[list[str], int, bool, str, Confounds]:
     """The clauses of systems that are compared with each other, how many seeds are needed, and what comes before these.
 
     The number is 0 if those that there are suffice. The third is whether at most half of the seeds of the best or its
-    nearest rival fitted, so that more seeds alone would tell little; then the control that is missing, and in what the
-    best and its rival differ besides, then in what all do. ``whole`` says whether these are the tests at all lengths.
+    nearest rival fitted, so that more seeds alone would tell little; then what to do about the control, and in what the
+    best and its rival differ besides, then in what all do. ``there`` has systems that are not shown, too; ``whole``
+    says whether these are the tests at all lengths.
     """
     every: Confounds = (ranked, other_settings(ranked))
     met = {id(system) for test in tests for system in (test.one, test.other)}
@@ -267,7 +291,7 @@ def _of_contest(
         said += _confounded(first, second)
         parts.append("; ".join(filter(None, [said, level] if second is nearest else [level, said])))
         for other in (second, *(one for one in above if one.positions.scheme != first.positions.scheme)):
-            cause, control = _cause(first, other, rivals, facing[id(other)])
+            cause, control = _cause(first, other, rivals, there, facing[id(other)])
             if cause:
                 parts += cause
                 break
@@ -318,18 +342,6 @@ def lengths_apart(tests: Iterable[Difference]) -> list[int]:
     return sorted(length for length, apart in found.items() if apart)
 
 
-def in_runs(lengths: Collection[int], tested: Iterable[int]) -> str:
-    """Text such as ``24 and 48–64``: a dash stands between lengths without a tested one left out."""
-    runs: list[list[int]] = [[]]
-    for length in sorted(set(tested)):
-        if length in lengths:
-            runs[-1].append(length)
-        elif runs[-1]:
-            runs.append([])
-    said = [f"{run[0]}–{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs if run]
-    return " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
-
-
 def _between(first: SystemSummary, other: SystemSummary, tests: Sequence[Difference]) -> list[Difference]:
     """The tests of these two systems, with ``first`` first."""
     found = list[Difference]()
@@ -369,12 +381,13 @@ def _too_few(tests: Sequence[Difference]) -> str:
     seeds = {(len(test.rates), len(test.other_rates)) for test in tests}
     n, m = min(seeds, key=sum, default=(1, 1))
     few, made = f"{n} seeds each" if n == m else f"{n} and {m} seeds", max((test.made for test in tests), default=1)
-    return f"{few} are too few for {made} tests (Holm)" if made > 1 else f"{few} are too few (exact rank test)"
+    hidden = f"; {HIDDEN}" * any(test.hidden for test in tests)
+    return f"{few} are too few for {made} tests (Holm{hidden})" if made > 1 else f"{few} are too few (exact rank test)"
 
 
 def _count(test: Difference) -> str:
     """How many tests p is corrected for, and why so many, such as ``18 tests: 3 pairs of systems × 6 lengths``."""
-    return f"{test.made} test{'s' * (test.made > 1)}" + f": {test.why}" * bool(test.why)
+    return f"{test.made} test{'s' * (test.made > 1)}" + f": {test.why}" * bool(test.why) + f"; {HIDDEN}" * test.hidden
 
 
 def _why(tests: Sequence[Difference]) -> str:
@@ -416,11 +429,15 @@ def _confounded(first: SystemSummary, second: SystemSummary) -> str:
 
 
 def _cause(
-    first: SystemSummary, second: SystemSummary, rivals: Sequence[SystemSummary], tests: Sequence[Difference]
+    first: SystemSummary,
+    second: SystemSummary,
+    rivals: Sequence[SystemSummary],
+    there: Sequence[SystemSummary],
+    tests: Sequence[Difference],
 ) -> tuple[list[str], str]:
     """Whether the farthest parent is nearer under the ids of the better system, and that it is not tested by itself.
 
-    It is that of the longest length that was tested. The second is the control that is missing, or empty.
+    It is that of the longest length that was tested. The second is what to do about the control, or empty.
     """
     lengths = (min(first.max_length, second.max_length), max(test.length for test in tests))
     ours, theirs = _span(first, lengths), _span(second, lengths)
@@ -428,7 +445,7 @@ def _cause(
     if not same_task:
         return [], ""
     if ours is None or theirs is None:  # of a task of the user's own no ids are known
-        return _control(first, second, rivals)
+        return _control(first, second, rivals, there)
     if ours == theirs:
         return [], ""
     spans = (
@@ -444,12 +461,14 @@ def _cause(
         else "predict it"
     )
     untrained = f"; so would its ids beyond training, which the table of {second.label} never met" * _untrained(second)
-    untested, control = _control(first, second, rivals)
+    untested, control = _control(first, second, rivals, there)
     return [f"{CAUSE} {says}: {spans}{untrained}", *untested], control
 
 
-def _control(first: SystemSummary, second: SystemSummary, rivals: Sequence[SystemSummary]) -> tuple[list[str], str]:
-    """That the run is missing which tells whether the ids of ``first`` are the cause, or its encoding, and its name.
+def _control(
+    first: SystemSummary, second: SystemSummary, rivals: Sequence[SystemSummary], there: Sequence[SystemSummary]
+) -> tuple[list[str], str]:
+    """That no run is shown which tells whether the ids of ``first`` are the cause, or its encoding, and what to do.
 
     Beside a table it has a random start: without, the table would have met no id beyond training, and fail for that.
     """
@@ -461,11 +480,16 @@ def _control(first: SystemSummary, second: SystemSummary, rivals: Sequence[Syste
     table = encoding in ENCODINGS and ENCODINGS.get(encoding).has_table
     if table and control.scheme == "sequential" and not first.positions.random_start:
         control = replace(control, scheme=RANDOM_START)
-    trained = f"is missing ({control.name}, trained as {first.label} was)"
+    found = next((one for one in there if one.positions == control and _ids_alone(first, one)), None)
+    if found is not None:
+        said = "is in these results: show it" if found.fitted else "did not fit"
+        name = first.prefix + found.label.removeprefix(found.prefix)
+        return [f"{UNTESTED}: the control {name} {said}"], f"show {name}" * bool(found.fitted)
+    trained, train = f"is missing ({control.name}, trained as {first.label} was)", f"train {control.name}"
     if alone:
         beyond = f"{UNTESTED} by {alone[0].label}, whose table met no id beyond training: the control {trained}"
-        return ([beyond], control.name) if control.random_start else ([], "")
-    return [f"{UNTESTED}: the control that differs in the ids alone {trained}"], control.name
+        return ([beyond], train) if control.random_start else ([], "")
+    return [f"{UNTESTED}: the control that differs in the ids alone {trained}"], train
 
 
 def _untrained(system: SystemSummary) -> bool:

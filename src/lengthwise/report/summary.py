@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -18,19 +19,20 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import Field
 
 from lengthwise.core import config as arguments
-from lengthwise.core.config import canonical_json, fields_of
+from lengthwise.core.config import canonical_json, changed_fields, fields_of
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, did_you_mean, listed, require
 from lengthwise.core.files import read_json
 from lengthwise.core.rank import REACH, how_far
-from lengthwise.core.result_file import Axes, RunResult, Score, check_seal, each_once, result_files
+from lengthwise.core.result_file import CHECKPOINT, Axes, RunResult, Score, check_seal, each_once, result_files
 from lengthwise.core.rng import stream
 from lengthwise.core.statistics import Estimate, estimate, median_rank
-from lengthwise.core.user_code import no_new_code
+from lengthwise.core.user_code import code_words, no_new_code
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.system import RANDOM_START, PositionSystem
 from lengthwise.prediction.example import StoredTask, stored_task, title_of
+from lengthwise.prediction.target import typed_task
 from lengthwise.report.looks import FIRST, LOOKS, Look, beside, distinct
 from lengthwise.report.words import TRIFLES, setting_text, value_text, weight
 from lengthwise.tasks import TASKS, Task
@@ -41,6 +43,8 @@ class SeedResult(RunResult):
     """One system trained with one seed; ``stored`` is what the file says of a task of the user's own."""
 
     stored: Annotated[StoredTask | None, Field(exclude=True)] = None
+    folder: Annotated[Path | None, Field(exclude=True)] = None
+    """The run directory."""
 
     @classmethod
     def of(cls, values: Any, where: str = "result") -> Self:
@@ -69,7 +73,10 @@ def runs(files: Iterable[tuple[Path, Any]]) -> list[SeedResult]:
 
 def read(files: Iterable[tuple[Path, Any]]) -> Iterator[tuple[Path, SeedResult]]:
     """The result in each file, when its turn comes; raises `LengthwiseError` for a damaged one."""
-    return ((path, SeedResult.of(values, f"result file {path}")) for path, values in files)
+    for path, values in files:
+        result = SeedResult.of(values, f"result file {path}")
+        result.folder = path.parent
+        yield path, result
 
 
 def kind_of(values: Any) -> str | None:
@@ -578,6 +585,77 @@ def _flat(values: Any, prefix: str = "") -> dict[str, Any]:
     return result
 
 
+def in_runs(lengths: Collection[int], tested: Iterable[int]) -> str:
+    """Text such as ``24 and 48–64``: a dash stands between lengths without a tested one left out."""
+    runs: list[list[int]] = [[]]
+    for length in sorted(set(tested)):
+        if length in lengths:
+            runs[-1].append(length)
+        elif runs[-1]:
+            runs.append([])
+    said = [f"{run[0]}–{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs if run]
+    return " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
+
+
+def explain_command(system: SystemSummary) -> str:
+    """What explains its first fitted seed; empty where its weights are not there."""
+    folder = system.fitted[0].folder if system.fitted else None
+    if folder is None or not (folder / CHECKPOINT).exists():
+        return ""
+    return shlex.join(["lengthwise", *code_words(system.results[0].experiment), "explain", str(folder)])
+
+
+def predict_command(system: SystemSummary) -> str:
+    """What says which positions its task needs, and what was measured, for the lengths of its tests."""
+    task = known_task(system.experiment)
+    settings = system.results[0].experiment["task"] if task is None else changed_fields(task)
+    word = typed_task({**settings, "name": system.experiment["task"]["name"]})
+    longest = max((cell.length for cell in system.cells), default=4 * system.max_length)
+    return f"lengthwise predict {word} --train {system.max_length} --test {longest}"
+
+
+def failing(systems: Sequence[SystemSummary], metric: str = "exact_match") -> SystemSummary | None:
+    """The best system of the first task, where on no task the best is right beyond training; else None.
+
+    It is not where its median reach is no longer than training, and less than half is right, or it may be chance, at
+    its longest test. More seeds would only be sure of that.
+    """
+    order = [one for one in in_order(systems, metric) if any(cell.length > one.max_length for cell in one.cells)]
+    best = {one.contest: one for one in reversed(order)}
+    for one in best.values():
+        end = _hardest(one.cells)
+        found, guess = end.estimate(metric), chance(one, end.length, end.axes, metric) or 0.0
+        right = found is None or (found.median >= WRONG and found.low > guess)
+        if right or how_far(one.results, one.max_length, metric)[0] > one.max_length:
+            return None
+    return order[0] if order else None
+
+
+def low_seeds(systems: Sequence[SystemSummary], lengths: Collection[int], metric: str = "exact_match") -> str:
+    """Which fitted seeds have less than half of a median of at least one half, with the lowest of them; or empty.
+
+    A median hides them wherever no range is shown.
+    """
+    said = []
+    for system in systems:
+        seeds, where, lowest = set[int](), set[int](), 1.0
+        for cell in system.cells:
+            if cell.length in lengths and (found := cell.estimate(metric)) is not None and found.median >= WRONG:
+                low = {at: r for at, one in enumerate(cell.scores) if (r := one.rate(metric)) < found.median / 2}
+                seeds |= low.keys()
+                where |= {cell.length} if low else set()
+                lowest = min([lowest, *low.values()])
+        if seeds:
+            at = in_runs(where, {cell.length for cell in system.cells if cell.length in lengths})
+            least = "down to " * (len(where) > 1 and lowest > 0) + f"{lowest:.3f}"
+            said.append(f"{len(seeds)} of {len(system.fitted)} seeds of {system.label} ({least} at {at})")
+    return "; ".join(said)
+
+
+LOW = "below half the median"
+"""What the legend of a table calls such seeds."""
+
+
 def panel_axes(cells: Iterable[Cell]) -> tuple[str, ...]:
     """The fewest axes that distinguish all cells of equal length; each of their values becomes a panel.
 
@@ -794,7 +872,8 @@ Setting = tuple[str, str, str]
 def other_settings(systems: Sequence[SystemSummary]) -> dict[Setting, str]:
     """The settings of models, positions and training in which these differ, in words, the weightiest first.
 
-    Not what is compared: schemes, encodings and mixers by name. Where mixers differ, sizes of models do, so that these
+    Not what is compared: schemes, encodings and mixers by name, and settings of an encoding where names tell systems
+    of the same positions apart. Where mixers differ, sizes of models do, so that these
     have as many parameters. Steps are those that were run.
     """
     found = dict[Setting, str]()
@@ -803,6 +882,8 @@ def other_settings(systems: Sequence[SystemSummary]) -> dict[Setting, str]:
             same = [system for system in systems if getattr(system.positions, section) == name]
             for key in _keys_of(same, section):
                 said = setting_text(f"{section}.{key}")
+                if section == "encoding" and _told_by_names(same, key):
+                    continue
                 if not all(said in system.settings for system in same):
                     found[section, name, key] = f"{said} of {value_text(name)}"
     mixed = len({system.positions.mixer for system in systems}) > 1
@@ -813,6 +894,12 @@ def other_settings(systems: Sequence[SystemSummary]) -> dict[Setting, str]:
     if len({steps_text(system) for system in systems}) > 1:
         found["training", "", "steps"] = "steps"
     return dict(sorted(found.items(), key=lambda each: weight(each[1])))
+
+
+def _told_by_names(systems: Sequence[SystemSummary], setting: str) -> bool:
+    """Whether two of these have the same positions, other names and other values of this setting of the encoding."""
+    seen = [(one.positions, one.short, repr(one.experiment["encoding"].get(setting))) for one in systems]
+    return any(one[0] == other[0] and one[1] != other[1] and one[2] != other[2] for one, other in combinations(seen, 2))
 
 
 def _keys_of(systems: Sequence[SystemSummary], section: str) -> list[str]:
