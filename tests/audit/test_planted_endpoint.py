@@ -67,6 +67,7 @@ WRAPPINGS = {
 SCORINGS = (Scoring(), Scoring("last-number"), Scoring("regex", r"\d[\d ]*"))
 
 
+@cache
 def answer(prompt: str, fails: Any) -> str:
     parts = last_block(prompt)
     if fails(*parts):
@@ -93,10 +94,10 @@ INTERFACES: dict[str, Callable[[dict[str, Any]], None]] = {
 }  # fmt: skip
 
 
-def asked_of(
-    plan: str, cause: str, wrapping: str, interface: str, scoring: Scoring, limit: Callable[..., Any] | None = None
-) -> list[AskedQuestion]:
-    """What becomes of all questions to a server in this process."""
+def records_of(
+    plan: str, cause: str, wrapping: str, interface: str, limit: Callable[..., Any] | None = None
+) -> list[tuple[Question, dict[str, Any]]]:
+    """All questions to a server in this process, with the records of its replies."""
     found = []
     for question in questions(plan):
         reply = completion(WRAPPINGS[wrapping].format(answer(question.prompt, CAUSES[plan][cause])), question.prompt)
@@ -107,8 +108,13 @@ def asked_of(
             record: dict[str, Any] = asdict(reply_of(json.loads(json.dumps(reply)), question.budget, 0))
         except RequestFailed as failure:
             record = {"failed": failure.kind}
-        found.append(asked_question(question, record, scoring))
+        found.append((question, record))
     return found
+
+
+def asked_of(records: list[tuple[Question, dict[str, Any]]], scoring: Scoring) -> list[AskedQuestion]:
+    """What becomes of the questions."""
+    return [asked_question(question, record, scoring) for question, record in records]
 
 
 EVERY = [
@@ -123,8 +129,9 @@ EVERY = [
 @pytest.mark.parametrize(("plan", "cause", "wrapping", "interface"), EVERY)
 def test_the_cause_is_found(plan: str, cause: str, wrapping: str, interface: str):
     sweeps = {"length", "distance", "number", "distractors"} | ({"prose"} if plan == "tokens" else set())
+    records = records_of(plan, cause, wrapping, interface)
     for scoring in SCORINGS:
-        cells = cells_of(asked_of(plan, cause, wrapping, interface, scoring))
+        cells = cells_of(asked_of(records, scoring))
         found = causes(cells)
         assert found["breaks"] == ([] if cause == "nothing" else [cause])
         assert all(cell["answered"] == cell["asked"] for cell in cells)
@@ -156,7 +163,7 @@ def unstopped(reply: dict[str, Any], size: int) -> None:
     ("wrapping", "limit"), [("plain", cut), ("think", cut), *product(WRAPPINGS, [refused, unstopped])]
 )
 def test_limits_of_a_server_are_no_fault_of_the_model(wrapping: str, limit: Callable[..., Any]):
-    found = asked_of("tokens", "nothing", wrapping, "chat", Scoring(), limit)
+    found = asked_of(records_of("tokens", "nothing", wrapping, "chat", limit), Scoring())
     if limit is cut:
         found = with_truncation(found)
     says = causes(cells_of(found))
@@ -169,7 +176,7 @@ def test_limits_of_a_server_are_no_fault_of_the_model(wrapping: str, limit: Call
 
 @pytest.mark.parametrize("plan", PLANS)
 def test_whole_prompts_are_not_taken_for_cut_ones(plan: str):
-    found = asked_of(plan, "nothing", "plain", "chat", Scoring())
+    found = asked_of(records_of(plan, "nothing", "plain", "chat"), Scoring())
     assert with_truncation(found) == found
 
 

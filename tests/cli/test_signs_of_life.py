@@ -62,7 +62,7 @@ def test_every_command_of_a_process(
             time.sleep(0.01)
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(command_line, "app", endless)
+    monkeypatch.setattr(command_line, "every_command", lambda: endless)
     monkeypatch.setattr(sys, "argv", ["lengthwise", command])
     assert command_line.main() == command_line.INTERRUPTED
     assert capsys.readouterr().err.splitlines()[-1].startswith("interrupted")

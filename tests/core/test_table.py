@@ -117,13 +117,14 @@ def test_a_terminal_shows_what_fits_and_says_what_it_leaves_out(rows: int, colum
     """Every line has 80 columns where names leave room; what is missing is named, and Markdown has it."""
     made = tuple((f"{'s' * letters}{at}", *[Spread(0.5, 0.25, 0.75)] * columns) for at in range(rows))
     table = Table(("system", *(f"n{at}" for at in range(columns))), made, caption="A finding.")
-    lines = repr(table).splitlines()
+    text = repr(table)
+    lines = text.splitlines()
     assert max(map(len, lines)) <= 80
     whole = table.to_markdown()
-    assert all(f"n{at}" in repr(table) for at in range(columns)), "shown, or named as missing"
+    assert all(f"n{at}" in text for at in range(columns)), "shown, or named as missing"
     assert whole.count("(0.250–0.750)") == rows * columns
     left_out = [line for line in lines if line.startswith("not shown: ")]
-    assert bool(left_out) is (repr(table).count("(0.250–0.750)") < rows * columns)
+    assert bool(left_out) is (text.count("(0.250–0.750)") < rows * columns)
     assert ("row" in "".join(left_out)) is (rows > 30)
     plain = [line for line in lines if line.startswith("s" * letters) and line != lines[1]]
     assert len(plain) == min(rows, 30)

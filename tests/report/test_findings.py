@@ -24,10 +24,14 @@ from lengthwise.tasks import TASKS
 FOLDERS = sorted({path.parent.parent for path in Path("studies").glob("*/results/*/*/result.json")})
 
 
+committed = cache(lw.results)
+wide = cache(lw.Result.wide)
+
+
 @cache
 def contests(folder: Path) -> tuple[lw.Result, ...]:
     """The results of a folder, those that are compared with each other together; none of other kinds."""
-    found = lw.results(folder)
+    found = committed(folder)
     if not len(found):
         return ()
     groups = dict[Any, list[str]]()
@@ -160,7 +164,7 @@ def test_the_page_of_a_study_is_named_with_its_results(folder: Path) -> None:
     own, readme = folder.parent.parent / f"{folder.name}.md", folder.parent.parent / "README.md"
     pages = [page for page in (own, readme) if page.exists()][:1]
     for found in contests(folder)[:1]:
-        said = [line.rpartition(" ")[2] for line in found.wide().advice if line.startswith(PAGE)]
+        said = [line.rpartition(" ")[2] for line in wide(found).advice if line.startswith(PAGE)]
         assert said == [page.as_posix() for page in pages]
     assert not of(*seeds("a", {40: 1})).pages
 
@@ -192,7 +196,7 @@ def test_no_table_hides_a_seed_far_below_the_median(folder: Path) -> None:
 @pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
 def test_notes_speak_of_what_a_table_shows(folder: Path) -> None:
     for found in contests(folder):
-        table = found.wide()
+        table = wide(found)
         assert len(table.notes) <= 2
         spreads = [cell for row in table.rows for cell in row if isinstance(cell, Spread)]
         closed = [f"{cell.low:.3f}" == f"{cell.high:.3f}" for cell in spreads]
@@ -214,7 +218,7 @@ def test_notes_speak_of_what_a_table_shows(folder: Path) -> None:
 
 @pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
 def test_a_table_of_any_results_is_latex_with_one_next_step_and_no_mark_in_training(folder: Path) -> None:
-    found = lw.results(folder)
+    found = committed(folder)
     if not len(found):
         return
     table = found.wide(lengths="all")
@@ -276,10 +280,10 @@ def test_systems_that_are_chosen_say_where_their_order_is_another_among_all() ->
 @pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
 def test_rows_and_legend_have_the_one_order_and_the_finding_begins_with_its_first(folder: Path) -> None:
     """By task as the results have them, then the best first by the rule of a comparison."""
-    found = lw.results(folder)
+    found = committed(folder)
     if not len(found):
         return
-    systems, rows = {(one.name, one.settings): one for one in found.systems}, found.wide().rows
+    systems, rows = {(one.name, one.settings): one for one in found.systems}, wide(found).rows
     shown = [systems[key] for key in dict.fromkeys(row[:2] for row in rows)]
     tasks = [one.contest for one in shown]
     assert list(dict.fromkeys(tasks)) == list(dict.fromkeys(one.contest for one in found.systems))
@@ -299,7 +303,7 @@ def test_rows_and_legend_have_the_one_order_and_the_finding_begins_with_its_firs
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_a_terminal_shows_the_columns_that_the_finding_names(folder: Path) -> None:
     for found in contests(folder):
-        table = found.wide()
+        table = wide(found)
         lines = repr(table).splitlines()
         rule = next((at for at, line in enumerate(lines) if re.fullmatch("-+(  +-+)+", line)), 0)
         shown = {*lines[rule - 1].split()}
@@ -330,8 +334,8 @@ def test_few_seeds_are_said_in_plain_words() -> None:
 
 @pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
 def test_what_differs_besides_positions_is_made_equal_before_there_are_more_seeds(folder: Path) -> None:
-    for found in [lw.results(folder), *contests(folder)]:
-        table = found.wide() if len(found) else None
+    for found in [committed(folder), *contests(folder)]:
+        table = wide(found) if len(found) else None
         if table is None or not any("besides positions, " in note for note in table.notes):
             continue
         alike, more = (table.advice[0].find(says) for says in ("train all with the same settings: ", "more runs"))
@@ -381,7 +385,7 @@ def test_the_text_of_a_figure_has_the_finding_of_the_table(folder: Path) -> None
     """Where more systems are drawn than the finding names, it goes on with these."""
     for found in contests(folder):
         if len(found.systems) <= 8 and any(one.cells for one in found.systems):
-            table = found.wide()
+            table = wide(found)
             finding = table.caption.partition(". Exact match")[0]
             assert found.plot().alt.startswith(finding.partition(". Tests end")[0])  # type: ignore[union-attr]
 
@@ -464,8 +468,8 @@ def test_what_fitted_means_and_of_how_many_strings_numbers_are_is_printed() -> N
 @pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
 def test_every_table_of_committed_results_fits_a_terminal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    found = lw.results(folder)
-    for table in (found.table(), found.wide(), found.differences()) if len(found) else ():
+    found = committed(folder)
+    for table in (found.table(), wide(found), found.differences()) if len(found) else ():
         assert max(map(len, repr(table).splitlines())) <= 80
 
 
@@ -508,7 +512,7 @@ def test_a_finding_is_of_rivals_that_were_trained_alike(folder: Path) -> None:
         alike = [one for one in rest if one.max_length == tested[0].max_length]
         if not alike or len(alike) == len(rest):
             continue
-        table = found.wide()
+        table = wide(found)
         said = " ".join([table.caption.partition(": ")[0], *table.notes[:1]])
         assert any(one.label in table.caption for one in alike)
         for other in rest:

@@ -7,9 +7,11 @@ import json
 import math
 import os
 import re
+import ssl
 import threading
 from collections.abc import Awaitable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -36,6 +38,12 @@ PASSING = {408, 409, 425, 429}
 """Statuses below 500 after which another try may succeed."""
 FATAL = {401: "the key is missing or wrong", 403: "the key is not allowed to", 404: "there is no such model or path"}
 NO_KEY = "none"
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """The authorities that all servers are checked by, which take long to read."""
+    return httpx2.create_ssl_context()
 
 
 class _Bounded(openai.DefaultAsyncHttpxClient):
@@ -127,7 +135,7 @@ class Endpoint(Asker):
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
         self._client: Any = openai.AsyncOpenAI(
             base_url=self.url, api_key=self._key or NO_KEY, max_retries=self.retries, timeout=self.timeout,
-            http_client=_Bounded(follow_redirects=False),
+            http_client=_Bounded(follow_redirects=False, verify=_certificates()),
             # Those of the user's account elsewhere are no business of this server.
             default_headers={"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()},  # type: ignore[dict-item]
         )  # fmt: skip

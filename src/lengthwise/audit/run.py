@@ -232,8 +232,10 @@ def run_audit(
 
         known: set[str] = set()
         # Filler by tokens takes long to fit, so that its questions are counted when they are there.
-        first = () if plan.tokens else sweep_questions(plan, plan.prompt_forms[0].name)
-        planned = len({_key(model, each) for model in models for each in (*natural_questions(plan), *first)})
+        usual = plan.prompt_forms[0].name
+        swept = {} if plan.tokens else {usual: sweep_questions(plan, usual)}
+        natural = natural_questions(plan)
+        planned = len({_key(model, each) for model in models for each in (*natural, *swept.get(usual, ()))})
 
         def ask(model: Asker, questions: Sequence[Question]) -> list[AskedQuestion]:
             def report(done: int, total: int) -> None:
@@ -242,13 +244,14 @@ def run_audit(
             return _ask_all(model, questions, store, report, plan.scoring, spending, known)
 
         try:
-            natural = [ask(model, natural_questions(plan)) for model in models]
-            pairs = list(zip(models, natural, strict=True))
+            pairs = [(model, ask(model, natural)) for model in models]
             no_response = "; ".join(filter(None, (_no_response(*pair, store) for pair in pairs)))
             form = best_form(
                 [cell for pair in pairs for cell in cells_of(_seen(*pair))], [form.name for form in plan.prompt_forms]
             )
-            more = [] if no_response else sweep_questions(_with_count(plan, asker, form, natural[0], ask), form)
+            if not no_response and form not in swept:
+                swept[form] = sweep_questions(_with_count(plan, asker, form, pairs[0][1], ask), form)
+            more = [] if no_response else swept[form]
             both = [_seen(model, [*first, *ask(model, more)]) for model, first in pairs]
         finally:
             store.close()

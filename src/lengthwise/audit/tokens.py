@@ -86,8 +86,9 @@ def with_truncation(answers: Sequence[AskedQuestion]) -> list[AskedQuestion]:
         tokens = {each.question.prompt: each.prompt_tokens or 0 for each in asked}
         rows: list[Kinds] = []
         counted: list[int] = []
-        for text in sorted(tokens, key=lambda text: (sum(_kinds(text)[:2]), len(text))):
-            kinds = _kinds(text)
+        kinds_of = {text: _kinds(text) for text in tokens}
+        for text in sorted(tokens, key=lambda text: (sum(kinds_of[text][:2]), len(text))):
+            kinds = kinds_of[text]
             if rows and tokens[text] < SHORTENED * _expected(rows, counted, kinds):
                 truncated.add((form, text))
             else:

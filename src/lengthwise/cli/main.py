@@ -8,6 +8,7 @@ import shlex
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -90,6 +91,12 @@ def _add_commands() -> None:
 _add_commands()
 
 
+@cache
+def every_command() -> Any:
+    """The commands with their options, which take long to make of the functions."""
+    return typer.main.get_command(app)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code."""
     if sys.stderr is None:
@@ -107,7 +114,7 @@ def _run(words: Sequence[str]) -> int:
     own_process()
     one_line_warnings()
     try:
-        code = app(args=list(words), prog_name="lengthwise", standalone_mode=False)
+        code = every_command()(args=list(words), prog_name="lengthwise", standalone_mode=False)
         sys.stdout.flush()
         if code == INTERRUPTED:
             # Typer turns Ctrl-C into this exit code and prints nothing.
@@ -142,7 +149,7 @@ def _run(words: Sequence[str]) -> int:
 
 def _flags(words: Sequence[str]) -> set[str]:
     """The flags of the command that is called."""
-    found: Any = typer.main.get_command(app)
+    found = every_command()
     parameters = [*found.params]
     for word in words:
         if word in getattr(found, "commands", {}):

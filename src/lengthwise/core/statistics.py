@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import comb
 from statistics import median
 
@@ -61,16 +63,23 @@ def rank_test(x: Sequence[float], y: Sequence[float]) -> float:
 
     The share of all ways to choose as many of the pooled values whose rank sum is as far from its mean.
     """
-    ranks = (2 * midranks(np.asarray([*x, *y], dtype=float))).astype(int).tolist()
-    mean, ways = len(x) * sum(ranks), {(0, 0): 1}
+    order = sorted([*x, *y])
+    twice = {value: bisect_left(order, value) + bisect_right(order, value) + 1 for value in order}
+    return _as_far(tuple(twice[value] for value in order), len(x), sum(twice[value] for value in x))
+
+
+@lru_cache(maxsize=4096)
+def _as_far(ranks: tuple[int, ...], chosen: int, total: int) -> float:
+    """The share of all ways to choose so many of the ranks whose sum is as far from its mean as ``total``."""
+    mean, ways = chosen * sum(ranks), {(0, 0): 1}
     for rank in ranks:
-        for (count, total), number in list(ways.items()):
-            if count < len(x):
-                key = count + 1, total + rank
+        for (count, so_far), number in list(ways.items()):
+            if count < chosen:
+                key = count + 1, so_far + rank
                 ways[key] = ways.get(key, 0) + number
-    far = abs(sum(ranks[: len(x)]) * len(ranks) - mean)
-    sums = {total: number for (count, total), number in ways.items() if count == len(x)}
-    return sum(number for total, number in sums.items() if abs(total * len(ranks) - mean) >= far) / sum(sums.values())
+    far = abs(total * len(ranks) - mean)
+    sums = {found: number for (count, found), number in ways.items() if count == chosen}
+    return sum(number for found, number in sums.items() if abs(found * len(ranks) - mean) >= far) / sum(sums.values())
 
 
 def holm(p: Sequence[float]) -> list[float]:

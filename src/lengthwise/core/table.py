@@ -132,8 +132,15 @@ class Table:
             if any("(" in shown(row[at], self.digits) for row in rows if isinstance(row[at], Spread))
         ]  # fmt: skip
         bare, gone, heads, hidden = set[int](), list[int](), self.columns, list[int]()
+        made, wrapped = dict[Any, str](), 0
 
         def text(columns: Sequence[int]) -> str:
+            key = (*columns,), heads, frozenset(bare), wrapped
+            if key not in made:
+                made[key] = written(columns)
+            return made[key]
+
+        def written(columns: Sequence[int]) -> str:
             plain = (
                 tuple(float(cell) if at in bare and isinstance(cell, Spread) else cell for at, cell in enumerate(row))
                 for row in table.rows
@@ -173,6 +180,7 @@ class Table:
             if width == WRAPPED[-1]:
                 heads = tuple(re.sub(r"(\w{6})(?=\w{4})", "\\1-\n", head) for head in heads)
             table = replace(table, rows=tuple(tuple(_wrapped(cell, width) for cell in row) for row in table.rows))
+            wrapped = width
         names = [self.columns[at] for at in sorted([*numbers, *hidden]) if at not in kept]
         whole = not any(at in kept and at not in bare for at in bracketed)
         without = [self.columns[at] for at in bracketed if at in bare and at in kept]

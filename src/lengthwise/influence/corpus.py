@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import os
 import sysconfig
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -117,11 +118,13 @@ def standard_library(root: Path | None = None) -> Corpus:
     `Corpus.describe` gives a fingerprint. Raises `LengthwiseError` if this Python has no source files.
     """
     root = root or Path(sysconfig.get_path("stdlib"))
-    documents = []
-    for path in sorted(root.rglob("*.py")):
-        name = PurePosixPath(path.relative_to(root).as_posix())
-        if (OPTIONAL | EXCLUDED).isdisjoint(name.parts) and not name.name.startswith("_sysconfigdata"):
-            documents.append(Document(str(name), _read(path)))
+    documents, paths = [], list[Path]()
+    for folder, inner, files in os.walk(root):
+        inner[:] = {*inner} - OPTIONAL - EXCLUDED  # The packages that are installed take long to walk through.
+        paths += [Path(folder, file) for file in files if file.endswith(".py")]
+    for path in sorted(paths):
+        if not path.name.startswith("_sysconfigdata"):
+            documents.append(Document(path.relative_to(root).as_posix(), _read(path)))
     if (root / TOPICS).is_file():
         documents += _topics(_read(root / TOPICS))
     if not documents:

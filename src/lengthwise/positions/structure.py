@@ -197,7 +197,9 @@ def structure(task: Task, scheme: PositionScheme, length: int, rng: Rng, *, size
         ids = batch.places if scheme.equals_places else scheme.for_evaluation().assign(batch.places, task.levels, rng)
         ids = ids[:, :, levels]
         alone = [reach(batch, tokens, ids) for tokens in (batch.parents, batch.selectors)]
-        both = np.concatenate([batch.parents, batch.selectors], axis=-1)
-        found.append([*alone, reach(batch, both, ids) if batch.selectors.size else alone[0]])
+        both = alone[0]
+        if batch.selectors.size:
+            both = reach(batch, np.concatenate([batch.parents, batch.selectors], axis=-1), ids)
+        found.append([*alone, both])
     largest = (Reach(max(r.count for r in each), max(r.span for r in each)) for each in zip(*found, strict=True))
     return Structure(length, *largest)

@@ -510,7 +510,7 @@ def _ids_alone(one: SystemSummary, other: SystemSummary) -> bool:
 
 def _span(system: SystemSummary, lengths: tuple[int, ...]) -> StructureRow | None:
     """The structure of the system's task under its ids at these lengths; None where it is unknown."""
-    if known_task(system.experiment) is None:
+    if system.known_task is None:
         return None
     return _structure(canonical_json(system.experiment["task"]), canonical_json(system.experiment["scheme"]), lengths)
 

@@ -35,7 +35,6 @@ from lengthwise.report.summary import (
     hardest,
     headline,
     kind_of,
-    known_task,
     panels,
     recipe_titles,
     runs,
@@ -84,7 +83,7 @@ def _labels(tasks: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _section(label: str, system: SystemSummary, shown: TokenSequence | None, full: bool) -> dict[str, Any]:
-    task, stored = known_task(system.experiment), system.task
+    task, stored = system.known_task, system.task
     known = task is not None or stored is not None
     summary = task.summary if task is not None else stored.summary if stored is not None else ""
     note = f"An example of length {shown.length}:" if shown else "" if known else NOT_STORED
@@ -109,7 +108,7 @@ def _dependencies(label: str, *shown: Any) -> Picture:
 
 
 def _example(system: SystemSummary) -> TokenSequence | None:
-    task = known_task(system.experiment)
+    task = system.known_task
     if task is not None:
         return short_example(task)
     return None if system.task is None else system.task.example
@@ -124,7 +123,7 @@ def against_theory(systems: Iterable[SystemSummary]) -> list[str]:
     predicted: dict[tuple[str, PositionSystem], Verdict | None] = {}
     for system in systems:
         last = hardest(system)
-        task = known_task(system.experiment)
+        task = system.known_task
         if task is None or last is None or last[1] <= system.max_length:
             continue
         position_system = system.positions

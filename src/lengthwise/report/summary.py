@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import combinations
+from itertools import chain, combinations
 from math import floor
 from pathlib import Path
 from statistics import median
@@ -156,7 +156,7 @@ def chance(system: SystemSummary, length: int, axes: Axes, metric: str = "exact_
 
     Nothing is known of an exact match of an answer with its trace: the chance is that of the answer alone.
     """
-    task, own = known_task(system.experiment), system.task
+    task, own = system.known_task, system.task
     if task is None:  # of a user's own it is in the file
         known = own is not None and 0 < own.guess < 1 and (metric == "answer" or not own.has_trace)
         return own.guess if own is not None and known else None
@@ -164,7 +164,7 @@ def chance(system: SystemSummary, length: int, axes: Axes, metric: str = "exact_
     layouts = [layout for layout in task.test_layouts(length) if wanted <= set(layout.axes.items())]
     layout = layouts[0] if layouts else task.layout(length, stream(0, "chance", length))
     value = task.chance(layout)
-    known = 0 < value < 1 and (metric == "answer" or not _has_trace(canonical_json(system.experiment["task"])))
+    known = 0 < value < 1 and (metric == "answer" or not system.has_trace)
     return value if known else None
 
 
@@ -304,7 +304,7 @@ class SystemSummary:
         """The name without that of its task."""
         return self.name.removeprefix(self.prefix)
 
-    @property
+    @cached_property
     def positions(self) -> PositionSystem:
         """Its scheme, encoding and mixer, by name."""
         made = self.experiment
@@ -344,6 +344,26 @@ class SystemSummary:
         """The configuration of the experiment, with what files that are older than a field say by being silent."""
         return _complete(canonical_json(self.results[0].experiment))
 
+    @cached_property
+    def flat(self) -> dict[str, Any]:
+        """The settings of `experiment`, such as ``training.steps``, with their values."""
+        return _flat(self.experiment)
+
+    @cached_property
+    def written(self) -> dict[str, str]:
+        """`flat`, with each value as text, by which values are compared."""
+        return {key: repr(value) for key, value in self.flat.items()}
+
+    @cached_property
+    def known_task(self) -> Task | None:
+        """The task, as `known_task`."""
+        return known_task(self.experiment)
+
+    @cached_property
+    def has_trace(self) -> bool:
+        """Whether an answer of its task, which is a built-in one, has a trace before it."""
+        return _has_trace(canonical_json(self.experiment["task"]))
+
     @property
     def task(self) -> StoredTask | None:
         """What the result files say of a task of the user's own."""
@@ -354,7 +374,7 @@ class SystemSummary:
         """Longest training length."""
         return self.results[0].max_length
 
-    @property
+    @cached_property
     def fitted(self) -> tuple[SeedResult, ...]:
         """The results of the seeds that fitted in distribution."""
         return tuple(result for result in self.results if result.fitted)
@@ -378,7 +398,7 @@ class SystemSummary:
         wanted = set(self.layout.split(", ")) - {""}
         return tuple(cell for cell in self.every_cell if wanted <= {*axes_text(cell.axes).split(", ")})
 
-    @property
+    @cached_property
     def every_cell(self) -> tuple[Cell, ...]:
         """`cells` of all layouts."""
         return self._cells(self.fitted)
@@ -459,7 +479,7 @@ def last_tests(systems: Sequence[SystemSummary]) -> str:
     ends = dict[str, None]()
     for system in systems:
         longest = max((cell.length for cell in system.cells), default=0)
-        wanted, task = 4 * system.max_length, known_task(system.experiment)
+        wanted, task = 4 * system.max_length, system.known_task
         if task is not None and 0 < longest < wanted and not task.lengths(longest + 1, wanted):
             name = called(system.experiment["task"])
             ends[f"tests end at {longest}, since {name} has no strings of {longest + 1} to {wanted}"] = None
@@ -486,7 +506,8 @@ def summarize(results: Iterable[SeedResult], lost: Lost = ()) -> list[SystemSumm
     rivals: dict[tuple[str, str], list[Any]] = {}
     for recipe, system, complete in groups:
         rivals.setdefault((recipe, system), []).append(json.loads(complete))
-    prefixes = {recipe: _prefixes([key for key in groups if key[0] == recipe]) for recipe, _, _ in groups}
+    recipes = dict.fromkeys(recipe for recipe, _, _ in groups)
+    prefixes = {recipe: _prefixes([key for key in groups if key[0] == recipe]) for recipe in recipes}
     tasks: dict[tuple[str, str], set[str]] = {}
     for recipe, system, complete in groups:
         task = canonical_json(json.loads(complete)["task"])
@@ -685,14 +706,13 @@ def axes_text(axes: Axes) -> str:
 
 def differing_settings(systems: Sequence[SystemSummary]) -> list[dict[str, Any]]:
     """The settings that differ, as ``{"key", "values"}`` with one value per system, None where absent."""
-    flat = [_flat(system.experiment) for system in systems]
-    return [{"key": key, "values": [values.get(key) for values in flat]} for key in _differing_keys(systems)]
+    return [{"key": key, "values": [system.flat.get(key) for system in systems]} for key in _differing_keys(systems)]
 
 
 def _differing_keys(systems: Sequence[SystemSummary]) -> list[str]:
-    flat = [_flat(system.experiment) for system in systems]
-    keys = sorted({key for values in flat for key in values})
-    return [key for key in keys if len({repr(values.get(key)) for values in flat}) > 1]
+    written = [system.written for system in systems]
+    absent = repr(None)
+    return [key for key in sorted({*chain(*written)}) if len({values.get(key, absent) for values in written}) > 1]
 
 
 MOST_LINES = 8
@@ -942,7 +962,7 @@ def _differing_in(systems: Sequence[SystemSummary], section: str) -> dict[str, s
     """Each setting of a section in which systems differ, with who has which value; not those that stand in names."""
 
     def values(key: str) -> str:
-        return _by_value(systems, lambda system: value_text(_flat(system.experiment).get(key), key))
+        return _by_value(systems, lambda system: value_text(system.flat.get(key), key))
 
     return {
         setting_text(key): values(key)
@@ -980,7 +1000,7 @@ SAID_APART = ("training.max_length", "training.steps")
 
 def setting_note(systems: Sequence[SystemSummary]) -> str:
     """The settings that all systems share: of the task, the size of models, steps, learning rate, strings of a test."""
-    flat = [_flat(system.experiment) for system in systems]
+    flat = [system.flat for system in systems]
 
     def shared(key: str) -> Any:
         values = [values.get(key) for values in flat]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -94,15 +95,21 @@ def digits(task: Any) -> str:
 
 def digits_in(prompt: Sequence[str], sign: str, *, msd_first: bool = False) -> list[list[int]]:
     """The numbers of a prompt with this sign between them, least significant digit first."""
-    texts = " ".join(prompt[1:-1]).split(f" {sign} ")
-    return [[DIGITS.index(digit) for digit in text.split()][:: -1 if msd_first else 1] for text in texts]
+    return [[*number][:: -1 if msd_first else 1] for number in _digits_of_numbers(" ".join(prompt[1:-1]), sign)]
 
 
+@lru_cache(maxsize=1 << 12)
+def _digits_of_numbers(text: str, sign: str) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(map(DIGITS.index, number.split())) for number in text.split(f" {sign} "))
+
+
+@cache
 def column_details(sign: Literal["+", "-"], base: int, *, msd_first: bool = False) -> dict[str, Detail]:
     """What may hold of a digit of a sum or difference of two numbers of one length, for `Task.details`."""
     carry, to_self = ("carry", f"that sums to {base - 1}") if sign == "+" else ("borrow", "of two equal digits")
 
-    def columns(prompt: Sequence[str]) -> tuple[list[tuple[int, int]], list[int]]:
+    @lru_cache(maxsize=1)  # All digits of an answer are asked for, each by all details.
+    def columns(*prompt: str) -> tuple[list[tuple[int, int]], list[int]]:
         """The columns, and what each carries to the next, after a 0 for the first."""
         pairs, carries = list(zip(*digits_in(prompt, sign, msd_first=msd_first), strict=True)), [0]
         for one, other in pairs:
@@ -111,11 +118,11 @@ def column_details(sign: Literal["+", "-"], base: int, *, msd_first: bool = Fals
         return pairs, carries
 
     def pair(prompt: list[str], answer: list[str], holds: Callable[[int, int], bool]) -> bool:
-        pairs, _ = columns(prompt)
+        pairs, _ = columns(*prompt)
         return len(answer) < len(pairs) and holds(*pairs[len(answer)])
 
     def carried_at(prompt: list[str], at: int) -> bool:
-        _, carries = columns(prompt)
+        _, carries = columns(*prompt)
         return at < len(carries) and carries[at] > 0
 
     details: dict[str, Detail] = {
@@ -127,6 +134,7 @@ def column_details(sign: Literal["+", "-"], base: int, *, msd_first: bool = Fals
     return details | (through if sign == "+" else {})
 
 
+@cache
 def number_kinds(sign: str, base: int, *, msd_first: bool = False, sums: bool = False) -> dict[str, Kind]:
     """Kinds of prompts with two numbers and this sign between them, for `Task.kinds`; of ``sums``, by carries, too."""
     order = slice(None, None, -1 if msd_first else None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from functools import cache
 from itertools import product
 from math import gcd
@@ -83,14 +82,17 @@ def equal_in_all_solutions(count: int, equations: list[list[int]]) -> list[int]:
             if pivot[lead]:
                 pivots[at] = without(pivot, lead, row)
         pivots[lead] = row
-    forms: list[tuple] = []
+    first: dict[tuple, int] = {}
+    found = []
     for node in range(count):
+        # What the unknown is, as a whole number and whole shares of the free ones, which are to be divided by it.
+        whole, shares = 1, [int(at == node) for at in range(count)]
         if node in pivots:
-            others = [0 if at == node else value for at, value in enumerate(pivots[node])]
-            forms.append(tuple(Fraction(-value, pivots[node][node]) for value in others))
-        else:
-            forms.append(tuple(int(at == node) for at in range(count)))
-    return [forms.index(form) for form in forms]
+            whole = pivots[node][node]
+            shares = [0 if at == node else -value for at, value in enumerate(pivots[node])]
+        common = gcd(whole, *shares) * (1 if whole > 0 else -1)
+        found.append(first.setdefault((whole // common, *(value // common for value in shares)), node))
+    return found
 
 
 def reachable(edges: dict[tuple, list[tuple]], start: tuple) -> set[tuple]:
