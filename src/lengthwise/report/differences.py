@@ -35,7 +35,6 @@ from lengthwise.report.summary import (
     failing,
     hardest,
     in_runs,
-    known_task,
     nearest_rival,
     other_settings,
     predict_command,
