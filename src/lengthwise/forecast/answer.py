@@ -63,7 +63,7 @@ MORE = ".text(why=True)"
 NOT_FITTED = "not fitted"
 """What is measured of a system that is wrong on its training lengths, so that longer ones were not tested."""
 ASKED: dict[Format, str] = {
-    "next": "after every symbol which ones may come next, or the end (not: is it a word)",
+    "next": "after every symbol which ones may come next, or the end",
     "member": "membership after every prefix",
     "state": "the state after every prefix",
     "answer": "the whole answer",
@@ -270,13 +270,14 @@ class SystemForecast:
 
 
 def jointly(found: Sequence[SystemForecast]) -> list[tuple[SystemForecast, ...]]:
-    """The systems, the best first; those with one chance together, since theory says the same of them.
+    """The systems, the best first; those with one chance together that theory says the same *yes* of.
 
     Their chances are one number of the forecaster, so their order by it would be chance; `joint` makes one of them.
     """
     groups: dict[object, list[SystemForecast]] = {}
     for f in found:
-        same = f.system if f.counted is None or f.by_probe else (f.counted.probability, f.verdict)
+        alike = f.verdict == "yes" and f.counted is not None and not f.by_probe
+        same = f.counted.probability if alike and f.counted else f.system
         groups.setdefault(same, []).append(f)
     best_first = (sorted(same, key=lambda f: f.rank, reverse=True) for same in groups.values())
     return sorted(map(tuple, best_first), key=lambda same: joint(same).rank, reverse=True)
@@ -337,6 +338,11 @@ class Forecasts(Tabular):
     """What would help in theory where no system has a *yes*; empty where one has."""
     by_hand: str = ""
     """What to do where no command settles it, or before one does; empty where a command is enough."""
+    membership: bool = False
+    """Whether the next symbols of a word say if it is in the language: every symbol may always follow, so the end alone
+    is left to tell."""
+    confirm: str = ""
+    """The command that trains the best system itself, where ``settle`` trains what is named instead."""
     nearer: Forecasts | None = None
     """Where ``test`` is beyond all that was measured: the forecasts for the farthest length that is not."""
 
@@ -487,6 +493,8 @@ def text(found: Forecasts, why: bool = False) -> str:
     if other is not None and found.settle == other.command:
         confirms = f". To train {best.words} would only confirm this." * best.against
         lines += beside("next", f"Train {other.words} (the command above){confirms or '.'}")
+        if found.confirm:
+            lines += beside("or", f"Test {best.words} itself; a forecast is no proof.") + typed("", found.confirm)
     elif found.by_hand and found.settle:
         lines += beside("next", found.by_hand) + typed("", found.settle)
     else:
@@ -642,6 +650,7 @@ def table(found: Forecasts) -> list[str]:
 def legend(found: Forecasts, rows: Sequence[str], said: str) -> str:
     """What the words of the answer mean, of which ``said`` is all before."""
     does = "writes the whole answer" if found.format == "answer" else f"tells {ASKED[found.format]}"
+    does += " (not: is it a word)" * (found.format == "next" and not found.membership)
     of = "the strings" if found.format == "answer" else "evenly drawn words"
     means = [f"right: on at least {100 * found.cut:.0f} % of {of} of this length it {does}"]
     shown = found.systems if rows else found.systems[:1]

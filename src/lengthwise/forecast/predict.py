@@ -279,6 +279,8 @@ def predict(
         by_hand = why_untrained(trainable, f"{named_scheme(chosen[0])}+{chosen[0].encoding}")
     if no_places and couple and not helps and not requested:
         settle, by_hand = f"lengthwise compare {word} --max-length {train}", "with the places written in:"
+    other = any(each.command == settle for each in chosen[0].instead if settle)
+    confirm = train_it(chosen[0]) * (other and chosen[0].verdict == "yes" and chosen[0].answer in (UNLIKELY, UNCERTAIN))
     nearer = None
     if tested is None and probe is None and any(BEYOND in f.refusal for f in chosen):
         limit = math.floor(train * forecaster("task" if regular is None else "language").domain["ratio"][1])
@@ -289,7 +291,7 @@ def predict(
             chosen = tuple(sorted(chosen, key=lambda f: best_first.index(f.system)))
     return Forecasts(
         name, train, test, cut, chosen, bool(requested), format, count, settle, target, meant, couple, span, helps,
-        by_hand, nearer,
+        by_hand, regular is not None and all(regular[0].live), confirm, nearer,
     )  # fmt: skip
 
 

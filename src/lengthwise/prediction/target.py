@@ -66,7 +66,7 @@ def typed_task(configured: Mapping[str, Any]) -> str:
     values = dict(configured)
     name = values.pop("name")
     if name == "language":
-        name = values.pop("language")
+        name = values.pop("language", Language.language)
         name = name if name in {*LANGUAGES, *COUNTER_LANGUAGES} else EXPRESSION + name
     return " ".join([shlex.quote(name), *(setting(f"task.{key}", value) for key, value in values.items())])
 
