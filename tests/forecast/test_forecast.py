@@ -1148,3 +1148,17 @@ def test_predict_and_decide_name_one_basis_where_they_ask_the_same(text: str) ->
     ]
     weakest = max((f.basis for f in shown if f.basis), key=STRONGEST.index, default="")
     assert not weakest or BASES[weakest].split(",")[0] in found.text()
+
+
+@pytest.mark.parametrize(("expression", "whole"), [("(a|b)*abb(a|b)*", True), ("(ab|ba)*", False)])
+def test_a_scratchpad_is_no_reason_not_to_test_the_language_itself(expression: str, whole: bool):
+    """Where *next* trains another task, the best positions that theory allows have a command, too.
+
+    And where any symbol may always follow, next symbols say whether a word is in the language.
+    """
+    found = predict(expression, 40, 200)
+    assert "state-scratchpad" in found.settle and found.systems[0].verdict == "yes"
+    assert found.confirm in " ".join(str(found).replace("\\\n", "").split())
+    assert f"--encoding {found.systems[0].encoding}" in found.confirm and "scratchpad" not in found.confirm
+    assert ("is it a word" in str(found)) is not whole
+    assert not predict("parity", 40, 200).confirm  # Theory knows no program: its next is the scratchpad alone.
