@@ -34,7 +34,8 @@ def test_compare_ranks_a_task_of_a_file_and_writes_its_page(terminal: Terminal, 
         ("Trained on lengths up to 3, ", "No system is right on 98 % of the strings of its training")
     )
     assert "settings: 1 layer" not in rest
-    assert re.search(r"about [\d.]+ min, and tests on top: 2 trainings of [\d,]+ steps", answer.err), "the cost first"
+    cost = r"about [\d.]+ min with tests: 2 trainings of [\d,]+ steps"
+    assert re.search(cost, answer.err), "the cost first"
     assert len(answer.out.splitlines()) <= 24
     assert {"comparison.json", "comparison.html"} <= {path.name for path in tmp_path.iterdir()}
     page = (tmp_path / "comparison.html").read_text(encoding="utf-8")
@@ -78,21 +79,23 @@ def test_plan_prints_jobs_and_hours(terminal: Terminal) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seeds", "fitted", "rate", "says"),
+    ("seeds", "fitted", "rate", "steps", "says"),
     [
-        (1, 1, 0.99, "--seeds 3 --max-length 6 --budget 30m --jobs 1 --out here-3-seeds"),
-        (1, 0, 0.9, "--seeds 1 --max-length 6 --budget 20m --jobs 1 --out here-800-steps"),
-        (1, 0, 0.01, "--seeds 1 --max-length 3 --budget 10m --jobs 1 --out here-to-3"),
-        (3, 3, 0.99, "lw.results('here')"),
+        (1, 1, 0.99, 400, "--seeds 3 --max-length 6 --budget 30m --jobs 1 --out here-3-seeds"),
+        (1, 0, 0.9, 400, "--seeds 1 --max-length 6 --budget 20m --jobs 1 --out here-800-steps"),
+        (1, 0, 0.01, 400, "--seeds 1 --max-length 6 --budget 50m --jobs 1 --out here-2000-steps"),
+        (1, 0, 0.01, 1200, "--seeds 1 --max-length 6 --budget 20m --jobs 1 --out here-2400-steps"),
+        (1, 0, 0.01, 2000, "--seeds 1 --max-length 3 --budget 10m --jobs 1 --out here-to-3"),
+        (3, 3, 0.99, 400, "lw.results('here')"),
     ],
 )
-def test_after_one_seed_more_are_next_and_shorter_strings_where_hardly_any_is_right(
-    seeds: int, fitted: int, rate: float, says: str
+def test_after_one_seed_more_are_next_and_shorter_strings_where_many_steps_make_hardly_any_right(
+    seeds: int, fitted: int, rate: float, steps: int, says: str
 ) -> None:
     rows = [{"system": "rope", "fitted": fitted, "seeds": [{"in_distribution": rate}] * seeds, "missing": ""}]
     values = {
-        "systems": rows, "seeds": seeds, "steps": 400, "budget_seconds": 600.0, "trained_to": 6,
-        "task": TASKS.describe(TASKS.build("copy")),
+        "systems": rows, "seeds": seeds, "steps": steps, "default_steps": 2000, "budget_seconds": 600.0,
+        "trained_to": 6, "task": TASKS.describe(TASKS.build("copy")),
     }  # fmt: skip
     found: Any = SimpleNamespace(values=values, rows=rows, folder=Path("here"))
     assert says in after(found, "copy", "1")

@@ -7,6 +7,7 @@ import re
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -172,9 +173,9 @@ def test_a_budget_that_is_too_small_says_what_it_suffices_for(tmp_path: Path):
         return way_out
 
     assert instead(600.0) == {"systems": ["a", "b", "c"], "seeds": 1}
-    assert instead(300.0) == {"systems": ["a", "b"], "seeds": 1}
-    assert instead(60.0) == {"systems": ["a", "b"], "seeds": 1, "budget": "5m"}
-    assert instead(61.0, {}) == {"budget": "246m"}
+    assert instead(360.0) == {"systems": ["a", "b"], "seeds": 1}
+    assert instead(60.0) == {"systems": ["a", "b"], "seeds": 1, "budget": "6m"}
+    assert instead(61.0, {}) == {"budget": "295m"}
 
 
 def test_what_is_said_to_suffice_is_not_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -194,9 +195,40 @@ def test_what_is_said_to_suffice_is_not_refused(tmp_path: Path, monkeypatch: pyt
     out = Path(refused.value.instead["out"])
     assert refused.value.instead == {"systems": names, "seeds": 1, "out": str(out)}
     assert len(names) >= 2
+    # Another refusal of the same, with a larger budget, takes nothing back.
+    times = [[0.1, 90.0], [0.1, 90.0]]
+    with pytest.raises(TooSmallError):
+        run_comparison(task, tmp_path, budget=Budget(350.0))
     times = [[30.0, 0.0], [30.0, 0.0]]
-    plan = run_comparison(task, out, systems=names, budget=Budget(300.0, seeds=1))
-    assert (plan.steps, len(plan.systems)) == (comparing.FEWEST_STEPS, len(names))
+    for folder in (out, tmp_path):
+        plan = run_comparison(task, folder, systems=names, budget=Budget(300.0, seeds=1))
+        assert (plan.steps, len(plan.systems)) == (comparing.FEWEST_STEPS, len(names))
+
+
+def test_steps_and_the_time_that_is_said_count_what_timing_took_and_every_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    now, events = [0.0], list[Event]()
+
+    def timed(folder: Path, system: PositionSystem, progress: Any, place: Any) -> None:
+        now[0] += 50.0
+        write_json(comparing.times_file(folder, system), [[0.1, 0.1], [0.2, 0.2]])
+
+    def trained(*given: Any) -> None:
+        raise OutOfTimeError
+
+    monkeypatch.setattr(comparing, "STAGES", {"time": timed, "tune": trained})
+    monkeypatch.setattr(comparing, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    words: dict[str, Any] = {"systems": ["rope", "nope"], "budget": Budget(600.0), "progress": events.append}
+    plan = run_comparison(TASKS.build("parity"), tmp_path / "enough", **words)
+    # A step of both systems: the first seed at both settings, and the others at the slower one.
+    assert plan.steps == steps_for(500.0, 1, 2 * (0.1 + 0.2 + 0.2))
+    plan = run_comparison(TASKS.build("parity"), tmp_path / "few", **{**words, "budget": Budget(240.0)})
+    assert plan.steps == comparing.FEWEST_STEPS
+    enough, few = [event.text for event in events if event.phase == "note"]
+    assert "about 7.8 min with tests: 6 trainings of 400 steps, and up to 2 more" in enough
+    assert "about 3.9 min" in few
+    assert ("goes on" in enough, "goes on" in few) == (False, True)
 
 
 def test_a_budget_that_is_too_small_is_known_before_slow_steps_are_all_timed(

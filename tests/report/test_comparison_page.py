@@ -83,9 +83,11 @@ def test_what_did_not_fit_says_by_which_share_and_what_to_do() -> None:
 @pytest.mark.parametrize(
     ("rates", "budget", "steps", "said"),
     [
-        ((0.975, 1.0), 120, 900, "0.975. next, twice the steps: budget=4m gives about 1,800"),
-        ((0.25,), 90, 12_000, "0.250. next, twice the steps: budget=3m gives about 20,000"),
+        ((0.975, 1.0), 120, 900, "0.975. next, more steps: budget=4m gives about 1,800"),
+        ((0.25,), 90, 12_000, "0.250. next, more steps: budget=3m gives about 20,000"),
         ((0.25,), 600, 20_000, "20,000 steps are the most that a comparison takes: next, a larger model"),
+        ((0.02,), 180, 200, "0.020. next, more steps: budget=30m gives about 2,000"),
+        ((0.02,), 600, 2_000, "hardly any is right: next, a shorter"),
         ((1.0,), 120, 900, ""),
     ],
 )
@@ -93,16 +95,18 @@ def test_what_did_not_fit_says_the_next_rung_and_promises_nothing(
     rates: tuple[float, ...], budget: float, steps: int, said: str
 ) -> None:
     values = comparison_values(2, (6, 12)) | {"budget_seconds": budget, "steps": steps, "most_steps": 20_000}
+    values["default_steps"] = 2_000
     values["systems"] = values["systems"][:1]
     values["systems"][0]["seeds"] = [
         {"seed": seed, "fitted": rate >= 0.98, "in_distribution": rate, "exact_match": {}, "mean_beyond": 0.0}
         for seed, rate in enumerate(rates)
     ]
     values["systems"][0]["fitted"] = sum(rate >= 0.98 for rate in rates)
+    assert ("too few to learn the task at all" in comparison_finding(values)) == (rates == (0.02,) and steps < 2_000)
     found = budget_needed(values)
     assert said in found
     assert bool(found) == bool(said)
-    assert (next_rung(values) is None) == ("twice" not in said)
+    assert (next_rung(values) is None) == (not said or steps == 20_000)
     assert f"coupled+learned {min(rates):.3f}" in found or not said
 
 

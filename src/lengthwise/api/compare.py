@@ -150,7 +150,7 @@ def gathered(task: Task, plan: Plan, folder: Path, budget_seconds: float, jobs: 
     """The comparison from the files of a folder, with the verdict and the structure of every system."""
     from lengthwise.core.rank import REACH
     from lengthwise.experiments.compare import MOST_STEPS, default_tests, differ_in_every_seed, ranked
-    from lengthwise.experiments.defaults import MULTIPLES
+    from lengthwise.experiments.defaults import MULTIPLES, STEPS
     from lengthwise.experiments.provenance import provenance
     from lengthwise.report.figures import draw_accuracy
     from lengthwise.report.pages import comparison_page
@@ -170,6 +170,7 @@ def gathered(task: Task, plan: Plan, folder: Path, budget_seconds: float, jobs: 
         "usual_tests": usual,
         "reach_at": REACH,
         "steps": plan.steps,
+        "default_steps": STEPS,
         "most_steps": MOST_STEPS,
         "seeds": plan.seeds,
         "budget_seconds": budget_seconds,

@@ -78,7 +78,7 @@ def draw(console: Console, comparison: Comparison, task: str, jobs: str = "1") -
 def _next(comparison: Comparison, task: str, jobs: str) -> str:
     """What to do next: finish, more seeds than one, longer for what did not fit, or the figure and table of a paper."""
     from lengthwise.experiments.compare import free
-    from lengthwise.report.pages import hardly_any, next_rung
+    from lengthwise.report.pages import hardly_any, next_rung, too_few_steps
     from lengthwise.tasks import TASKS
 
     values = comparison.values
@@ -88,13 +88,18 @@ def _next(comparison: Comparison, task: str, jobs: str) -> str:
     fits = any(row["fitted"] for row in comparison.rows)
     if missing and (rung is None or fits):
         return f"the same command goes on with the seeds that the budget did not reach: {', '.join(missing)}"
-    hardly = hardly_any(values) and bool(TASKS.build(values["task"]).lengths(1, values["trained_to"] // 2))
+    few = too_few_steps(values)
+    hardly = hardly_any(values) and not few and bool(TASKS.build(values["task"]).lengths(1, values["trained_to"] // 2))
     if (alone := fits and values["seeds"] == 1) or rung or hardly:
         seeds = MORE_SEEDS if alone else values["seeds"]
         longest = values["trained_to"]
         seconds = MORE_SEEDS * values["budget_seconds"] if alone or not rung else rung["budget"]
         why = "more seeds, since one may be luck" if alone else "twice the steps, for what did not fit"
         name = f"{seeds}-seeds" if alone or not rung else f"{rung['steps']}-steps"
+        if few and rung is not None:
+            why = f"about {rung['steps']:,} steps, since {values['steps']:,} may be too few to learn anything"
+            why += ", or one system alone, in less time" * (len(values["systems"]) > 1)
+            why += "; shorter strings only after that"
         if hardly:
             longest //= 2
             seconds, name = values["budget_seconds"], f"to-{longest}"

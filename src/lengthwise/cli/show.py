@@ -405,7 +405,7 @@ def draw_coupling(console: Console, found: CouplingFinding) -> None:
         console.print(table)
         console.print()
         console.print(Text("i counts the tokens of a part from 0; n is the length", style="dim"))
-        if same := {said for said in agrees.values() if said != "yes"}:
+        if same := {said for said in agrees.values() if not said.startswith("yes")}:
             also = "" if found.stated is None else f" and do as well: all that a token needs is within {found.stated}"
             console.print(Text(AGREES[max(same)] + also * (max(same) == "no")))
     if found.doubt and found.holds:

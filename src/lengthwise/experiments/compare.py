@@ -47,7 +47,7 @@ from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
 
 FEWEST_STEPS, MOST_STEPS = 200, 20_000
-SPARE, GUESSED = 1.25, 2.0
+SPARE, GUESSED = 1.5, 2.0
 """How much more than was timed is asked for, so that it suffices: where all was timed, and where most was not."""
 PATIENCE = 20.0
 """Seconds that timing may go on, to say a budget exactly, when it is known to be too small."""
@@ -237,8 +237,9 @@ class Smallest:
         return values if isinstance(values, dict) else {}
 
     def say(self, of: str, seconds: float) -> None:
-        """Keep what is said of the comparison with this digest."""
-        write_sealed(self.path, {**self._all_said(), of: seconds})
+        """Keep what is said of the comparison with this digest; what was said to suffice before still does."""
+        said = self._all_said()
+        write_sealed(self.path, {**said, of: min(seconds, said.get(of, math.inf))})
 
     def check(self, for_one_step: float, spare: float, alone: Mapping[str, float] | None = None) -> None:
         """Raise `TooSmallError` if the budget is too small where a step of all trainings takes these seconds.
@@ -580,13 +581,14 @@ def run_comparison(
             plan = read_plan(folder) or wanted
         except TooSmallError as error:
             if kept := error.instead.get("systems"):
-                # What was said to suffice is not refused.
+                # What was said to suffice is not refused, in its own folder and in this one.
                 fewer = dataclasses.replace(wanted, systems=tuple(wanted.system(name) for name in kept), seeds=1)
                 seconds = arguments.seconds("budget", error.instead.get("budget", budget.seconds))
                 own = Path(error.instead["out"])
                 make_folder(own)
                 of = digest([fields_of(fewer), min(jobs, len(kept))])
-                dataclasses.replace(smallest, path=own / SMALLEST).say(of, seconds)
+                for path in (own / SMALLEST, smallest.path):
+                    dataclasses.replace(smallest, path=path).say(of, seconds)
             raise
     return plan
 
@@ -628,13 +630,18 @@ def _planned(wanted: Plan, folder: Path, clock: Clock, on: Executor | None) -> P
     for_one_step = sum(sum(first for first, _ in times) + max(others for _, others in times) for times in seconds)
     alone = {s.name: sum(first for first, _ in times) for s, times in zip(wanted.systems, seconds, strict=True)}
     clock.smallest.check(for_one_step, SPARE, alone)
-    steps = steps_for(clock.smallest.budget, clock.smallest.jobs, for_one_step)
+    # Timing has taken its part of the budget.
+    left = clock.ends - time.monotonic()
+    steps = steps_for(left, clock.smallest.jobs, for_one_step)
     plan = dataclasses.replace(wanted, steps=steps, speeds=speeds, budget=clock.smallest.budget)
     plan.write(folder)
-    trainings, minutes = len(plan.systems) * plan.seeds, steps * for_one_step / clock.smallest.jobs / 60
-    said = f"about {minutes:.1f} min, and tests on top: {trainings} trainings of {steps:,} steps"
+    # Each first seed at all points of the grid, and the tests, are in what is said.
+    trainings, seconds = len(plan.systems) * plan.seeds, steps * for_one_step / clock.smallest.jobs / SHARE
+    said = f"about {seconds / 60:.1f} min with tests: {trainings} trainings of {steps:,} steps"
     if len(plan.grid) > 1:
-        said += f"; the first of each system tries up to {len(plan.grid)} settings"
+        more = len(plan.systems) * (len(plan.grid) - 1)
+        said += f", and up to {more} more, since the first of each system tries up to {len(plan.grid)} settings"
+    said += "; the budget ends before that, and the same command then goes on" * (seconds > 1.05 * left)
     clock(Event("plan", 0, "note", text=said))
     remove_folder(folder / "times")
     make_folder(folder / "tuning")

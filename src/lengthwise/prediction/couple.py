@@ -96,7 +96,7 @@ class CouplingFinding:
             "problems": [] if self.check is None else list(self.check.problems),
             "doubt": self.doubt,
             "unfinished": self.unfinished,
-            "agrees": {str(n): same in ("yes", "reversed") for n, same in self.agrees},
+            "agrees": {str(n): same.startswith(("yes", "reversed")) for n, same in self.agrees},
         }
 
 

@@ -167,6 +167,8 @@ def command_of(copy: Mapping[str, Any]) -> str:
 def next_rung(values: Mapping[str, Any]) -> dict[str, float] | None:
     """What to try where seeds did not fit: twice the budget, in seconds, and the ``steps`` that it buys.
 
+    Where there were too few steps to learn anything, as much as buys those of a single training by default.
+
     None where every seed fitted, and where there are as many steps as a comparison takes. How many steps would suffice
     is not known before: a fit can come late and all at once.
     """
@@ -174,7 +176,9 @@ def next_rung(values: Mapping[str, Any]) -> dict[str, float] | None:
     unfitted = any(row["fitted"] < len(row["seeds"]) for row in values["systems"])
     if not unfitted or values["steps"] >= most:
         return None
-    return {"budget": 60 * math.ceil(2 * values["budget_seconds"] / 60), "steps": min(2 * values["steps"], most)}
+    times = max(2.0, values["default_steps"] / values["steps"]) if too_few_steps(values) else 2
+    budget = 60 * math.ceil(times * values["budget_seconds"] / 60)
+    return {"budget": budget, "steps": min(round(times * values["steps"]), most)}
 
 
 HARDLY = 0.1
@@ -191,6 +195,13 @@ def hardly_any(values: Mapping[str, Any]) -> bool:
     return bool(rates) and max(rates) <= HARDLY
 
 
+def too_few_steps(values: Mapping[str, Any]) -> bool:
+    """Whether hardly any string is right after fewer steps than a training has by default, which says nothing else."""
+    return hardly_any(values) and values["steps"] < min(
+        values.get("default_steps", 0), values.get("most_steps", math.inf)
+    )
+
+
 def budget_needed(values: Mapping[str, Any]) -> str:
     """How near to a fit the seeds were that did not fit, and what to try next; empty where every seed fitted."""
     rows = [(row, [s["in_distribution"] for s in row["seeds"] if not s["fitted"]]) for row in values["systems"]]
@@ -201,10 +212,10 @@ def budget_needed(values: Mapping[str, Any]) -> str:
     then = f"{steps} are the most that a comparison takes: next, a larger model or a smaller max_length"
     if rung is not None:
         then = (
-            f"next, twice the steps: budget={rung['budget'] // 60:.0f}m gives about {rung['steps']:,}, in another "
+            f"next, more steps: budget={rung['budget'] // 60:.0f}m gives about {rung['steps']:,}, in another "
             "folder (out), since this one keeps its steps. Whether that suffices is not known before"
         )
-    if hardly_any(values):
+    if hardly_any(values) and not too_few_steps(values):
         then = f"hardly any is right: next, {EASIER}"
     share = f"share of strings of training lengths that are right after {steps}"
     return f"{share}, where {EvaluationConfig.fit_threshold:g} is a fit: {was}. {then}"
@@ -310,7 +321,10 @@ def comparison_finding(values: Mapping[str, Any]) -> str:
             "No system has finished, so nothing is known yet; the same command goes on, with a larger budget farther."
         )
     if best is None:
-        return (
+        few = (
+            f"{values['steps']:,} steps may be too few to learn the task at all, so no question of length is answered. "
+        )
+        return few * too_few_steps(values) + (
             f"No system is right on {100 * EvaluationConfig.fit_threshold:g} % of the strings of its training lengths, "
             "as is required, so nothing is known of longer ones."
         )

@@ -240,7 +240,7 @@ def _growth(checks: list[LengthCheck], slack: int) -> list[str]:
 
 def same_places(found: Int[ndarray, " T"], reference: Int[ndarray, " T"], prompt_length: int, compared: ndarray) -> str:
     """How two assignments of places agree on the ``compared`` tokens (a mask ``[T]``), up to a constant, and a shift of
-    the answer by at most one place: ``yes``, ``reversed``, or ``no``.
+    the answer by at most one place: ``yes``, ``yes, up to a shift`` where numbers differ, ``reversed``, or ``no``.
 
     Of tokens that agree, the last of the prompt may be elsewhere, which makes the first answer look far: ``but for the
     last token of the prompt``.
@@ -255,7 +255,7 @@ def same_places(found: Int[ndarray, " T"], reference: Int[ndarray, " T"], prompt
             if not both or abs(int(gap[prompt[0]] - gap[answer[0]])) <= 1:
                 if len(answer) and reference[last] and abs(int(gap[last] - gap[answer[0]])) > 1:
                     return "but for the last token of the prompt"
-                return "yes" if sign == 1 else "reversed"
+                return "reversed" if sign == -1 else "yes, up to a shift" if gap[compared].any() else "yes"
     return "no"
 
 
