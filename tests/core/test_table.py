@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -126,6 +127,9 @@ def test_a_terminal_shows_what_fits_and_says_what_it_leaves_out(rows: int, colum
     left_out = [line for line in lines if line.startswith("not shown: ")]
     assert bool(left_out) is (text.count("(0.250–0.750)") < rows * columns)
     assert ("row" in "".join(left_out)) is (rows > 30)
+    numbers = replace(table, rows=tuple((row[0], *[0.5] * columns) for row in made))
+    if "column" not in repr(numbers).partition("not shown: ")[2]:
+        assert "column" not in text.partition("not shown: ")[2], "brackets go before numbers"
     plain = [line for line in lines if line.startswith("s" * letters) and line != lines[1]]
     assert len(plain) == min(rows, 30)
 

@@ -187,6 +187,8 @@ def test_dependencies_fit(task: str) -> None:
         start = dashed.get_position()[0]
         parents = shown.tokens[plot.texts.index(focus)].parents
         assert away == max(abs(start - plot.texts[parent].get_position()[0]) for parent in parents)
+        most = max(shown.reach(token, places=plot is not figure.axes[0]) for token in shown.scored)
+        assert away == most or f", {most} of another token" in plot.get_title(loc="left")
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])

@@ -409,7 +409,7 @@ def test_a_label_is_all_of_a_name_where_one_such_system_is_shown() -> None:
 def test_more_runs_are_asked_of_those_that_have_too_few() -> None:
     many = seeds("many", *[{40: 200}] * 8)
     said = of(*many, *seeds("few", *[{40: 190}] * 2), *seeds("lost", {}, {}, fitted=False)).wide().advice[0]
-    assert said.startswith("next: more runs of few (seeds=")
+    assert "; then more runs of few (seeds=" in said
     # A run that did not fit stays, so that one more has to be asked for.
     other = seeds("b", *[{40: 0}] * 3)
     asked = []
@@ -419,16 +419,52 @@ def test_more_runs_are_asked_of_those_that_have_too_few() -> None:
     assert asked[1] == asked[0] + 1
 
 
-def test_what_did_not_fit_is_trained_longer_before_there_are_more_seeds_where_it_decides() -> None:
-    """Where at most half of the seeds of the best or its nearest rival fitted, more of these would tell little."""
-    for lost, first in ((2, True), (1, False)):
+def test_all_are_trained_longer_before_there_are_more_seeds_where_some_did_not_fit() -> None:
+    """Else the new seeds fail to fit, too, and settings are equal no more."""
+    for lost in (1, 2):
         rival = [*seeds("b", *[{40: 0}] * (3 - lost)), *seeds("b", *[{}] * 3, fitted=False)[3 - lost :]]
         table = of(*seeds("a", *[{40: 200}] * 3), *rival).wide()
         assert f"b on 0.000 there ({3 - lost} of 3 seeds fitted" in table.caption
         advice = table.advice
-        assert advice[0].startswith("next: train what did not fit longer") is first
-        assert "more runs of" in advice[0]
-        assert sum("train what did not fit longer" in line for line in advice) == 1
+        assert advice[0].startswith("next: train all systems longer (training.steps)")
+        assert "; then more runs of" in advice[0]
+        assert sum("all systems longer" in line for line in advice) == 1
+
+
+def test_runs_that_are_asked_for_are_enough_with_the_control_that_is_asked_for() -> None:
+    same: dict[str, Any] = {
+        "model": {"layers": 2, "log_length": None},
+        "training": {"lr": 1e-3, "stop_when_fitted": False},
+    }
+
+    def made(**right: int) -> lw.Result:
+        names = {"coupled": "learned", "sequential": "rope", "pose": "rope", "random-start": "learned"}
+        return of(*(
+            one | {"experiment": lw.Experiment("addition", scheme, names[scheme], max_length=8, **same)
+                   .configuration.to_json()}
+            for scheme, count in ((name.replace("_", "-"), count) for name, count in right.items())
+            for one in seeds(f"{scheme}+{names[scheme]}", *[{16: count, 20: count, 24: count, 40: count}] * 3)
+        ))  # fmt: skip
+
+    before = made(coupled=200, sequential=100, pose=50).wide().advice[0]
+    assert before == "next: train the control random-start+learned; then more runs of each system (seeds=7)"
+    after = made(coupled=200, sequential=100, pose=50, random_start=10).wide()
+    assert after.advice[0] == "next: more runs of each system (seeds=7)"
+    assert "random-start+learned on 0.050" in after.caption
+    assert "the ids are not shown to be the cause: coupled+learned is not significantly above" in after.notes[0]
+
+
+def test_a_control_that_is_significantly_below_shows_that_the_ids_are_the_cause() -> None:
+    same: dict[str, Any] = {
+        "model": {"layers": 2, "log_length": None},
+        "training": {"lr": 1e-3, "stop_when_fitted": False},
+    }
+    runs = [
+        one | {"experiment": lw.Experiment("addition", scheme, "learned", max_length=8, **same).configuration.to_json()}
+        for scheme, right in (("coupled", 200), ("random-start", 20))
+        for one in seeds(f"{scheme}+learned", *[{40: right}] * 5)
+    ]
+    assert "the ids are the cause: coupled+learned is above random-start+learned" in of(*runs).wide().notes[0]
 
 
 def test_the_text_of_a_figure_has_the_comparison_below_the_table() -> None:
@@ -633,10 +669,14 @@ def test_a_control_that_is_not_shown_is_shown_before_anything_is_trained() -> No
         ))  # fmt: skip
 
     table = made().only(systems=[best, rival]).wide()
-    assert f"the control {control} is in these results: show it" in table.notes[0]
+    assert "the cause is not tested by the systems shown" in table.notes[0]
     assert table.advice[0].startswith(f"next: show the control {control}; then more runs")
-    assert "3 tests (Holm; with those of systems not shown" in table.notes[0]
-    assert "not shown" not in made().wide().notes[0]
+    assert "3 tests (Holm)" in table.notes[0]
+    said = [f"show the control {control}", "tests with systems not shown"]
+    for line in said:  # for the author, not for readers
+        assert line in "; ".join(table.advice)
+        assert line not in table.to_latex().partition(r"\end{table}")[0]
+        assert line not in "; ".join(made().wide().advice)
     for found in (made(control=True), made(control=True).only(systems=[best, rival])):
         assert f"the control {control} did not fit" in found.wide().notes[0]
         assert "train the control" not in found.wide().advice[0]

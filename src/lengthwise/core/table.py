@@ -116,8 +116,9 @@ class Table:
     def _screen(self) -> tuple[str, list[str]]:
         """The table as far as a terminal has room, and what is left out.
 
-        First headings break, then go columns of numbers from the last but one on, down to three, then brackets, all
-        where columns went, then columns down to two; those that are ``named``, or else the first and the last, last.
+        First headings break, then go brackets, one column after the other, where all columns fit without. Where not,
+        first go columns of numbers from the last but one on, down to three, then all brackets, then columns down to
+        two; those that are ``named``, or else the first and the last, last.
         At last go columns without measured numbers behind those that are ``named``, and texts break between words.
         One without measured numbers is whole.
         """
@@ -154,7 +155,12 @@ class Table:
 
         if not fits(kept):
             heads = _broken([name if at in kept else "" for at, name in enumerate(self.columns)])
-        while len(numbers) - len(gone) > LEAST_COLUMNS and others[len(gone) :] and not fits(kept):
+        bare |= {*bracketed}
+        without_brackets = fits(kept)
+        bare.clear()
+        while (
+            not without_brackets and len(numbers) - len(gone) > LEAST_COLUMNS and others[len(gone) :] and not fits(kept)
+        ):
             kept.remove(others[len(gone)])
             gone.append(others[len(gone)])
         if gone and not fits(kept):  # more numbers tell more than some brackets

@@ -34,7 +34,9 @@ from lengthwise.report.summary import (
     explain_command,
     failing,
     hardest,
+    ids_alone,
     in_runs,
+    is_untrained,
     nearest_rival,
     other_settings,
     predict_command,
@@ -55,10 +57,11 @@ MAY_BE = ", which may be the cause"
 """The end of the clause of what else two systems differ in."""
 UNTESTED = "the cause is not tested"
 """The beginning of the clause where nothing tests that."""
-HIDDEN = "with those of systems not shown, as results may have decided which are"
-"""Where not all systems are shown: of what the tests are that p is corrected for."""
-TRAIN_LONGER = "train what did not fit longer (training.steps), or a larger model"
-"""What to do about seeds that did not fit."""
+HIDDEN = "p is corrected for tests with systems not shown, too, as results may have decided which are"
+"""The clause for the author where not all systems are shown."""
+TRAIN_LONGER = "train all systems longer (training.steps), or larger models of all"
+TRAIN_IT_LONGER = "train longer (training.steps), or a larger model"
+"""What to do about seeds that did not fit, before more seeds fail to fit, too; settings stay equal."""
 
 
 @dataclass(frozen=True)
@@ -157,16 +160,16 @@ def how_sure_and_next(
     """
     every = differences(systems, metric, whole=whole)
     tests = [test for test in every if lengths is None or test.length in lengths]
-    clauses, wanted, lost, controls, same = list[str](), 0, False, dict[str, None](), dict[Setting, Any]()
+    clauses, wanted, controls, same = list[str](), 0, dict[str, None](), dict[Setting, Any]()
     several = False
     for contest in dict.fromkeys(system.contest for system in systems):
         mine = [system for system in systems if system.contest == contest]
         order = ranked(mine, metric)
         there = [system for system in whole or systems if system.contest == contest]
-        some, seeds, unsure, control, confounds = _of_contest(order, every, there, whole=True)
+        some, seeds, control, confounds = _of_contest(order, every, there, whole=True)
         if len(tests) < len(every):  # what to do next does not hang on which lengths are shown
             some, *_ = _of_contest(order, tests, there, whole=False)
-        clauses, wanted, lost = [*clauses, *some], max(wanted, seeds), lost or unsure
+        clauses, wanted = [*clauses, *some], max(wanted, seeds)
         controls |= dict.fromkeys([control] * bool(control))
         who, settings = confounds
         if len({system.positions for system in who}) > 1:
@@ -187,8 +190,10 @@ def how_sure_and_next(
     more += [f"more runs of {who} (seeds={runs}{unfit})"] * bool(few)
     falls = failing(systems, metric)
     why = [] if falls is None else [_find_out(falls)]
-    longer = [TRAIN_LONGER] * any(len(system.fitted) < len(system.results) for system in systems)
-    return clauses, "; then ".join([*why, *alike, *longer, *more] if lost else [*why, *alike, *more, *longer])
+    unfitted = any(len(system.fitted) < len(system.results) for system in systems)
+    longer = [TRAIN_LONGER if len(systems) > 1 else TRAIN_IT_LONGER] * unfitted
+    clauses += [HIDDEN] * (bool(clauses) and any(test.hidden for test in tests))
+    return clauses, "; then ".join([*why, *alike, *longer, *more])
 
 
 def _find_out(best: SystemSummary) -> str:
@@ -241,13 +246,12 @@ Confounds = tuple[Sequence[SystemSummary], Collection[Setting]]
 
 def _of_contest(
     ranked: Sequence[SystemSummary], tests: Sequence[Difference], there: Sequence[SystemSummary], *, whole: bool
-) -> tuple[list[str], int, bool, str, Confounds]:
+) -> tuple[list[str], int, str, Confounds]:
     """The clauses of systems that are compared with each other, how many seeds are needed, and what comes before these.
 
-    The number is 0 if those that there are suffice. The third is whether at most half of the seeds of the best or its
-    nearest rival fitted, so that more seeds alone would tell little; then what to do about the control, and in what the
-    best and its rival differ besides, then in what all do. ``there`` has systems that are not shown, too; ``whole``
-    says whether these are the tests at all lengths.
+    The number is 0 if those that there are suffice, also with a control that is to be trained. Then follow what to do
+    about the control, and in what the best and its rival differ besides, then in what all do. ``there`` has systems
+    that are not shown, too; ``whole`` says whether these are the tests at all lengths.
     """
     every: Confounds = (ranked, other_settings(ranked))
     met = {id(system) for test in tests for system in (test.one, test.other)}
@@ -255,13 +259,14 @@ def _of_contest(
     facing = {id(other): found for other in ranked[1:] if (found := _between(ranked[0], other, tests))}
     rivals = trained_alike(ranked[0], [other for other in ranked[1:] if id(other) in facing]) if ranked else []
     if not rivals:
-        return [], 0, False, "", every
+        return [], 0, "", every
     first, lengths = ranked[0], "length beyond training" if whole else "length shown"
     made = facing[id(rivals[0])][0].made
     above = [other for other in rivals if lengths_apart(facing[id(other)])]
     alike, nearest = [other for other in rivals if other not in above], nearest_rival(first, rivals)
     second = nearest if nearest in above else next(iter(above), None)
     parts, level, control = [], "", ""
+    controls = [other for other in rivals if ids_alone(first, other) and not is_untrained(other)]
     if alike:
         overlap = not any(test.turned.apart for other in alike for test in facing[id(other)])
         level = (
@@ -285,7 +290,7 @@ def _of_contest(
             found = facing[id(other)]
             where.setdefault(in_runs(lengths_apart(found), {test.length for test in found}), []).append(other)
         said += "".join(f"; above {_some(some)} at {at}" for at, some in where.items())
-        if alone := [other for other in above if _ids_alone(first, other)]:
+        if alone := [other for other in above if ids_alone(first, other) and other not in controls]:
             said += f"; {_some([first, *alone])} differ in the ids alone"
         said += _confounded(first, second)
         parts.append("; ".join(filter(None, [said, level] if second is nearest else [level, said])))
@@ -294,8 +299,9 @@ def _of_contest(
             if cause:
                 parts += cause
                 break
+    parts[0] += "".join(f"; {_control_says(first, other, facing[id(other)])}" for other in controls)
     for one, other in combinations(ranked, 2):
-        if _ids_alone(one, other) and not (one is first and other in above):
+        if ids_alone(one, other) and not (one is first and (other in above or other in controls)):
             found = _between(one, other, tests)
             said = (
                 _measured(one, [other], found, f"first {RULE}")
@@ -303,15 +309,14 @@ def _of_contest(
                 else f"{one.label} is not told apart from {other.label}"
             )
             parts.append(f"{said}; {IDS_ALONE}")
+    made += _tests_with_control(first, there) * control.startswith("train ")
     seeds = min(len(first.fitted), len((second or rivals[0]).fitted))
     enough = next(n for n in count(2) if 2 * made / comb(2 * n, n) <= 1 - LEVEL)
     more = max(enough, 2 * seeds) if second is None else enough * (seeds < enough)
-    decide = [one for one in (first, nearest) if one is not None]
-    lost = any(2 * len(one.fitted) <= len(one.results) for one in decide)
     if second is None or not (found := _confounds(first, second)):
-        return parts, more, lost, control, every
+        return parts, more, control, every
     alone = first.positions == second.positions
-    return parts, more, lost, control, ((first, second), [*found] if alone else [*(found | other_settings(ranked))])
+    return parts, more, control, ((first, second), [*found] if alone else [*(found | other_settings(ranked))])
 
 
 def compared_text(clauses: Sequence[str]) -> str:
@@ -380,13 +385,12 @@ def _too_few(tests: Sequence[Difference]) -> str:
     seeds = {(len(test.rates), len(test.other_rates)) for test in tests}
     n, m = min(seeds, key=sum, default=(1, 1))
     few, made = f"{n} seeds each" if n == m else f"{n} and {m} seeds", max((test.made for test in tests), default=1)
-    hidden = f"; {HIDDEN}" * any(test.hidden for test in tests)
-    return f"{few} are too few for {made} tests (Holm{hidden})" if made > 1 else f"{few} are too few (exact rank test)"
+    return f"{few} are too few for {made} tests (Holm)" if made > 1 else f"{few} are too few (exact rank test)"
 
 
 def _count(test: Difference) -> str:
     """How many tests p is corrected for, and why so many, such as ``18 tests: 3 pairs of systems × 6 lengths``."""
-    return f"{test.made} test{'s' * (test.made > 1)}" + f": {test.why}" * bool(test.why) + f"; {HIDDEN}" * test.hidden
+    return f"{test.made} test{'s' * (test.made > 1)}" + f": {test.why}" * bool(test.why)
 
 
 def _why(tests: Sequence[Difference]) -> str:
@@ -459,7 +463,9 @@ def _cause(
         if wrong < WRONG
         else "predict it"
     )
-    untrained = f"; so would its ids beyond training, which the table of {second.label} never met" * _untrained(second)
+    untrained = f"; so would its ids beyond training, which the table of {second.label} never met" * is_untrained(
+        second
+    )
     untested, control = _control(first, second, rivals, there)
     return [f"{CAUSE} {says}: {spans}{untrained}", *untested], control
 
@@ -471,19 +477,20 @@ def _control(
 
     Beside a table it has a random start: without, the table would have met no id beyond training, and fail for that.
     """
-    alone = [other for other in rivals if _ids_alone(first, other)]
-    if first.positions.scheme == second.positions.scheme or any(not _untrained(other) for other in alone):
+    alone = [other for other in rivals if ids_alone(first, other)]
+    if first.positions.scheme == second.positions.scheme or any(not is_untrained(other) for other in alone):
         return [], ""
     control = replace(first.positions, scheme=second.positions.scheme)
     encoding = first.experiment["encoding"]["name"]
     table = encoding in ENCODINGS and ENCODINGS.get(encoding).has_table
     if table and control.scheme == "sequential" and not first.positions.random_start:
         control = replace(control, scheme=RANDOM_START)
-    found = next((one for one in there if one.positions == control and _ids_alone(first, one)), None)
+    found = next((one for one in there if one.positions == control and ids_alone(first, one)), None)
     if found is not None:
-        said = "is in these results: show it" if found.fitted else "did not fit"
         name = first.prefix + found.label.removeprefix(found.prefix)
-        return [f"{UNTESTED}: the control {name} {said}"], f"show {name}" * bool(found.fitted)
+        if found.fitted:
+            return [f"{UNTESTED} by the systems shown"], f"show {name}"
+        return [f"{UNTESTED}: the control {name} did not fit"], ""
     trained, train = f"is missing ({control.name}, trained as {first.label} was)", f"train {control.name}"
     if alone:
         beyond = f"{UNTESTED} by {alone[0].label}, whose table met no id beyond training: the control {trained}"
@@ -491,20 +498,24 @@ def _control(
     return [f"{UNTESTED}: the control that differs in the ids alone {trained}"], train
 
 
-def _untrained(system: SystemSummary) -> bool:
-    """Whether strings beyond training have ids that no training string had, in a learned table."""
-    scheme, encoding = system.experiment["scheme"], system.experiment["encoding"]["name"]
-    plain = scheme["name"] == "sequential" and not scheme.get("random_start")
-    return plain and encoding in ENCODINGS and ENCODINGS.get(encoding).has_table
+def _control_says(first: SystemSummary, control: SystemSummary, tests: Sequence[Difference]) -> str:
+    """Whether a system that differs in the ids alone shows that these are the cause."""
+    fitted, seeds = len(control.fitted), len(control.results)
+    some = f", and of which {fitted} of {seeds} seeds fitted" * (fitted < seeds)
+    which = f"{control.label}, which differs in the ids alone{some}"
+    if any(test.apart and test.holm <= 1 - LEVEL for test in tests):
+        return f"the ids are the cause: {first.label} is above {which}"
+    return f"the ids are not shown to be the cause: {first.label} is not significantly above {which}"
 
 
-def _ids_alone(one: SystemSummary, other: SystemSummary) -> bool:
-    """Whether two systems differ in their ids, and in nothing else that they were trained with."""
-    mine, theirs = (
-        {key: value for key, value in system.experiment.items() if key not in ("scheme", "evaluation")}
-        for system in (one, other)
+def _tests_with_control(first: SystemSummary, there: Sequence[SystemSummary]) -> int:
+    """How many tests a control adds that is trained and tested as the first: with each system at the lengths shared."""
+    mine = {(cell.length, cell.axes) for cell in first.every_cell}
+    return sum(
+        cell.length > max(first.max_length, other.max_length) and (cell.length, cell.axes) in mine
+        for other in there
+        for cell in other.every_cell
     )
-    return mine == theirs and one.experiment["scheme"] != other.experiment["scheme"]
 
 
 def _span(system: SystemSummary, lengths: tuple[int, ...]) -> StructureRow | None:

@@ -845,9 +845,13 @@ def draw_dependencies(shown: TokenSequence, width: float = WIDE) -> Drawing:
 
 
 def _focus(shown: TokenSequence) -> int:
-    """The scored token to highlight: among those with most parents, the middle one."""
-    most = max(len(token.parents) for token in shown.scored)
-    best = [token.position for token in shown.scored if len(token.parents) == most]
+    """The scored token to highlight: of those with the farthest parent in ids that coupling gives, if it does.
+
+    Of these, among those with most parents, the middle one.
+    """
+    places = any(token.places[0] for token in shown.tokens)
+    ranks = {token.position: (shown.reach(token, places=places), len(token.parents)) for token in shown.scored}
+    best = [position for position, rank in ranks.items() if rank == max(ranks.values())]
     return best[len(best) // 2]
 
 
@@ -862,9 +866,15 @@ def _stacked(places: list[int]) -> list[Point]:
 
 
 def _title(plot: Plot, text: str, shown: TokenSequence, focus: int, *, places: bool) -> None:
-    away = shown.reach(shown.tokens[focus], places=places)
+    away, most = (
+        shown.reach(shown.tokens[focus], places=places),
+        max(shown.reach(t, places=places) for t in shown.scored),
+    )
     unit = "id" if away == 1 else "ids"
-    plot.set_title(f"{text}; farthest parent: {away} {unit} from the predicting token (dashed)", fontsize=10, pad=12)
+    other = f", {most} of another token" * (most > away)
+    plot.set_title(
+        f"{text}; farthest parent: {away} {unit} from the predicting token (dashed){other}", fontsize=10, pad=12
+    )
 
 
 def _draw(plot: Plot, shown: TokenSequence, points: list[Point], focus: int, *, arcs: bool) -> None:

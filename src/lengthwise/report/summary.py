@@ -1126,8 +1126,24 @@ def nearest_rival(first: SystemSummary, rivals: Sequence[SystemSummary]) -> Syst
     return next((one for one in alike if one.positions != first.positions), next(iter(alike), None))
 
 
+def ids_alone(one: SystemSummary, other: SystemSummary) -> bool:
+    """Whether two systems differ in their ids, and in nothing else that they were trained with."""
+    mine, theirs = (
+        {key: value for key, value in system.experiment.items() if key not in ("scheme", "evaluation")}
+        for system in (one, other)
+    )
+    return mine == theirs and one.experiment["scheme"] != other.experiment["scheme"]
+
+
+def is_untrained(system: SystemSummary) -> bool:
+    """Whether strings beyond training have ids that no training string had, in a learned table."""
+    scheme, encoding = system.experiment["scheme"], system.experiment["encoding"]["name"]
+    plain = scheme["name"] == "sequential" and not scheme.get("random_start")
+    return plain and encoding in ENCODINGS and ENCODINGS.get(encoding).has_table
+
+
 MOST_COMPARED = 3
-"""Systems that a finding names all; of more it names the first and its nearest rival."""
+"""Systems that a finding names all; of more it names the first, its nearest rival and its control."""
 MOST_TASKS = 5
 """Tasks that a finding has a line for; of more it says how many they are."""
 WIDE_RANGE = 0.1
@@ -1180,7 +1196,10 @@ def _finding(shown: Sequence[tuple[SystemSummary, Tests]], lost: str, *, every: 
     rest = [each for each in others if any(each[0] is one for one in alike)]
     named = [(best, mine), *rest]
     if len(named) > MOST_COMPARED:
-        rest = [each for each in rest if each[0] is rival or max(each[1])[0] > end.length]
+        rest = [
+            each for each in rest
+            if each[0] is rival or max(each[1])[0] > end.length or (rival and _is_control(each[0], best, rival))
+        ]  # fmt: skip
     first = _telling(best, mine, rival)
     fitted, seeds = len(best.fitted), len(best.results)
     of = f"{fitted} seeds" if fitted == seeds else f"the {fitted} of {seeds} seeds that fitted"
@@ -1210,6 +1229,12 @@ def _finding(shown: Sequence[tuple[SystemSummary, Tests]], lost: str, *, every: 
     if len(said) > MOST_DRAWN:
         said = [*said[: MOST_DRAWN - 1], f"{len(said) - MOST_DRAWN} more between", said[-1]]
     return f"{'; '.join([text, *said, *ends * (not more)])}."
+
+
+def _is_control(one: SystemSummary, best: SystemSummary, rival: SystemSummary) -> bool:
+    """Whether a system has the ids of the rival, or plain ones from a random start, and all else as the best."""
+    ids = one.positions.scheme in (rival.positions.scheme, RANDOM_START)
+    return ids and ids_alone(best, one) and not is_untrained(one)
 
 
 def _telling(best: SystemSummary, mine: Tests, rival: SystemSummary | None) -> Cell:
