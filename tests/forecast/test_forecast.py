@@ -1157,8 +1157,10 @@ def test_a_scratchpad_is_no_reason_not_to_test_the_language_itself(expression: s
     And where any symbol may always follow, next symbols say whether a word is in the language.
     """
     found = predict(expression, 40, 200)
-    assert "state-scratchpad" in found.settle and found.systems[0].verdict == "yes"
+    assert "state-scratchpad" in found.settle
+    assert found.systems[0].verdict == "yes"
     assert found.confirm in " ".join(str(found).replace("\\\n", "").split())
-    assert f"--encoding {found.systems[0].encoding}" in found.confirm and "scratchpad" not in found.confirm
+    assert f"--encoding {found.systems[0].encoding}" in found.confirm
+    assert "scratchpad" not in found.confirm
     assert ("is it a word" in str(found)) is not whole
     assert not predict("parity", 40, 200).confirm  # Theory knows no program: its next is the scratchpad alone.
