@@ -18,8 +18,8 @@ from lengthwise.cli.main import COMMANDS, GROUPS, main
 from lengthwise.cli.options import with_flags
 
 SOURCES = Path(__file__).parents[2] / "src" / "lengthwise"
-OTHERS = ("forecast/predict.py", "forecast/answer.py", "explanation/advice.py")
-"""What prints whole commands; tests/forecast and tests/explanation run these as written."""
+OTHERS = ("forecast/predict.py", "forecast/answer.py", "explanation/advice.py", "report/summary.py")
+"""What prints whole commands; tests/forecast, tests/explanation and test_code_of_commands run these as written."""
 
 
 class Texts(ast.NodeVisitor):
