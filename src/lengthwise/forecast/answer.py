@@ -233,14 +233,18 @@ class SystemForecast:
 
     @property
     def rank(self) -> tuple[int, float, float, float]:
-        """What systems are ordered by, the best last: the answer, theory, the number that is shown, those like it."""
+        """What systems are ordered by, the best last: the answer, theory, the number that is shown, those like it.
+
+        Ids that a model predicts ask more of it than the same ids given, so they come after these.
+        """
         share = self.others[0] / self.others[1] if self.others and self.others[1] else 0.0
         hoped = self.others is not None and self.verdict == "yes" and (share > 0 or self.alike == "task")
         word = "possible in theory" if hoped else self.answer
         forecast = whole_percent(self.probability or 0.0) / 100
         number = self.accuracy if self.accuracy is not None else share if self.others else forecast
         right, of = self.record
-        by_theory = ("no", "unknown", "yes").index(self.verdict) * (self.answer == NOT_KNOWN)
+        by_theory = ("no", "unknown", "yes").index(self.verdict) - 0.5 * (self.scheme == "predictive-coupling")
+        by_theory *= self.answer == NOT_KNOWN
         return ORDER.index(word), by_theory, number, right / of if of else 0.0
 
     @property
