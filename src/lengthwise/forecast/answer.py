@@ -575,7 +575,7 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     seen = [in_short(best.measured)] * bool(best.measured)
     if best.base_rate and best.alike == "task":
         alike = [alike_in_words(found, best)] * (best.verdict != "unknown")
-        yield "measured", "; ".join([*(seen or ["not tried on this task"]), *alike])
+        yield "measured", "; ".join([*(seen or ["not tried on this task in the studies that count here"]), *alike])
     elif seen:
         yield "measured", "; ".join(seen)
     elif best.refusal:
