@@ -328,6 +328,10 @@ def test_a_preview_shows_the_ids_that_the_model_gets_and_a_rule_says_what_it_is(
         notes = rule.preview([mine["<bos>"], *map(mine.__getitem__, text)]).notes
         assert bool(notes) == bool(wrong)
         assert all(wrong in note for note in notes)
+    right = [mine["<bos>"], *map(mine.__getitem__, "12+34=460"), mine["<eos>"]]
+    padded = CoupledPlaces("addition", rule.scheme, token_ids=mine | {"<pad>": 0})
+    assert not padded.preview([*right, 0, 0]).notes, "padding is no answer"
+    assert rule.preview([*right[:-1], 99]).notes, "an id that stands for no token of the task is a wrong one"
     same = eval(repr(CoupledPlaces("addition", rule.scheme)), {"CoupledPlaces": CoupledPlaces})
     assert (same.task, same.scheme) == (rule.task, rule.scheme)
     again = eval(repr(SchemeIds("randomized", max_position=99, tokens=9)), {"SchemeIds": SchemeIds})

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -21,6 +21,7 @@ from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import EOS
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.base import AxesLayout
+from lengthwise.tasks.copying import Copy
 from lengthwise.tasks.language import HUANG
 from lengthwise.tasks.parity import ParityScratchpad
 from lengthwise.testing import laws
@@ -317,3 +318,14 @@ def test_a_refused_length_names_the_setting_that_lifts_it(name: str) -> None:
         setting, value = said[1], int(said[2])
         assert length in TASKS.build(name, **{setting: value}).lengths(length, length)
         assert length not in TASKS.build(name, **{setting: value - 1}).lengths(length, length), "and no less does"
+
+
+def test_what_belongs_to_a_class_is_no_setting_that_lifts_a_length() -> None:
+    @dataclass(frozen=True)
+    class Styled(Copy):
+        style: ClassVar[int] = 3
+
+    top = Styled(letters=20).max_length()
+    assert top is not None
+    with pytest.raises(LengthwiseError, match="or set letters="):
+        Styled(letters=20).check_lengths([top + 1])

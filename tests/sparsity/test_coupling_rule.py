@@ -147,6 +147,8 @@ def test_no_affine_rule_is_reported():
         propose_coupling(far)
     with pytest.raises(NoCouplingError, match="answer token 2"):
         propose_coupling([line(n, [(j,) for j in range(n)], unresolved=(1,)) for n in (4, 5)])
+    with pytest.raises(NoCouplingError, match="0, 0, 0 parents"):
+        propose_coupling([line(n, [()] * n) for n in (4, 5, 6)])
     with pytest.raises(LengthwiseError, match="two lengths or more, got 1"):
         propose_coupling([line(4, [(j,) for j in range(4)])])
 

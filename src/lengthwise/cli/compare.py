@@ -88,35 +88,40 @@ def _next(comparison: Comparison, task: str, jobs: str) -> str:
     fits = any(row["fitted"] for row in comparison.rows)
     if missing and (rung is None or fits):
         return f"the same command goes on with the seeds that the budget did not reach: {', '.join(missing)}"
-    few = too_few_steps(values)
-    hardly = hardly_any(values) and not few and bool(TASKS.build(values["task"]).lengths(1, values["trained_to"] // 2))
-    if (alone := fits and values["seeds"] == 1) or rung or hardly:
-        seeds = MORE_SEEDS if alone else values["seeds"]
-        longest = values["trained_to"]
-        seconds = MORE_SEEDS * values["budget_seconds"] if alone or not rung else rung["budget"]
-        why = "more seeds, since one may be luck" if alone else "twice the steps, for what did not fit"
-        name = f"{seeds}-seeds" if alone or not rung else f"{rung['steps']}-steps"
-        if few and rung is not None:
+    few, seeds, longest, seconds = (
+        too_few_steps(values),
+        values["seeds"],
+        values["trained_to"],
+        values["budget_seconds"],
+    )
+    if fits and seeds == 1:
+        seeds, seconds, name = MORE_SEEDS, MORE_SEEDS * seconds, f"{MORE_SEEDS}-seeds"
+        why = "more seeds, since one may be luck"
+    elif hardly_any(values) and not few and TASKS.build(values["task"]).lengths(1, longest // 2):
+        longest //= 2
+        name = f"to-{longest}"
+        why = "hardly any string is right, so shorter ones first; or fewer symbols, or another encoding"
+    elif rung is not None:
+        seconds, name = rung["budget"], f"{rung['steps']}-steps"
+        why = "twice the steps, for what did not fit"
+        if few:
             why = f"about {rung['steps']:,} steps, since {values['steps']:,} may be too few to learn anything"
             why += ", or one system alone, in less time" * (len(values["systems"]) > 1)
             why += "; shorter strings only after that"
-        if hardly:
-            longest //= 2
-            seconds, name = values["budget_seconds"], f"to-{longest}"
-            why = "hardly any string is right, so shorter ones first; or fewer symbols, or another encoding"
-        again = {"systems": ",".join(row["system"] for row in values["systems"]), "seeds": seeds,
-                 "max-length": longest, "budget": f"{math.ceil(seconds / 60)}m", "jobs": jobs,
-                 "out": str(free(comparison.folder, name))}  # fmt: skip
-        if not values.get("usual_tests", True):
-            again["test-lengths"] = ",".join(map(str, values["tests"]))
-        words = [word for name, value in again.items() for word in (f"--{name}", str(value))]
-        plain = TASKS.describe(TASKS.build(task))
-        changed = {name: value for name, value in values["task"].items() if value != plain.get(name)}
-        words += [word for name, one in changed.items() for word in ("--set", f"task.{name}={json.dumps(one)}")]
-        line = shlex.join(["lengthwise", "compare", task, *words, *["--models"] * bool(values.get("equal"))])
-        return f"{why}:\n{line}"
-    folder = str(comparison.folder)
-    return f"for a paper, in Python: lw.results({folder!r}), then .plot() and .wide().to_latex('table.tex')"
+    else:
+        folder = str(comparison.folder)
+        return f"for a paper, in Python: lw.results({folder!r}), then .plot() and .wide().to_latex('table.tex')"
+    again = {"systems": ",".join(row["system"] for row in values["systems"]), "seeds": seeds,
+             "max-length": longest, "budget": f"{math.ceil(seconds / 60)}m", "jobs": jobs,
+             "out": str(free(comparison.folder, name))}  # fmt: skip
+    if not values.get("usual_tests", True):
+        again["test-lengths"] = ",".join(map(str, values["tests"]))
+    words = [word for name, value in again.items() for word in (f"--{name}", str(value))]
+    plain = TASKS.describe(TASKS.build(task))
+    changed = {name: value for name, value in values["task"].items() if value != plain.get(name)}
+    words += [word for name, one in changed.items() for word in ("--set", f"task.{name}={json.dumps(one)}")]
+    line = shlex.join(["lengthwise", "compare", task, *words, *["--models"] * bool(values.get("equal"))])
+    return f"{why}:\n{line}"
 
 
 def _rows(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

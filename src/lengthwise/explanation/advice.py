@@ -154,9 +154,10 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
         return f"Train as before, with more rows where {kinds[0]}.\nYour data has to make these.\n{done}", ""
     lack = "Your training data may lack such rows: other kinds are right.\n" * (failures.apart is not None)
     text = f"Train as before, with one row in {round(1 / MORE_ROWS)} where {kind}.\n{lack}{done}"
-    ids = getattr(subject.network.rule, "token_ids", subject.task.vocab.ids)
+    names = subject.task.vocab.ids
+    ids = {name: int(subject.token_ids[at]) for name, at in names.items() if subject.token_ids[at] >= 0}
     told = textwrap.wrap(f"token_ids={ids},", 64, subsequent_indent="    ", break_on_hyphens=False)
-    own = "\n".join([*told, ""]) if ids != subject.task.vocab.ids else ""
+    own = "\n".join([*told, ""]) if any(ids[name] != names[name] for name in ids) else ""
     mixed = "\nThe share 1.0 makes only such rows, to mix into a loop of your own." * bool(own)
     which = "these arguments" if own else "this argument"
     return f"{text}{mixed}\nhf.dataset(…) makes them with {which}:", f"{own}more={{{kind!r}: {MORE_ROWS}}}"

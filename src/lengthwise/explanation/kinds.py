@@ -83,11 +83,6 @@ class WeakKind:
         return self._told.length
 
     @property
-    def first(self) -> int:
-        """The shortest length at which it was found."""
-        return next(row.length for row in self.rows if row.weak)
-
-    @property
     def share(self) -> Share:
         """Of fresh strings of `length`."""
         return self._told.share
@@ -332,9 +327,7 @@ class _Kinds:
             # From which length on it fails.
             for n in self.known if _weak(rows) else ():
                 if n <= self.subject.train and n not in rows and (share := self._share(kind, n)).n >= FEWEST:
-                    usual = _share([self.random[n]])
-                    p = surprise(share.n - share.right, share.n, usual.n - usual.right, usual.n)
-                    rows[n] = KindShare(n, share, usual, p * tried < SURE and share.breaks)
+                    rows[n] = _row(n, share, _share([self.random[n]]), tried)
         for kind in list(found):
             run = RUN.sub(r"\1 \1", kind)
             if run != kind and run in found and _weak(found[kind]) and _weak(found[run]):
@@ -375,8 +368,7 @@ class _Kinds:
             n = min(between, key=lambda n: abs(n * n - low * high))
             if (share := self._share(kind, n)).n < FEWEST:
                 return
-            p = surprise(share.n - share.right, share.n, usual.n - usual.right, usual.n)
-            rows[n] = KindShare(n, share, usual, p * tried < SURE and share.breaks)
+            rows[n] = _row(n, share, usual, tried)
             low, high = (low, n) if rows[n].weak else (n, high)
 
     def _joined(self, name: str, *parts: Any) -> dict[int, KindShare]:
@@ -432,16 +424,18 @@ class _Kinds:
 
     def _weak_kind(self, kind: str, rows: tuple[KindShare, ...]) -> WeakKind:
         fresh = self.fresh[kind, told_row(rows, self.subject.train).length]
-        wrong = [each for batch, good in fresh for each in first_wrong(self.subject, batch, good)]
-        mistake = most_common_mistake(wrong, free=self.free)
+        wrong = {id(batch): first_wrong(self.subject, batch, good) for batch, good in fresh}
+        mistake = most_common_mistake([each for some in wrong.values() for each in some], free=self.free)
+
+        def failing(batch: Batch, good: ndarray) -> Sequence[int]:
+            if mistake is None:
+                return np.flatnonzero(~good).tolist()
+            found = wrong[id(batch)] if id(batch) in wrong else first_wrong(self.subject, batch, good)
+            return [each.row for each in found if mistake.what in each.ways]
+
         # The shortest example of what is told is the easiest to read.
         every = [part for row in rows if row.weak for part in self.fresh[kind, row.length]]
-        ones = (
-            select(each.batch, [each.row])
-            for batch, good in every
-            for each in first_wrong(self.subject, batch, good)
-            if mistake is None or mistake.what in each.ways
-        )
+        ones = (select(batch, [row]) for batch, good in every for row in failing(batch, good))
         example = next(filter(None, (self.replayed(one, kind) for one in ones)), None)
         return WeakKind(kind, rows, mistake, example, self.subject.train)
 
@@ -459,6 +453,12 @@ class _Kinds:
             for batch, good in self.fresh[kind, length]
         )
         return _share([good[np.array(rows, bool)] for good, rows in kept])
+
+
+def _row(length: int, share: Share, usual: Share, tried: int) -> KindShare:
+    """A kind at a length beside random strings: weak if surely fewer of it are right, of so many that were tried."""
+    p = surprise(share.n - share.right, share.n, usual.n - usual.right, usual.n)
+    return KindShare(length, share, usual, p * tried < SURE and share.breaks)
 
 
 def _share(good: Sequence[ndarray]) -> Share:

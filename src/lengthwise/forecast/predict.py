@@ -57,14 +57,13 @@ from lengthwise.languages.sampling import lengths_with_words
 from lengthwise.measured.cells import Format, MeasuredCell, cells, others
 from lengthwise.positions.structure import farthest_step
 from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem
-from lengthwise.prediction.couple import told_apart_by_ids
+from lengthwise.prediction.couple import doubt_in_task
 from lengthwise.prediction.measured import same_task
 from lengthwise.prediction.predict import COUPLING, predict_target, predict_with_search
 from lengthwise.prediction.recurrent import MODELS
 from lengthwise.prediction.search import BY_HAND, COUPLING_SEARCHED, NOT_SEARCHED, STOPPED
 from lengthwise.prediction.target import AutomatonFile, Expression, parse_target, setting, task_of, typed_task
 from lengthwise.prediction.verdict import SHOWN, UNMET, Prediction
-from lengthwise.sparsity.coupling import doubt_of
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.language import Language, called
 from lengthwise.tasks.traced import StateScratchpad, Traced
@@ -612,7 +611,7 @@ def with_usual(systems: Sequence[str], found: Sequence[SystemForecast]) -> list[
 
 def compare_command(word: str, systems: Sequence[str], train: int) -> str:
     """The command that compares systems, by default the usual ones."""
-    named = f" --systems {','.join(systems[:MOST_COMPARED])}" if systems else ""
+    named = f" --systems {','.join(systems)}" if systems else ""
     return f"lengthwise compare {word}{named} --max-length {train} --budget 10m"
 
 
@@ -959,7 +958,7 @@ def of_task(
     if verdict is not None:
         known = replace(known, verdict=verdict.answer, unmet=verdict.unmet, basis=verdict.basis or "")
         if task and system.coupled and verdict.answer == "yes" and known.accuracy is None:
-            doubt = doubt_of(*told_apart_by_ids(task))
+            doubt = doubt_in_task(task)
             known = replace(known, weak=f"{doubt}; `lengthwise couple` looks for places that can" * bool(doubt))
     known = replace(known, record=measured.alike, own=measured.seen)
     return with_probe(known, "task", values, cut, probe)
@@ -993,11 +992,6 @@ def widened(forecast: Forecast, alike: tuple[int, int]) -> Forecast:
     return replace(forecast, interval=(min(low, max(least, LEAST)), max(high, min(most, 1 - LEAST))))
 
 
-def cited_link(system: PositionSystem) -> bool:
-    """Whether that such positions can run a program is known from a paper alone."""
-    return system.theorem == CITED_LINK
-
-
 def in_theory(dfa: Dfa, format: Format, system: PositionSystem) -> str:
     """Whether a program exists for what the model is asked, and by what it works."""
     if (fragment := system.fragment) is None:
@@ -1011,7 +1005,7 @@ def in_theory(dfa: Dfa, format: Format, system: PositionSystem) -> str:
     uses += [f"the last {found.window} symbols"] if (found.window or 1) > 1 else []
     uses += [f"the position modulo {found.period}"] if (found.period or 1) > 1 else []
     cited = f"program: {found.basis}; that {words(system)} can run it: cited"
-    basis = cited if cited_link(system) else found.basis
+    basis = cited if system.theorem == CITED_LINK else found.basis
     if format == "next" and (found.window or 1) > 1 and features.suffices(dfa, found.window or 1):
         return f"possible: the last {found.window} symbols suffice ({basis})"
     return f"possible: a program uses {', '.join(uses[:-1])}{' and ' if uses[:-1] else ''}{uses[-1]} ({basis})"

@@ -350,10 +350,10 @@ class CoupledPlaces(IdRule):
     def mistake_in(self, row: Sequence[int]) -> str:
         ((pattern, _),) = self._groups(self._translated(tensor := torch.tensor([row])), np.array([len(row)]), tensor)
         names = {number: name for name, number in self.token_ids.items()}
-        size, text = len(pattern.prompt), [names[number] for number in row]
+        size, text = len(pattern.prompt), [names.get(number, "") for number in row]
         with suppress(ValueError):
             right = self.task.answer(text[:size])
-            if text[size:] != right[: len(text) - size]:
+            if text[size : size + len(right)] != right[: len(text) - size]:  # behind the end stands padding
                 return f"the answer is not that of this prompt, which is: {' '.join(right)}"
         return ""
 

@@ -252,22 +252,21 @@ def _sampler(task: Task, layout: Layout) -> Sampler:
     return sample
 
 
-def told_apart_by_ids(task: Task, length: int = 6, rows: int = 32) -> tuple[int, int]:
-    """Of the scored tokens near a length that have parents, how many are told by coupled ids which tokens these are.
+def doubt_in_task(task: Task) -> str:
+    """What coupled ids of a task's own places do not tell apart (`doubt_of`), near length 6.
 
-    The others have a parent in the prompt whose place holds another token of the prompt, too, that may be the same
-    symbol, is no parent of this one, and is not told apart by selectors; returned as ``(others, all)``.
+    Tokens with selectors are left out, since these tell; empty for places of several levels.
     """
-    near = min(task.lengths(1, length + 60), key=lambda n: abs(n - length), default=length)
-    batch = task.batch(near, rows, stream(0, "predict", "places"))
+    near = min(task.lengths(1, 66), key=lambda n: abs(n - 6), default=6)
+    batch = task.batch(near, 32, stream(0, "predict", "places"))
     scored = np.flatnonzero(batch.scored)
     if batch.places.shape[-1] > 1:
-        return 0, len(scored)
-    symbols = [set(column) for column in zip(*map(batch.text, range(rows)), strict=True)]
+        return ""
+    symbols = [set(column) for column in zip(*map(batch.text, range(batch.size)), strict=True)]
     parents = [[int(p) for p in batch.parents[0, t] if p >= 0] for t in scored]
     told = [needed for t, needed in zip(scored, parents, strict=True) if (batch.selectors[0, t] < 0).all()]
     prompt = int(scored[0]) if len(scored) else 0
-    return not_told_apart(told, batch.places[0, :, 0], symbols, prompt), sum(map(bool, parents))
+    return doubt_of(not_told_apart(told, batch.places[0, :, 0], symbols, prompt), sum(map(bool, parents)))
 
 
 def _stated(task: Task, checked: Sequence[int], seed: int) -> int | None:
@@ -278,7 +277,7 @@ def _stated(task: Task, checked: Sequence[int], seed: int) -> int | None:
     found = [structure_at(task, scheme, n, seed).parents for n in checked]
     if len({parents.count for parents in found}) > 1 or len({parents.span for parents in found}) > 1:
         return None
-    if doubt_of(*told_apart_by_ids(task)):
+    if doubt_in_task(task):
         return None
     return found[0].span
 

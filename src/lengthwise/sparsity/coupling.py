@@ -396,7 +396,7 @@ def _column_groups(d: Dependencies) -> list[tuple[tuple[bool, bool], int]]:
 
 
 _Links = dict[tuple[int, int], Int[ndarray, "3 E"]]
-"""Pairs of tokens that should be close, by their segments: left index, right index, and length of the sequence."""
+"""Pairs of tokens whose places are compared, by their segments: left index, right index, length of the sequence."""
 
 
 def search_formulas(
@@ -407,7 +407,7 @@ def search_formulas(
     The first growing segment of the answer gets place i. A depth-first search assigns the others, most linked first,
     and checks each candidate against all links to segments that already have a formula. Where two tokens of the prompt
     would share a place of which only one is needed (`not_told_apart`), every other place is tried, too; what they share
-    is left only where nothing else is found.
+    is left only where nothing else is found. Last, tokens are counted from the nearer end (`_folds`).
     """
     near, close, step, rival = _links(segments, known)
     touched = {s for pair in near for s in pair}
@@ -448,7 +448,8 @@ def search_formulas(
         fitting = (trial for *_, trial in sorted(scored, key=lambda item: item[:5]))
         return next((found for trial in fitting if (found := extended(trial, apart, steps, folded))), None)
 
-    for (apart, steps), (run, phase) in product(((True, 1), (True, 2), (False, 1)), _RUNS):
+    tries = ((True, 1), (True, 2), (False, 1)) if rival else ((True, 1), (True, 2))
+    for (apart, steps), (run, phase) in product(tries, _RUNS):
         formulas = {anchor: PlaceFormula(0, 0, 1, run, phase, offset, unit)}
         if fits(formulas, anchor, apart) and (found := extended(formulas, apart, steps)) is not None:
             return _finish(segments, found, known)
@@ -472,9 +473,14 @@ def _links(segments: tuple[ColumnRange, ...], known: Sequence[Dependencies]) -> 
         sizes = [s.size(d.length) for s in segments]
         owner = np.repeat(np.arange(len(segments)), sizes)
         start = np.concatenate([[0], np.cumsum(sizes)])
-        pairs = [((child - 1, parent), (child, parent), (child - 1, child)) for child, parent in d.edges().tolist()]
-        rivals = {pair for parents in d.parents for pair in _rivals(parents, d.symbols, d.prompt_length)}
-        for links, ends in zip(found, (*zip(*pairs, strict=True), rivals), strict=True):
+        edges = d.edges().tolist()
+        pairs = (
+            [(child - 1, parent) for child, parent in edges],
+            edges,
+            [(child - 1, child) for child, _ in edges],
+            {pair for parents in d.parents for pair in _rivals(parents, d.symbols, d.prompt_length)},
+        )
+        for links, ends in zip(found, pairs, strict=True):
             for left, right in ends:
                 a, b = int(owner[left]), int(owner[right])
                 links[a, b].append((left - int(start[a]), right - int(start[b]), d.length))

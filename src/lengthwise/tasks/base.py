@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from string import ascii_lowercase
 from typing import Annotated, Any, ClassVar, Literal, final
@@ -323,7 +323,7 @@ class Task(ABC):
                 return length in changed.lengths(length, length)
             return False
 
-        for name in getattr(self, "__dataclass_fields__", ()):
+        for name in (each.name for each in fields(self) if each.init) if is_dataclass(self) else ():
             value = getattr(self, name)
             if value is not None and type(value) is not int:
                 continue
