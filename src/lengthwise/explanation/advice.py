@@ -89,7 +89,7 @@ def _advice(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]
     if broken is None:
         room = subject.farthest(2 * longest)
         if room >= 1.25 * longest:
-            asked = [subject.inside[-1], longest, room]
+            asked = sorted({subject.inside[-1], longest, room})
             return f"Ask longer strings, as of length {room}.", call.again(lengths=asked)
         more, command = _more_ids(subject, call)
         return f"It has no room beyond length {room}.\nTo go on, train one with more position ids: {more}.", command
