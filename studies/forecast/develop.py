@@ -443,7 +443,16 @@ def develop(data: Data, fits: Any, holds: Any) -> Developed:
             else:
                 coefficients["holds"][str(cut)] = model
     coefficients |= {"cells": len(data.cells), "languages": len(np.unique(data.group)), "domain": domain_of(data)}
+    coefficients["studies"] = studies_of(data)
     return coefficients, report, forecasts
+
+
+def studies_of(data: Data) -> dict[str, list[str]]:
+    """The record of what was fitted on: the commits of the cells, by study."""
+    return {
+        study: sorted({cell.commit for cell in data.cells if cell.study == study})
+        for study in sorted({cell.study for cell in data.cells})
+    }
 
 
 def mean_scores(y: np.ndarray, runs: list[tuple[np.ndarray, list[str]]], rows: np.ndarray) -> dict[str, float]:

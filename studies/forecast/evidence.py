@@ -3,8 +3,9 @@
 ``python studies/forecast/evidence.py`` writes it in a few seconds. Training runs (``result.json``) of one recipe,
 system and configuration are one cell, with one accuracy a seed. Of a study under the frozen ladder (a folder with
 ``preregistration.json``), a cell is a language under an encoding, measured at the first rung that fits or at the last.
-Studies with files of their own (`OTHERS`) are a list of their own, which no forecast looks at. A test holds that each
-file of results is read or named in `LEFT_OUT`, so a study that adds files adds a line here.
+Of studies with files of their own (`OTHERS`) those that train as these do (`PLAIN`) are cells, too; the rest is a list
+of its own, ``others``, which no base rate counts. A test holds that each file of results is read or named in
+`LEFT_OUT`, so a study that adds files adds a line here.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ WITHDRAWN = "withdrawn"
 """The folder of a preregistration that was never trained."""
 FIT = 0.95
 """A seed is fitted from this accuracy on at the trained lengths, where its file does not say whether it is."""
-AFTER_THE_FIT = ("three-methods", "59878e7d4144")
-"""Recipes, and commits, of cells that came after the forecasters' last fit, which looked at none of them."""
+PLAIN = ("architectures", "training-length", "one-model", "smallest-claims")
+"""Studies with files of their own that train registered systems on tasks and languages to their full length."""
 LEFT_OUT = {
     "**/superseded/**/*": "replaced by later results",
     "*/results/*/controls/**/*": "single runs under switched settings, to explain a result",
@@ -72,10 +73,12 @@ def table(studies: Path) -> dict[str, Any]:
     ``theory`` has, for each task of ``cells`` that has answers, what theory says under each position system.
     """
     cells = [*ladder_rows(studies), *third_rows(studies, "cells"), *recipe_rows(studies)]
-    cells = [row | kind for row, kind in zip(cells, forecasters(cells), strict=True)]
     others = [*third_rows(studies, "probes")]
     for pattern, rows_of in OTHERS.items():
         others += [row for path in sorted(studies.glob(pattern)) for row in rows_of(path)]
+    cells += filter(is_plain, others)
+    others = [row for row in others if not is_plain(row)]
+    cells = [row | kind for row, kind in zip(cells, forecasters(cells), strict=True)]
     once: dict[str, dict[str, int]] = {"settings": {}, "task": {}}
     for rows in (cells, others):
         rows.sort(key=lambda row: (row["study"], row["target"], row["system"], json.dumps(row, sort_keys=True)))
@@ -87,6 +90,13 @@ def table(studies: Path) -> dict[str, Any]:
     asked = {row["task"] for row in cells if row["format"] == "answer"}
     theory = [theory_of(task) if number in asked else {} for number, task in enumerate(recurring["task"])]
     return {**recurring, "theory": theory, "cells": cells, "others": others}
+
+
+def is_plain(row: Mapping[str, Any]) -> bool:
+    """Whether a row of a study with files of its own is a training of a registered model on a registered task."""
+    mixer = row["settings"].get("model", {}).get("mixer", "attention")
+    known = row["task"]["name"] in lw.tasks.TASKS and row["encoding"] in lw.encodings.ENCODINGS
+    return row["study"] in PLAIN and mixer == "attention" and known
 
 
 def theory_of(task: Mapping[str, Any]) -> dict[str, str]:
@@ -278,23 +288,26 @@ FARTHEST = 8.0
 
 
 def forecasters(cells: Sequence[dict[str, Any]]) -> Iterator[dict[str, str]]:
-    """The forecaster that is fitted on each cell, ``language`` or ``task``, as a field; none for the others."""
+    """The forecaster that is fitted on each cell, ``language`` or ``task``, as a field; none for the others.
+
+    By the record of the fit, which has its studies and their commits. A new fit looks at all cells: without a record.
+    """
+    of_fit = lw.core.files.read_json(lw.forecast.model.FILE)
     fit = [sum(row["fitted"]) >= row["enough"] for row in cells]
     plain = [[t for t in row["tests"] if len(t) < 4 or not t[3]] for row in cells]
     # Where the settings of a test differ by more than the length, M / N is not what decides.
     other = {row["target"] for row, fits, tests in zip(cells, fit, plain, strict=True) if fits and not tests}
     for row, fits, tests in zip(cells, fit, plain, strict=True):
-        if {row["study"], row["commit"]} & set(AFTER_THE_FIT):
-            yield {}
-            continue
         far = not fits or any(1 < (low + high) / 2 / row["train"] <= FARTHEST for low, high, *_ in tests)
         language = row.get("rung") is not None and row["system"] in FORECAST
+        kind = ""
         if language and lw.forecast.features.language_of(row["task"]) is not None:
-            yield {"forecaster": "language"}
+            kind = "language"
         elif row["format"] == "answer" and row["study"] not in ABLATIONS and row["target"] not in other and far:
-            yield {"forecaster": "task"} if row["target"] in lw.tasks.TASKS else {}
-        else:
-            yield {}
+            kind = "task" * (row["target"] in lw.tasks.TASKS)
+        fitted_on = of_fit.get(kind, {}).get("studies")
+        seen = fitted_on is None or row["commit"] in fitted_on.get(row["study"], ())
+        yield {"forecaster": kind} if kind and seen else {}
 
 
 def seed_of(rates: Mapping[Any, float], train: int, fitted: bool | None = None) -> tuple[bool, dict[Any, float]]:
@@ -359,7 +372,8 @@ def smallest_claims(path: Path) -> Rows:
     values = lw.core.files.read_json(path)
     what, *positions = values["cell"].split(", ")
     task = {"name": "bucket-sort", "letters": 8} if what == "sort" else {"name": "indirect-indexing"}
-    system = lw.PositionSystem("sequential", "-".join(positions).lower().replace("no positions", "nope"))
+    encoding = "-".join(positions).lower().replace("no positions", "nope").removesuffix("-softmax")
+    system = lw.PositionSystem("sequential", encoding)
     rates = [own["rates"] for own in values["seeds"]]
     train = min(int(length) for length in rates[0])
     seeds = {own["seed"]: seed_of(own["rates"], train, own["fit"] >= 0.98) for own in values["seeds"]}

@@ -125,7 +125,7 @@ def test_decide_answers_and_proves() -> None:
     assert decided.certificate("ape").values["answer"] == "yes"
     assert decided.certificate("nope").lines
     assert "alphabet" in decided.program("ape")
-    with pytest.raises(LengthwiseError, match=r"unknown position system 'windows'.*rope"):
+    with pytest.raises(LengthwiseError, match=r"unknown position system 'windows'"):
         decided.answer("windows")
 
 

@@ -18,16 +18,16 @@ from lengthwise.forecast.model import Forecast, forecaster
 from lengthwise.measured.cells import Format
 from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, position_systems
 from lengthwise.prediction.measured import CUT, DECIDING
-from lengthwise.prediction.predict import predict_target, predict_with_search
+from lengthwise.prediction.predict import GIVEN, predict_target, predict_with_search
 from lengthwise.prediction.search import NOT_SEARCHED
 from lengthwise.prediction.verdict import CAVEATS, CONDITION, NO_ARGUMENT, SHOWN, STRONGEST, Prediction, Verdict
 from lengthwise.tasks import Task
 
-INDENT = 12
+INDENT = 11
 """Columns before the text beside a name."""
 LIKE_IT = "like it"
 """Said of tasks and languages that are counted beside one: theory says the same of them."""
-IN_THEORY = SHOWN | {"yes": "possible"}
+IN_THEORY = SHOWN | {"yes": "possible", "no": "no program"}
 ForecastWord = Literal["MEASURED RIGHT", "MEASURED WRONG", "LIKELY", "UNCERTAIN", "UNLIKELY", "NOT KNOWN"]
 RIGHT, WRONG, LIKELY, UNCERTAIN, UNLIKELY, NOT_KNOWN = get_args(ForecastWord)
 LIKELY_FROM, UNLIKELY_TO = 70, 30
@@ -48,20 +48,26 @@ BANDS = (
 """The rule of the words, on the percents that are shown."""
 ORDER = (NOT_KNOWN, WRONG, UNLIKELY, "possible in theory", UNCERTAIN, LIKELY, RIGHT)
 """The answers, the worst first; *not known* counts for more where theory has a yes and others like it were right."""
+LOCAL_BIAS, NEAR_ALONE = "local-bias-sink", "attention to near ids alone"
+INTERVAL = "90 % of the refits of the forecast lie in it"
 ELSEWHERE, IF_PREDICTABLE, NO_PLACES = "elsewhere", "if predictable", "needs places"
-"""Said in the table; the legend explains them."""
+"""Said above; the legend explains them."""
 BEYOND = " tested beyond "
 """Part of the reason for having no forecast at lengths that are too far."""
 NEEDS_PLACES = "it needs places"
 """Part of theory's line on a scheme of places where a task states none."""
 PLAIN_PLACES = "its symbols' places are their positions, so these are plain ids"
 """Theory's line on a scheme of places under a language."""
+GOES_ON = " \\"
+"""The end of a line of a command that is not its last."""
 MOST_NAMED = 4
 """Tasks that are named in the answer; all are behind ``why``."""
 MORE = ".text(why=True)"
 """What says more, in Python; the command has a flag in its place."""
 NOT_FITTED = "not fitted"
 """What is measured of a system that is wrong on its training lengths, so that longer ones were not tested."""
+UNTRIED = "in theory, and untried here"
+"""How what would help begins where nothing of the kind was trained."""
 ASKED: dict[Format, str] = {
     "next": "after every symbol which ones may come next, or the end",
     "member": "membership after every prefix",
@@ -304,7 +310,8 @@ def measured_of(same: Sequence[SystemForecast], right: int, of: int) -> str:
     most = max(same, key=lambda f: f.record[1])
     if not most.record[1]:
         return most.measured
-    line = in_short(most.measured.removesuffix(SO_FEW)).replace(f" with {most.words}", " with these", 1)
+    line = re.sub(f"^{OWN_LANGUAGE}.*{TOO_FAR} \\d+; ", "", most.measured.removesuffix(SO_FEW))
+    line = in_short(line).replace(f" with {most.words}", " with these", 1)
     line = line.replace("{} of {}".format(*most.record), f"{right} of {of}", 1)
     ahead = [f for f in same if f.record[1] and f.record[0] / f.record[1] > right / of + FAR_FROM_COUNT]
     few = any(f.record[1] < FEW for f in ahead)
@@ -447,6 +454,8 @@ def whole_percent(value: float) -> int:
 
 OWN_LANGUAGE = "this language, "
 """How what was measured of a language begins where it is that of the question."""
+TOO_FAR = "; it may differ where it is trained to"
+"""Said of what was measured of a target that was trained to a far shorter, or longer, length."""
 
 
 def in_words(others: tuple[int, int], alike: str = "task") -> str:
@@ -475,43 +484,16 @@ def text(found: Forecasts, why: bool = False) -> str:
             first = f"{NOT_KNOWN} at {asked.test}; at {found.test} {first}"
         elif best.answer != NOT_KNOWN:
             first += f", and at {asked.test} no likelier"
-    lines = fill(first, "", 2) + fill(beyond) * bool(beyond)
+    lines = fill(first, "") + fill(beyond) * bool(beyond)
     lines += fill(found.meant) * bool(found.meant)
     rows = [] if alone else table(found)
-    lines += ["", *rows, ""] * bool(rows)
+    lines += [*rows, ""] * bool(rows)
     for name, reason in reasons(found, best, alone):
         lines += beside(name, in_sentences(reason))
-    lines += beside("if", in_sentences(condition_in(best.theory)))
-    if alone or best.answer not in (RIGHT, LIKELY):
-        for number, each in enumerate(best.instead):
-            line = each.line.replace(each.measured, in_short(each.measured)) if each.measured else each.line
-            lines += beside("or" if number else "instead", in_sentences(line)) + typed("", each.command)
-        lines += beside("instead", in_sentences(found.helps) * (not best.instead))
-    if found.couple and found.helps:
-        lines += typed("", found.couple) * (not best.instead)
-    elif found.couple:
-        near = "a search found places that bring near all that a token needs. To train coupled ids with them"
-        lines += beside("ids", f"{near}, write them into the task (place=…) first; this shows them:")
-        lines += typed("", found.couple)
-    other = next((each for each in best.instead if each.command), None)
-    if other is not None and found.settle == other.command:
-        confirms = f". To train {best.words} would only confirm this." * best.against
-        lines += beside("next", f"Train {other.words} (the command above){confirms or '.'}")
-        if found.confirm:
-            lines += beside("or", f"Test {best.words} itself; a forecast is no proof.") + typed("", found.confirm)
-    elif found.by_hand and found.settle:
-        lines += beside("next", found.by_hand) + typed("", found.settle)
-    else:
-        of_best = found.settle.startswith("lengthwise run")
-        lines += typed("confirm" if best.against and of_best else "next", found.settle)
-        if of_best:
-            lines += beside("", "it says at its start how long it takes")
-        if found.settle.startswith("lengthwise compare"):
-            from lengthwise.experiments.defaults import MULTIPLES
-
-            usual = f"; most models have {USUAL}" * bool(re.search(rf",{USUAL}\b", found.settle))
-            lines += beside("", f"it tests up to {MULTIPLES[-1]:g} times the training length{usual}")
-    lines += beside("next", found.by_hand * (not found.settle))
+    given = condition_in(best.theory)
+    lines += beside("if", in_sentences(given * (given != GIVEN)))
+    for name, (sentence, command) in zip(("next", "or"), steps(found, best, alone), strict=False):
+        lines += beside(name, in_sentences(sentence)) + typed(command)
     lines += [
         "",
         *fill(legend(found, rows, " ".join(" ".join(lines).split())) + "." + f" More:\u00a0{MORE}" * (not why)),
@@ -520,6 +502,46 @@ def text(found: Forecasts, why: bool = False) -> str:
         for heading, sentences in everything(found, best).items():
             lines += ["", heading, *(line for each in sentences for line in fill(each))] * bool(sentences)
     return "\n".join(lines).replace("\u00a0", " ")
+
+
+def steps(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tuple[str, str]]:
+    """What to do and why, the best first, each with its command where there is one."""
+    instead = best.instead if alone or best.answer not in (RIGHT, LIKELY) else ()
+    helps, settle = found.helps * (not instead), found.settle
+    change = helps if found.couple or not helps.startswith(UNTRIED) else ""
+    if change or found.couple:
+        places = "write the places that a search found into the task (place=…): under coupled ids they bring near all"
+        yield change or f"{places} that a token needs; this shows them", found.couple
+    better = next((each for each in instead if each.command and each.command == settle), None)
+    if better is not None:
+        would = f"; to train {best.words} would only confirm this" * best.against
+        yield f"train {in_short(better.line)}{would}", settle
+        if found.confirm:
+            yield f"test {best.words} all the same: a forecast is no proof", found.confirm
+    elif found.by_hand or settle:
+        yield found.by_hand or purpose(found, best), settle
+    for each in instead:
+        if each is not better and each.command:
+            yield f"train {in_short(each.line)}", each.command
+    if helps and not change:
+        yield helps, ""
+
+
+def purpose(found: Forecasts, best: SystemForecast) -> str:
+    """What the command does that settles it."""
+    command = found.settle
+    if command.startswith("lengthwise predict"):
+        return "go on with the probe where it stopped"
+    if command.startswith("lengthwise compare"):
+        return "train and compare these, 10 minutes" + f" (most models have {USUAL})" * bool(
+            re.search(rf",{USUAL}\b", command)
+        )
+    trained = {"scheme": "sequential", "encoding": "learned"} | dict(re.findall(r"--(scheme|encoding) (\S+)", command))
+    name = PositionSystem(**trained).known_as
+    of = words(name if name in KNOWN else best.system)
+    if best.against:
+        return f"train {of} only to confirm this: nothing better is known"
+    return f"train {of} at your lengths" + f", which a test at {found.test} then settles" * (best.answer != RIGHT)
 
 
 def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
@@ -567,15 +589,15 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     basis = BASES[max(bases, key=STRONGEST.index)] if bases else ""
     if found.format == "next" and basis == BASES["ours"]:
         basis = basis.replace("proof", "proof on next symbols")
-    attends = "; the model must attend to near ids alone, as it does by local-bias-sink"
-    attends *= best.scheme in SCHEMES_OF_PLACES and best.verdict == "yes"
+    attends = f"; the proof is of {NEAR_ALONE}, which {LOCAL_BIAS} has and a table must learn"
+    attends *= best.scheme in SCHEMES_OF_PLACES and best.encoding == "learned" and best.verdict == "yes"
     yield "theory", f"{first}{f' ({basis})' * bool(basis)}{semicolon}{rest}{attends}"
     if found.span and (best.verdict != "yes" if not alone else best.scheme in SCHEMES_OF_PLACES):
         yield "", brief(found.span)
     seen = [in_short(best.measured)] * bool(best.measured)
     if best.base_rate and best.alike == "task":
         alike = [alike_in_words(found, best)] * (best.verdict != "unknown")
-        yield "measured", "; ".join([*(seen or ["not tried on this task in the studies that count here"]), *alike])
+        yield "measured", "; ".join([*seen, *alike]) or "this task was not trained"
     elif seen:
         yield "measured", "; ".join(seen)
     elif best.refusal:
@@ -609,10 +631,18 @@ def in_a_row(names: Iterable[str], word: str = "and") -> str:
 def alike_in_words(found: Forecasts, best: SystemForecast) -> str:
     """How tasks came out that are like this one in what theory says of them."""
     right, of = best.others or (0, 0)
+    kind = in_common(best)
     if not of:
-        return f"nor was any task {LIKE_IT} with {best.words}"
-    which = exceptions(best.named)
-    return f"{in_words((right, of))} with {best.words}, {found.near}{which}"
+        return f"no task {LIKE_IT} was trained: {kind}"
+    were = "was" if of == 1 else "were"
+    return f"{right} of {counted(of)} {LIKE_IT} ({kind}) {were} right {found.near}{exceptions(best.named)}"
+
+
+def in_common(f: SystemForecast) -> str:
+    """What those that are counted as `LIKE_IT` have in common with the one in question."""
+    if f.scheme in SCHEMES_OF_PLACES and f.verdict == "yes":
+        return "sparse and local under such ids"
+    return {"yes": "possible", "no": "no guarantee", "unknown": "unknown"}[f.verdict] + " in theory, too"
 
 
 def exceptions(counted: Mapping[str, bool]) -> str:
@@ -633,43 +663,47 @@ def table(found: Forecasts) -> list[str]:
             continue
         theory = IF_PREDICTABLE if f.unmet else IN_THEORY[f.verdict]
         theory = NO_PLACES if NEEDS_PLACES in f.theory else "plain ids" if PLAIN_PLACES in f.theory else theory
-        if found.span and f.scheme in SCHEMES_OF_PLACES and f.others:
-            theory = "does not apply"
         answer = f"{f.answer} {f.chance}" if f.counted else f.answer
         groups.setdefault((answer, theory, f.seen or "–"), []).append(own)
-    rows: list[tuple[str, ...]] = [("positions", "answer", "in theory", "measured")]
-    rows += [(", ".join(f.system for f in same), *said) for said, same in groups.items()]
+    chances = any("[" in f.chance and f.counted for f in found)
+    heading = "answer [90 % interval]" if chances else "answer"
+    rows: list[tuple[str, ...]] = [("positions", heading, "in theory", "measured")]
+    rows += [("", *said) for said in groups]
     if all(f.answer == NOT_KNOWN for f in found):
         rows = [(name, *rest) for name, _, *rest in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    widths[0] = min(widths[0], WIDTH - 2 * len(widths) - sum(widths[1:]))
-    lines = []
-    for names, *rest in rows:
-        first, *more = textwrap.wrap(names, widths[0], break_long_words=False, break_on_hyphens=False)
-        cells = (f"{cell:{width}}" for cell, width in zip((first, *rest), widths, strict=True))
-        lines += [f"  {'  '.join(cells)}".rstrip(), *(f"  {name}" for name in more)]
-    return lines
+    room = WIDTH - 2 * len(widths) - sum(widths[1:])
+    names = ["positions", *(named_within(room, same) for same in groups.values())]
+    widths[0] = max(map(len, names))
+    return [
+        f"  {'  '.join(f'{cell:{width}}' for cell, width in zip((name, *rest), widths, strict=True))}".rstrip()
+        for name, (_, *rest) in zip(names, rows, strict=True)
+    ]
+
+
+def named_within(room: int, same: Sequence[SystemForecast]) -> str:
+    """The names of systems of one row; where there is no room for them, one and how many others."""
+    names = [f.system for f in same]
+    more = f"and {len(names) - 1} other{'s' * (len(names) > 2)}"
+    first = [USUAL] * (USUAL in names) + [names[0], min(names, key=len)]
+    shown = (", ".join(names), *(f"{name} {more}" for name in first))
+    return next((line for line in shown if len(line) <= room), shown[0] if len(names) == 1 else f"{len(names)} others")
 
 
 def legend(found: Forecasts, rows: Sequence[str], said: str) -> str:
     """What the words of the answer mean, of which ``said`` is all before."""
     does = "writes the whole answer" if found.format == "answer" else f"tells {ASKED[found.format]}"
-    does += " (not: is it a word)" * (found.format == "next" and not found.membership)
-    of = "the strings" if found.format == "answer" else "evenly drawn words"
-    means = [f"right: on at least {100 * found.cut:.0f} % of {of} of this length it {does}"]
-    shown = found.systems if rows else found.systems[:1]
-    if any("[" in f.chance for f in shown) and rows:
-        means += ["[from, to]: where 90 % of refits of the forecast lie"]
-    if any(f.verdict == "yes" and not f.unmet for f in shown):
-        means += ["possible: a program for such models does it at every length; training may miss it"]
+    does += " (not membership)" * (found.format == "next" and not found.membership)
+    of = "strings" if found.format == "answer" else "words"
+    means = [f"right: on at least {100 * found.cut:.0f} % of the {of} of this length it {does}"]
     if IF_PREDICTABLE in said:
         means += [f"{IF_PREDICTABLE}: possible if the model can predict its ids, too"]
     if f" {NO_PLACES} " in said:
         means += [f"{NO_PLACES}: the task states none"]
+    if LOCAL_BIAS in said and NEAR_ALONE not in said:
+        means += [f"{LOCAL_BIAS}: {NEAR_ALONE}"]
     if ELSEWHERE in said:
         means += [f"{ELSEWHERE}: with other settings of the task, or trained to other lengths"]
-    if LIKE_IT in said:
-        means += [f"{LIKE_IT}: theory says the same of them"]
     return ". ".join(means)
 
 
@@ -690,9 +724,12 @@ def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
         basis = f"theory, {found.cells} measured settings (of {of}: those that had a probe) and the probe"
     numbers = ["the model: a decoder-only transformer"]
     if any(f.interval for f in found):
-        numbers += [f"chance: a forecast by {basis}. No test at {found.test}", BANDS]
+        numbers += [f"chance: a forecast by {basis}. No test at {found.test}", f"interval: {INTERVAL}", BANDS]
+    if found.format != "answer":
+        numbers.append("words are drawn evenly among those of a length")
+    numbers.append("possible: a program for such models does it at every length; training may miss it")
     if any(f.others for f in found):
-        numbers.append(f"{LIKE_IT}: trained with such ids, tested {found.near}")
+        numbers.append(f"{LIKE_IT}: theory says the same of them; trained with such ids, tested {found.near}")
     numbers.append("measured: in this package's studies; your own runs are not counted")
     return {
         "theory: does a program exist? (not: does training find it)": [
@@ -780,6 +817,8 @@ def brief(theory: str) -> str:
         " and selectors",
         "under coupled ids ",
         "under sequential ids ",
+        "earlier ",
+        ", at every length",
         "C-RASP ",
     ):
         short = short.replace(detail, "")
@@ -796,7 +835,8 @@ def in_short(measured: str) -> str:
     """What was measured without its study and names, and, where that is this very language, without others."""
     if own := re.search("on this language in .*", measured):
         return f"{measured.partition(' in ')[0]} {own[0]}"
-    return re.sub(r"; ([\w-]+(, commit \w+)?(?=;|$)|(not|namely) [^;]*|the forecast without it .*)", "", measured)
+    more = r"[\w-]+(, commit \w+)?(?=;|$)|(not|namely) [^;]*|with \S+( \S+)? alone [^;]*|the forecast without it .*"
+    return re.sub(rf"; ({more})", "", measured)
 
 
 def in_sentences(text: str) -> str:
@@ -818,13 +858,14 @@ def beside(name: str, sentence: str, indent: int = INDENT) -> list[str]:
     return fill(sentence, f"  {name:{indent - 2}}", indent) if sentence else []
 
 
-def typed(name: str, command: str, indent: int = INDENT) -> list[str]:
-    """A command beside a name, in lines that a shell takes as they are."""
-    lines = [""] * bool(command)
-    for part in re.split(r" (?=--)", command) if command else ():
-        if lines[-1] and len(lines[-1]) + len(part) + 3 > WIDTH - indent:
-            lines[-1] += " \\"
-            lines.append(f"  {part}")
+def typed(command: str) -> list[str]:
+    """A command in lines that a shell takes as they are."""
+    lines: list[str] = []
+    parts = re.split(r" (?=--)", command) if command else []
+    for number, part in enumerate(parts, start=1):
+        end = 0 if number == len(parts) else len(GOES_ON)
+        if lines and len(lines[-1]) + 1 + len(part) + end <= WIDTH:
+            lines[-1] += f" {part}"
         else:
-            lines[-1] += f" {part}" if lines[-1] else part
-    return [f"  {'' if number else name:{indent - 2}}{line}" for number, line in enumerate(lines)]
+            lines.append(f"    {part}" if lines else f"  {part}")
+    return [line + GOES_ON * (number < len(lines)) for number, line in enumerate(lines, start=1)]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 from lengthwise.core.errors import shortened
 from lengthwise.measured.cells import MeasuredCell, cells
@@ -25,13 +27,18 @@ def others_measured(system: PositionSystem, ratio: float, theory: str = "") -> d
     for cell in cells():
         if cell.format != "answer" or not trained_plainly(cell, system):
             continue
-        if theory in ("", cell.theory[system.known_as]) and (place := bin_of(ratio, cell)) is not None:
-            name, *more = task_identity(cell.task).items()
-            settings = ", ".join(key if value is True else f"{key} {shortened(str(value), 20)}" for key, value in more
-                                 if value is not False)  # fmt: skip
-            own = f"{name[1]} ({settings})" if settings else str(name[1])
-            by_task.setdefault(own, []).append(cell.accuracy(*place) or 0.0)
+        if theory in ("", cell.theory.get(system.known_as)) and (place := bin_of(ratio, cell)) is not None:
+            by_task.setdefault(name_in_full(cell.task), []).append(cell.accuracy(*place) or 0.0)
     return dict(sorted(by_task.items()))
+
+
+def name_in_full(task: Mapping[str, Any]) -> str:
+    """The name of a task with the settings that make it another task, in brackets."""
+    name, *more = task_identity(task).items()
+    settings = ", ".join(
+        key if value is True else f"{key} {shortened(str(value), 20)}" for key, value in more if value is not False
+    )
+    return f"{name[1]} ({settings})" if settings else str(name[1])
 
 
 @cache

@@ -32,16 +32,17 @@ from lengthwise.forecast.answer import (
     PLAIN_PLACES,
     RIGHT,
     SO_FEW,
+    TOO_FAR,
     UNCERTAIN,
     UNLIKELY,
     UNLIKELY_TO,
+    UNTRIED,
     USUAL,
     WRONG,
     Forecasts,
     Instead,
     SystemForecast,
     chance_of,
-    counted,
     exceptions,
     joint,
     jointly,
@@ -51,7 +52,7 @@ from lengthwise.forecast.answer import (
     words,
 )
 from lengthwise.forecast.model import CUTS, Forecast, forecaster, kinds
-from lengthwise.forecast.others import bin_of, others_by_name, trained_plainly
+from lengthwise.forecast.others import bin_of, name_in_full, others_by_name, trained_plainly
 from lengthwise.languages.automaton import Dfa, language, minimize
 from lengthwise.languages.sampling import lengths_with_words
 from lengthwise.measured.cells import Format, MeasuredCell, cells, others
@@ -75,8 +76,8 @@ NO_PROGRAM = "no program of the kind that such a model can run does it at every 
 """Theory's *no* on a language."""
 NEAR_TRAIN = 2.0
 """Tests near M / N answer if N, too, is within this factor."""
-TOO_FAR = "; it may differ where it is trained to"
-"""Said of what was measured of a target that was trained to a far shorter, or longer, length."""
+NO_KIND = "no task behind the forecast was trained with "
+"""How the reason begins where the fitted model has no such system."""
 MOST_COMPARED = 4
 """Systems of a comparison that is proposed."""
 VARIANTS_OF_LADDER = ("nope", "ape", "rope", "alibi")
@@ -178,7 +179,6 @@ def predict(
     if isinstance(probe, str | int | float) and not encoding and scheme is None:
         encoding = predict(target, train, test, cut=cut, note=note).systems[0].system
         note(f"the probe is of {words(encoding)}, the best without one")
-    scheme_given = scheme is not None
     names = [encoding] if encoding is None or isinstance(encoding, str) else list(encoding) or [None]
     requested = tuple(dict.fromkeys(system for name in names for system in systems_of(name, scheme)))
     if probe is not None:
@@ -257,10 +257,7 @@ def predict(
         scheme = named_scheme(found)
         period = None if trainable is None or scheme != "modulo" else period_of(trainable)
         more = f" --set scheme.m={period}" if (period or 1) > 1 else ""
-        # Unless a table was seen to work, or was asked for, what went farther on most tasks is trained.
-        near = found.system == "coupled" and found.answer != RIGHT and not (scheme_given and encoding)
-        heard_by = NEAR_IDS.encoding if near else found.encoding
-        return run_command(trainable, word, scheme, heard_by, train, at, more)
+        return run_command(trainable, word, scheme, found.encoding, train, at, more)
 
     chosen = tuple(
         replace(f, instead=instead_of(f, ranked, periods, pad, train_it, cut))
@@ -277,9 +274,10 @@ def predict(
     elif not settle and requested:
         by_hand = why_untrained(trainable, f"{named_scheme(chosen[0])}+{chosen[0].encoding}")
     if no_places and couple and not helps and not requested:
-        settle, by_hand = f"lengthwise compare {word} --max-length {train}", "with the places written in:"
+        settle, by_hand = f"lengthwise compare {word} --max-length {train}", "then compare, with the places written in"
     other = any(each.command == settle for each in chosen[0].instead if settle)
-    confirm = train_it(chosen[0]) * (other and chosen[0].verdict == "yes" and chosen[0].answer in (UNLIKELY, UNCERTAIN))
+    open_ones = chosen[0].answer in (UNLIKELY, UNCERTAIN) and not chosen[0].against
+    confirm = train_it(chosen[0]) * (other and chosen[0].verdict == "yes" and open_ones)
     nearer = None
     if tested is None and probe is None and any(BEYOND in f.refusal for f in chosen):
         limit = math.floor(train * forecaster("task" if regular is None else "language").domain["ratio"][1])
@@ -346,7 +344,7 @@ def what_helps(theory: Prediction, asked: set[str]) -> str:
     found = next((v.help for v in theory.verdicts if v.help and (not asked or v.system in asked)), "")
     how = "docs/howto/own-task.md says how, for an answer of one token by a method `machine`"
     found = f"{found} ({how})" if "scratchpad" in found else found
-    return f"in theory, and untried here: {found}" if found else ""
+    return f"{UNTRIED}: {found}" if found else ""
 
 
 def meant_length(parsed: Any, name: str, train: int, test: int) -> tuple[int, str]:
@@ -502,12 +500,13 @@ def run_command(task: Task | None, word: str, scheme: str, encoding: str, train:
     """The command that trains a system to ``train`` and tests at ``test``; empty if none does."""
     if task is None or not word or why_untrained(task, f"{scheme}+{encoding}"):
         return ""
-    tests = dict.fromkeys((*task.lengths(1, train)[-1:], *task.lengths(train + 1, test)[-1:]))
+    tests = task.lengths(train + 1, test)[-1:]
     if not tests:
         return ""
+    # A scheme of its own has a learned table, unless another encoding is named.
     ids = "" if scheme == "sequential" else f" --scheme {scheme}"
-    lengths = ",".join(str(length) for length in tests)
-    return f"lengthwise run {word}{ids} --encoding {encoding}{more} --max-length {train} --test-lengths {lengths}"
+    ids += f" --encoding {encoding}" * (not ids or encoding != "learned")
+    return f"lengthwise run {word}{ids}{more} --max-length {train} --test-lengths {tests[0]}"
 
 
 def named_scheme(found: SystemForecast) -> str:
@@ -572,33 +571,15 @@ def settle_command(
         named_ones += [f for f in open_ones if f.answer == NOT_KNOWN and f.scheme != "modulo" and train_it(f)]
     if not named_ones:
         named_ones = [f for f in found if train_it(f) and not (places_far and f.scheme in features.SCHEMES_OF_PLACES)]
+    if not named and any(f.scheme == "coupled" for f in named_ones):  # The same ids, given.
+        named_ones = [f for f in named_ones if f.scheme != "predictive-coupling"]
     every = list(dict.fromkeys(short_name(f) for f in named_ones))
-    honest = next((f for f in found if f.system == "coupled" and train_it(f) and not places_far), None)
-    systems = with_near_ids(every, named, found, honest is not None)
-    if (len(every) == 1 and len(systems) < 3) or test > MULTIPLES[-1] * train:
-        first_one = named_ones[0]  # A comparison tests no farther.
-        predicted = first_one.system == "predictive-coupling" and not named
-        return train_it(honest if predicted and honest else first_one)
+    systems = with_usual(every, found)
+    if not named_ones:
+        return ""
+    if one.answer == RIGHT or len(systems) < 2 or test > MULTIPLES[-1] * train:  # A comparison tests no farther.
+        return train_it(named_ones[0])
     return compare_command(word, systems, train)
-
-
-NEAR_IDS = PositionSystem("coupled", "local-bias-sink")
-"""Coupled ids with attention to near ids alone: as far as a learned table or farther on seven of nine tasks
-(studies/methods)."""
-
-
-def with_near_ids(systems: Sequence[str], named: bool, found: Sequence[SystemForecast], given: bool) -> list[str]:
-    """The systems that a comparison has room for: beside coupled ids `NEAR_IDS`.
-
-    Where coupled ids can be ``given``, predicted ones are compared only if they are named.
-    """
-    predicted = "predictive-coupling"
-    if "coupled" not in systems and (named or not given or predicted not in systems):
-        return with_usual(systems, found)
-    at = min(min(systems.index(name) for name in ("coupled", predicted) if name in systems), 1)
-    kept = [name for name in systems if name != "coupled" and (named or name != predicted)]
-    chosen = with_usual([*kept[:at], "coupled", NEAR_IDS.name, *kept[at:]], found)
-    return chosen if at or USUAL in chosen else [*chosen[: MOST_COMPARED - 1], USUAL]
 
 
 def with_usual(systems: Sequence[str], found: Sequence[SystemForecast]) -> list[str]:
@@ -693,7 +674,8 @@ def instead_of(
     known = []
     for f, line in best:
         theory = f"{UNMET if f.unmet else 'possible in theory'}, but it has to fit its training lengths first"
-        seen = f"{theory}; {f.base_rate}" if f.base_rate else f.measured if f.answer == RIGHT else ""
+        seen = f"{theory}; {f.base_rate}" if f.base_rate else ""
+        seen = f"measured right, {f.measured.removeprefix(OWN_LANGUAGE)}" if f.answer == RIGHT else seen
         number = (None, None) if seen else (f.probability, f.interval)
         known.append(Instead(f.system, words(f.system), *number, seen, line, share=share(f)))
     return tuple(known + ([pad] if pad is not None and not good and better(pad.share, found) else []))
@@ -763,16 +745,11 @@ def scratchpad_instead(task: Task | None, train: int, test: int, cut: float, at:
     for cell, place in traced_cells(test / train):
         if TASKS.build(cell.task["task"]) == task:
             here = f"measured here, {line_of(cell, place)}"
-    word = ", and so whether it is a word" * isinstance(pad, StateScratchpad)
-    line = f"after the input the model writes its states{word}; " + (
-        here
-        or (
-            f"untried on this one, {sum(written.values())} of {counted(len(written))} with one were right "
-            f"{near_ratio(test / train)}"
-        )
+    line = "the model writes states after the input; " + (
+        here or f"{sum(written.values())} of {len(written)} other tasks with one were right {near_ratio(test / train)}"
     )
     rate = sum(written.values()) / len(written) if written else None
-    named = "a scratchpad of states with coupled ids"
+    named = "a scratchpad"
     return Instead("predictive-coupling", named, None, None, line, command, written, rate)
 
 
@@ -924,12 +901,13 @@ def of_task(
     elif isinstance(target, Language):
         refusal = "no counter language was measured under settings that were fixed beforehand"
     elif pair(system) not in found.domain["systems"]:
-        refusal = f"no task behind the forecast was trained with {words(system)}"
+        refusal = f"{NO_KIND}{words(system)}"
     elif test / train > found.domain["ratio"][1]:
         refusal = f"few tasks were{BEYOND}{found.domain['ratio'][1]:g} times the training length"
     elif not found.domain["train"][0] <= train <= found.domain["train"][1]:
         refusal = "tasks were trained to {} to {}; {} is outside".format(*found.domain["train"], train)
     task = target if isinstance(target, Task) else None
+    no_kind = refusal.startswith(NO_KIND) and verdict is not None
     measured = measured_task(task, system, train, test / train, cut) if task else Measured("", None)
     if task and refusal and not measured.line:
         measured = measured_task(task, system, train, test / train, cut, others(system.registered_scheme))
@@ -945,16 +923,19 @@ def of_task(
     else:
         values = features.of_task(features.TaskQuestion(theory, system, train, test))
         known = answered(system, found.forecast(values, cut), argument, measured, cut)
-        if not measured.line:
-            unfitted = never_fitted(task, system, train) if task else ""
-            alike = others_by_name(system, test / train, cut, "" if verdict is None else verdict.short)
-            if isinstance(task, StateScratchpad | Traced) and system == SCRATCHPAD_SYSTEM:
-                alike = scratchpads(test / train, cut)
-            counts = sum(alike.values()), len(alike)
-            known = replace(known, others=counts, named=alike, measured=unfitted)
-            # Tasks of which theory says nothing, as of this one, are alike in nothing else.
-            counts = counts if verdict is not None and verdict.answer != "unknown" else (0, 0)
-            measured = Measured(unfitted, None, counts, NOT_FITTED * unfitted.startswith("trained"))
+    if task and measured.accuracy is None and (no_kind or not (refusal or measured.line)):
+        measured = measured if measured.line else never_fitted(task, system, train)
+        alike = others_by_name(system, test / train, cut, "" if verdict is None else verdict.short)
+        if isinstance(task, StateScratchpad | Traced) and system == SCRATCHPAD_SYSTEM:
+            alike = scratchpads(test / train, cut)
+        alike = {name: right for name, right in alike.items() if name != name_in_full(TASKS.show(task))}
+        counts = sum(alike.values()), len(alike)
+        if measured.accuracy is None and (alike or not refusal):
+            known = replace(known, others=counts, named=alike)
+        # Tasks of which theory says nothing, as of this one, are alike in nothing else.
+        counts = counts if verdict is not None and verdict.answer != "unknown" else (0, 0)
+        known = replace(known, measured=measured.line, accuracy=measured.accuracy)
+        measured = replace(measured, alike=counts)
     if verdict is not None:
         known = replace(known, verdict=verdict.answer, unmet=verdict.unmet, basis=verdict.basis or "")
         if task and system.coupled and verdict.answer == "yes" and known.accuracy is None:
@@ -1038,13 +1019,12 @@ def measured_language(
         return measured_modulo(dfa, format, train, ratio, cut)[0]
     alike: dict[str, dict[str, bool]] = {of_kind(dfa, format, system): {}}
     others: list[bool] = []
-    own: list[tuple[str, float, bool]] = []
     kind = features.kind(dfa, format, system.encoding)
-    tested = list(on_ladder(format, system, ratio))
+    tested = list(measured_languages(format, system, ratio))
+    own = [(cell, place) for cell, other, place in tested if other == dfa]
+    tested = [each for each in tested if each[0].rung is not None]
     for cell, other, place in tested:
         accuracy = cell.accuracy(*place) or 0.0
-        if other == dfa:
-            own.append((OWN_LANGUAGE + line_of(cell, place), accuracy, trained_near(cell, train)))
         same = features.kind(other, format, system.encoding) == kind
         right = accuracy >= cut
         if same:
@@ -1052,49 +1032,61 @@ def measured_language(
         else:
             others.append(right)
     counts = sum(sum(found.values()) for found in alike.values()), sum(map(len, alike.values()))
+    near = [one for one in own if trained_near(one[0], train)]
+    elsewhere = ""
     if own:
-        line, accuracy, near = max(own, key=lambda one: one[2])
-        line += "" if near else f"{TOO_FAR} {train}"
-        return Measured(line, accuracy if near and agreeing([one[1] for one in own], cut) else None, counts)
+        cell, place = min(near or own, key=lambda one: abs(math.log(one[0].train / train)))
+        shares = [each.accuracy(*there) or 0.0 for each, there in near or own]
+        line = OWN_LANGUAGE + line_of(cell, place)
+        if near and agreeing(shares, cut):
+            return Measured(line, cell.accuracy(*place) or 0.0, counts)
+        mixed = f"; in {len(shares)} settings from {min(shares):.2f} to {max(shares):.2f}" * (not agreeing(shares, cut))
+        elsewhere = f"{line}{mixed}" + f"{TOO_FAR} {train}" * (not near)
+        if near:
+            return Measured(elsewhere, None, counts)
+        elsewhere += "; "
     if not counts[1]:
         right = f"{sum(others)} {'was' if sum(others) == 1 else 'were'} right"
         line = f"no language {LIKE_IT} was trained with {words(system)}, and of {len(others)} others {right}"
-        return Measured(line if others else "", None)
+        return Measured(elsewhere + line * bool(others), None)
     said = ", and ".join(f"{sum(found.values())} of {len(found)} {of}" for of, found in alike.items() if found)
     named = exceptions(*alike.values()).strip(" ()") if len(alike) == 1 else ""
     reached = {(round(low / cell.train), round(high / cell.train)) for cell, _, (low, high) in tested}
     at = "; ".join(f"{low} to {high}" if low < high else f"{low}" for low, high in sorted(reached))
     return Measured(
-        f"{said} were right with {words(system)}, at {at} times the training length" + f"; {named}" * bool(named),
+        f"{elsewhere}{said} were right with {words(system)}, at {at} times the training length"
+        + f"; {named}" * bool(named),
         None,
         counts,
     )
 
 
-def on_ladder(
+def measured_languages(
     format: Format, system: PositionSystem, ratio: float
 ) -> Iterator[tuple[MeasuredCell, Dfa, tuple[int, int]]]:
-    """The languages that were trained with a system under fixed settings, with the tested lengths near this ratio."""
+    """The languages that were trained with a system, with the tested lengths near this ratio."""
     for cell in cells():
-        if cell.rung is not None and cell.format == format and trained_plainly(cell, system):
+        if cell.format == format and trained_plainly(cell, system):
             other, place = features.language_of(cell.task), bin_of(ratio, cell)
             if other is not None and place is not None:
                 yield cell, other, place
 
 
-def never_fitted(task: Task, system: PositionSystem, train: int) -> str:
-    """The run nearest to this N that was not right on its training lengths, so that none longer was tested, in words.
+def never_fitted(task: Task, system: PositionSystem, train: int) -> Measured:
+    """The run nearest to this N that was not right on its training lengths, so that none longer was tested.
 
-    Empty where there is none.
+    It answers where it is of this very task, and near this N; without a line there is none.
     """
     setting = TASKS.show(task)
     found = [c for c in cells() if not c.fit and trained_plainly(c, system) and same_task(c.task, setting)]
-    if not found:
-        return ""
     own = [cell for cell in found if TASKS.build(dict(cell.task)) == task]
+    if not found:
+        return Measured("", None)
     cell = min(own or found, key=lambda cell: abs(math.log(cell.train / train)))
-    of = "" if own else "with other settings of the task, "
-    return f"{of}trained to {cell.train} it is {NOT_FITTED} ({sum(cell.fitted)} of {len(cell.seeds)} seeds fit)"
+    line = f"trained to {cell.train}: {NOT_FITTED} ({sum(cell.fitted)} of {len(cell.seeds)} seeds fit)"
+    if not own:
+        return Measured(f"with other settings of the task, {line}", None)
+    return Measured(line, 0.0 if trained_near(cell, train) else None, seen=NOT_FITTED)
 
 
 def measured_task(
@@ -1124,7 +1116,8 @@ def measured_task(
     line = line if len(found) > 1 else line_of(*found[0])
     line += f"{TOO_FAR} {train}" * bool(own and not near)
     apart = f"{min(shares):.2f}–{max(shares):.2f}" if mixed else f"{middle:.2f}"
-    seen = f"{apart} right" if near else f"mixed {ELSEWHERE}" if mixed else f"{apart} {ELSEWHERE}"
+    seen = f"mixed {ELSEWHERE}" if mixed else f"{apart} {ELSEWHERE}"
+    seen = f"{apart} right" if near else seen
     if all(cell.accuracy(*place) is None for cell, place in found):
         seen = NOT_FITTED
     line = line if own else f"with other settings of the task, {line}"

@@ -1,7 +1,8 @@
 """The evidence table: one row for each system that was trained on a target and measured, from committed results.
 
-`cells` are the runs of all recipes and the cells of the preregistered studies, from which forecasts are made. Studies
-with files of their own (architectures, traces, training length, probes, Hugging Face, …) are in `evidence` alone.
+`cells` are the runs of all recipes, the cells of the preregistered studies, and what other studies trained as these do
+(architectures with attention, training length): what answers count. `others` has the rest: probes, trials of settings,
+other mixers, traces, Hugging Face, …
 
 ``cells.json`` is written by ``python studies/forecast/evidence.py``, which names what it leaves out (losses of language
 models, for which no string is right or wrong; learners of theory); a test compares it with the result files.
@@ -114,16 +115,16 @@ class MeasuredCell:
 
 @lru_cache(maxsize=1)
 def cells() -> tuple[MeasuredCell, ...]:
-    """The cells of recipes and of the preregistered studies, ordered by study, target and system.
+    """The plain trainings of position systems to their full length, ordered by study, target and system.
 
-    What is forecast and shown as measured comes from these; `evidence` has all other studies, too.
+    What is counted and shown as measured comes from these; ``forecaster`` says on which of them a fit looked.
     """
     return _read("cells")
 
 
 @lru_cache
 def others(scheme: str = "") -> tuple[MeasuredCell, ...]:
-    """The cells of all other studies, which no forecast looks at; with ``scheme`` those that were trained with it."""
+    """All other cells, which no count of answers has; with ``scheme`` those that were trained with it."""
     return _read("others", scheme)
 
 

@@ -123,6 +123,7 @@ THEORY: dict[tuple[str, str], Theory] = {
     ("sequential", "fire"): Theory("fire", None, "no theorem"),
     ("randomized", "learned"): Theory("randomized", None, "no theorem"),
     ("pose", "rope"): Theory("pose", None, "no theorem; buys coverage of offsets"),
+    ("coupled", "local-bias-sink"): Theory("coupled+local-bias-sink", None, _OURS, coupled=True),
     ("coupled", "learned"): Theory("coupled", None, _OURS, coupled=True),
     ("predictive-coupling", "learned"): Theory("predictive-coupling", None, _OURS, coupled=True),
 }

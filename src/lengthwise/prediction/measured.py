@@ -26,8 +26,8 @@ SHOWN = (
     *("variable-assignment", "parity-scratchpad", "sparse-parity", "addition", "coupled-arithmetic", OLD_TABLE),
 )
 """The studies whose systems are shown beside the ladder's."""
-ABLATIONS = ("ppc-ablations", "golowich-ablations")
-"""Studies that take parts of a position system away, and so are no evidence against it."""
+ABLATIONS = ("ppc-ablations", "golowich-ablations", "training-length", "one-model")
+"""Studies that take parts of a position system away, or train to short lengths on purpose: no evidence against it."""
 NOTES = {
     OLD_TABLE: "settings searched with results seen, studies/huang/README.md",
     FROZEN: "one ladder of settings for all tasks, studies/blind/README.md",

@@ -18,6 +18,7 @@ from lengthwise.crasp.decide import Answer
 from lengthwise.crasp.program import Program
 from lengthwise.crasp.synthesis import labelled, read_examples, synthesize
 from lengthwise.languages.automaton import Dfa, language, minimize
+from lengthwise.positions.encodings import ENCODINGS, LocalBiasSpec
 from lengthwise.positions.schemes import PositionScheme, scheme_with_ids
 from lengthwise.positions.structure import has_places, places_tell_content, structure_at
 from lengthwise.positions.system import SYSTEMS, PositionSystem, contains, position_systems
@@ -244,6 +245,17 @@ def arguments_from_locality(system: PositionSystem, row: StructureRow | None) ->
     return [Argument("yes", "ours", why, {"kind": "structure", **fields_of(row)})]
 
 
+def beyond_window(system: PositionSystem, span: int) -> str:
+    """Why an encoding that attends to near ids alone does not reach a span by default; empty where it does."""
+    spec = ENCODINGS.build(system.encoding)
+    if not isinstance(spec, LocalBiasSpec) or span <= spec.window:
+        return ""
+    return (
+        f"a token needs others up to {span} ids away, and it attends to ids at most {spec.window} away; "
+        f"possible with --set encoding.window={span}"
+    )
+
+
 def dependencies(task: Task) -> tuple[str, ...]:
     """The lines of one short example: each scored token with its parents and selectors."""
     batch = task.batch(nearest(task, 3), 1, stream(0, "predict", "example"))
@@ -331,8 +343,11 @@ def predict_task(
     for system in SYSTEMS:
         row = rows.get("coupled" if system.coupled else "sequential")
         local = arguments_from_locality(system, row)
-        searched = places if system.known_as == "coupled" else ()
+        limit = beyond_window(system, row.span[0]) if local and row is not None else ""
+        local = [] if limit else local
+        searched = places if system.scheme == "coupled" else ()
         verdict = verdict_for(system, [*arguments_from_programs(system, known), *local, *searched])
+        verdict = replace(verdict, limit=limit)
         if verdict.answer == "yes" and searched:
             verdict = replace(verdict, condition=f"{GIVEN}, by the places found")
         elif verdict.answer == "yes" and local and system.coupled and system in systems:

@@ -85,6 +85,8 @@ class Verdict:
     """The committed measurements that contradict a *yes*, if there are any."""
     next_symbols: Answer | None = None
     """Of a regular language, whether next symbols can be predicted, which is easier than membership; else None."""
+    limit: str = ""
+    """The setting of the encoding for which an argument does not hold, where there is one but for that."""
 
     @property
     def answer(self) -> Answer:
@@ -139,6 +141,8 @@ class Verdict:
         """The reasons as one text."""
         if not self.arguments and not self.scheme:
             return "nothing that is known here decides it for this model"
+        if not self.arguments and self.limit:
+            return self.limit
         if not self.arguments and self.fragment is None:
             return f"no theorem covers such ids, and {NO_ARGUMENT}"
         if not self.arguments:
