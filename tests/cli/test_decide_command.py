@@ -15,6 +15,7 @@ from lengthwise.core.errors import UnknownNameError
 from lengthwise.crasp import library
 from lengthwise.crasp.interpreter import encode, run
 from lengthwise.crasp.syntax import parse
+from lengthwise.forecast.answer import ASKED
 from lengthwise.languages.automaton import dfa_to_json, language
 
 
@@ -67,13 +68,22 @@ def test_the_answer_is_the_first_sentence_and_80_columns_hold_all(
     out = terminal("decide", expression).out
     assert max(map(len, (out + terminal("decide", expression, "--why").out).splitlines())) <= 80
     assert len(out.splitlines()) <= 16
-    first, _, rest = " ".join(out.split()).partition(" (answered at the last symbol)")
-    assert first.startswith(f"{expression}: ")
-    said = {name.lower(): part.split()[0] for part in first[len(expression) + 2 :].split("; ")
+    first, _, rest = " ".join(out.split()).partition(" positions ")
+    head = f"{expression}, membership: "
+    assert first.startswith(head)
+    said = {name.lower(): part.split()[0] for part in first.removeprefix(head).split("; ")
             for name in part.partition(" with ")[2].split(", ")}  # fmt: skip
     decided = lw.decide(expression)
     assert said == {name: decided.answer(name, "visible") for name in ("nope", "alibi", "sinusoidal", "rope", "ape")}
     assert f"what to do next: lengthwise predict {shlex.quote(expression)} yes: " in rest
+
+
+@pytest.mark.parametrize(("expression", "columns"), [("(aa)*", 1), ("(a|b)*abb", 2)])
+def test_ends_that_have_the_same_answers_share_a_column(terminal: Terminal, expression: str, columns: int) -> None:
+    out = terminal("decide", expression).out
+    assert ("read at an end mark" in out) == (columns == 2)
+    assert ASKED["next"] in " ".join(out.split())
+    assert ASKED["next"] in " ".join(terminal("predict", expression).out.split())
 
 
 def test_the_table_names_fragments_encodings_and_reasons(terminal: Terminal) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 import lengthwise as lw
 from lengthwise.api import compare
-from lengthwise.cli.decide import _cell
+from lengthwise.cli.decide import _BASES, _cell
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.crasp.decide import no_counting
 from lengthwise.experiments.defaults import chosen_systems
@@ -1128,6 +1128,11 @@ def test_wherever_coupled_ids_are_next_attention_to_near_ids_is_too(name: str) -
             assert "--encoding local-bias-sink" in found.settle
 
 
+def basis_of(cell: str) -> str:
+    """What a cell of `decide` says that its answer rests on, as verdicts name it."""
+    return next(basis for basis, word in _BASES.items() if cell.endswith(word))
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -1147,10 +1152,10 @@ def test_predict_and_decide_name_one_basis_where_they_ask_the_same(text: str) ->
             continue
         asked, said = next_symbols.verdict(system.fragment, "next"), found[module.name_of(system)]
         assert said.verdict == asked.verdict
-        assert said.basis == ("" if asked.verdict == "unknown" else _cell(asked, system).plain.split()[-1])
+        assert said.basis == ("" if asked.verdict == "unknown" else basis_of(_cell(asked, system).plain))
         decided, row = membership.verdict(system.fragment, "visible"), whole[module.name_of(system)]
         assert row.answer == decided.verdict
-        assert row.basis is None or row.basis == _cell(decided, system).plain.split()[-1]
+        assert row.basis is None or row.basis == basis_of(_cell(decided, system).plain)
     # A sentence about several systems names the weakest basis among them.
     best = found.systems[0]
     shown = [

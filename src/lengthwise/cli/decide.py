@@ -31,11 +31,12 @@ _FRAGMENTS = {
     "ape": ("C-RASP[periodic, local]", "APE"),
 }
 _ENDS = {
-    "visible": "answered at the last symbol",
-    "eos": "answered at an end mark",
+    "visible": "read at the last symbol",
+    "eos": "read at an end mark",
     "next": "next symbols of words",
     "state": "state, also at an end mark",
 }
+_BASES = {"proved": "proved", "ours": "our proof", "cited": "published"}
 _STYLE = {"yes": "bold green", "no": "bold red", "unknown": "bold yellow"}
 
 
@@ -137,19 +138,29 @@ def draw_decision(
     from rich.text import Text
 
     from lengthwise.crasp.certificates import explanation
-    from lengthwise.crasp.decide import ENDS
-    from lengthwise.positions.system import CITED_LINK, SYSTEMS
-    from lengthwise.prediction.verdict import answers_by_fragment, next_symbol_note
+    from lengthwise.crasp.decide import ENDS, NEXT
+    from lengthwise.forecast.answer import ASKED
+    from lengthwise.positions.system import SYSTEMS
+    from lengthwise.prediction.verdict import STRONGEST, answers_by_fragment, next_symbol_note
 
     membership = set(decision.ends) <= set(ENDS)
+    question = "membership" if membership else ASKED["next" if decision.ends[0] == NEXT else "state"]
     if not first:
         console.print()
-    console.print(Text.assemble((text, "bold"), f": {answer_line(decision)}\n"))
+    console.print(Text.assemble((text, "bold"), f", {question}: {answer_line(decision)}\n"))
     # Systems of one fragment are linked to it by one theorem.
     of = {system.fragment: system for system in SYSTEMS if system.scheme != "modulo"}
-    table = plain_table("positions", *[_ENDS[end] for end in decision.ends], gap=3)
-    for fragment, (_, encodings) in _FRAGMENTS.items():
-        table.add_row(Text(encodings), *[_cell(decision.verdict(fragment, end), of[fragment]) for end in decision.ends])
+    rows = {name: [decision.verdict(name, end) for end in decision.ends] for name in _FRAGMENTS}
+    if all(len({(v.verdict, v.window, v.period) for v in row}) == 1 for row in rows.values()):
+        rows = {name: [max(row, key=lambda v: STRONGEST.index(v.basis))] for name, row in rows.items()}
+    alone = len(rows["none"]) == 1
+    table = plain_table(
+        "positions",
+        *["membership" if membership and alone else _ENDS[end] for end in decision.ends[: len(rows["none"])]],
+        gap=3,
+    )
+    for name, row in rows.items():
+        table.add_row(Text(_FRAGMENTS[name][1]), *[_cell(verdict, of[name]) for verdict in row])
     console.print(table)
     console.print()
     if "visible" in decision.ends:
@@ -160,20 +171,10 @@ def draw_decision(
     if membership:
         console.print(f"what to do next: lengthwise predict {shlex.quote(text)}", soft_wrap=True)
     if first:
-        answers = [decision.verdict(fragment, end) for fragment in _FRAGMENTS for end in decision.ends]
-        windows = [found.window or 1 for found in answers if found.verdict == "yes"]
-        periods = [found.period or 1 for found in answers if found.verdict == "yes"]
-        bases = {of[f].rests_on(v.verdict, v.basis) for f in _FRAGMENTS for v in decision.fragments[f].values()}
-        used = bases | {found.verdict for found in answers}
-        yes = [f for f in _FRAGMENTS if decision.verdict(f, decision.ends[0]).verdict == "yes"]
-        names = [_FRAGMENTS[fragment][1] for fragment in yes if of[fragment].theorem == CITED_LINK]
-        names *= "cited" in used
-        notes = [text for word, text in LEGENDS.items() if word in used | {"yes"}]
-        notes[-1] += f"; here that {', '.join(names)} can run the program" * bool(names)
-        notes += ["k: it sees the last k symbols"] * (max(windows, default=1) > 1)
-        notes += ["m: it knows the position modulo m"] * (max(periods, default=1) > 1)
-        notes += [OTHER] * membership
-        console.print(Text(". ".join(notes) + ". More: --why" * (not why), style="dim"))
+        answers = {verdict.verdict for row in rows.values() for verdict in row}
+        means = "; ".join(LEGENDS[word] for word in ("yes", "no", "unknown") if word in {*answers, "yes"})
+        notes = [means, f"predict asks another question: {ASKED['next']}"][: 1 + membership]
+        console.print(Text(". ".join(notes) + "." + " More: --why" * (not why), style="dim"))
     if why:
         for fragment, end in _telling(decision) if membership else ():
             if sentences := explanation(decision, fragment, end):
@@ -188,17 +189,16 @@ def draw_decision(
 
 LONG = 200
 """Letters from which an expression is not said whole in an error."""
-OTHER = "This is membership; predict asks for the next symbols, so its k and basis can differ"
 LEGENDS = {
     "yes": "yes: a C-RASP program, which counts earlier symbols as a transformer can, does it at every length",
-    "no": "no: no such program does; training may still go far",
+    "no": "no: none does; training may still go far",
     "unknown": "unknown: none found, none ruled out",
-    "proved": "proved: here, checked by separate code",
-    "ours": "ours: own proof, unreviewed",
-    "cited": "cited: from a paper",
 }
 """What the words of the table mean; that of *yes* is always said."""
-MORE = "[local]: it also sees the last k symbols. [periodic]: it also knows the position modulo m."
+MORE = (
+    "[local]: it also sees the last k symbols. [periodic]: it also knows the position modulo m. proved: here, checked "
+    "by separate code. our proof: unreviewed. published: by others, or that such positions can run the program"
+)
 
 
 def answer_line(decision: LanguageDecision) -> str:
@@ -206,8 +206,7 @@ def answer_line(decision: LanguageDecision) -> str:
     by_answer: dict[str, list[str]] = {"yes": [], "no": [], "unknown": []}
     for fragment, (_, encodings) in _FRAGMENTS.items():
         by_answer[decision.verdict(fragment, decision.ends[0]).verdict].append(encodings)
-    said = [f"{answer} with {', '.join(names)}" for answer, names in by_answer.items() if names]
-    return f"{'; '.join(said)} ({_ENDS[decision.ends[0]]})"
+    return "; ".join(f"{answer} with {', '.join(names)}" for answer, names in by_answer.items() if names)
 
 
 def _facts(decision: LanguageDecision) -> list[str]:
@@ -231,11 +230,11 @@ def _cell(verdict: FragmentVerdict, system: PositionSystem) -> Text:
     text = Text(f"{verdict.verdict:<3}", style=_STYLE[verdict.verdict])
     details = []
     if verdict.verdict == "yes" and (verdict.window or 1) > 1:
-        details.append(f"k = {verdict.window}")
+        details.append(f"last {verdict.window} symbols")
     if verdict.verdict == "yes" and (verdict.period or 1) > 1:
-        details.append(f"m = {verdict.period}")
+        details.append(f"position modulo {verdict.period}")
     basis = system.rests_on(verdict.verdict, verdict.basis)
-    details.append(basis if verdict.verdict != "unknown" else "search bounds reached")
+    details.append(_BASES[basis] if verdict.verdict != "unknown" else "search bounds reached")
     return text.append(" " + ", ".join(details), style="dim")
 
 
