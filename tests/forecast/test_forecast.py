@@ -182,6 +182,10 @@ def agree(found: Forecasts) -> None:
     assert says(text, "training may miss it") >= (best.verdict == "yes" and best.answer in (UNLIKELY, WRONG))
     # What to do next is always there, where there is a command that does it.
     assert found.settle in re.sub(r" \\\n *", " ", found.text())
+    labels = [line.split()[0] for line in lines if re.match(r"  (next|or|then) ", line)]
+    assert labels[:1] == ["next"] * bool(labels)
+    assert len(labels) <= 2
+    assert bool(labels) >= bool(found.settle or found.by_hand)
     # Of one thing, one count.
     assert len(set(re.findall(r"(\d+ of the \d+ measured languages that need (?:no count|a count))", text))) <= 1
     for system in found:
@@ -241,6 +245,33 @@ def test_first_line_answers_and_no_line_contradicts_it(target: str):
 @pytest.mark.parametrize("encoding", ["nope", "ape", "rope", "alibi", "t5"])
 def test_of_one_system(target: str, encoding: str):
     agree(predict(target, encoding=encoding))
+
+
+@pytest.mark.parametrize(
+    ("target", "train", "test"),
+    [("(ab|ba)*", 40, 200), ("addition", 10, 40), ("examples/my_task.py:EverySecond", 40, 200)],
+)
+def test_the_answer_is_a_screen_of_twenty_lines(target: str, train: int, test: int):
+    assert len(predict(target, train, test).text().splitlines()) <= 20
+
+
+def test_the_flagship_is_a_system_that_is_named_and_measured():
+    near = predict("addition", 10, 40).systems[0]
+    assert (near.system, near.answer, near.verdict) == ("coupled+local-bias-sink", RIGHT, "yes")
+    assert near.forecast is None
+    own = predict("examples/my_task.py:EverySecond").systems[0]
+    assert (own.system, own.answer) == ("coupled+local-bias-sink", NOT_KNOWN)
+    assert own.others == tuple(map(int, re.findall(r"(\d+) of (\d+)", own.base_rate)[0]))
+    # Measured at other lengths, it still has the count of other tasks, without its own.
+    copy = predict("copy", 40, 150)["coupled+local-bias-sink"]
+    assert "elsewhere" in copy.seen
+    assert copy.others
+    assert not any(name.startswith("copy (symbols distinct") for name in copy.named)
+
+
+def test_a_language_of_the_study_of_short_lengths_is_measured_there():
+    assert predict("(aa)*", 10, 20, "nope")["nope"].answer == WRONG
+    assert "training-length" in predict("(aa)*", 10, 20, "nope")["nope"].measured
 
 
 def test_printed_it_is_the_screen_of_the_command():

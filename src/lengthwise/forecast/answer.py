@@ -18,7 +18,7 @@ from lengthwise.forecast.model import Forecast, forecaster
 from lengthwise.measured.cells import Format
 from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, position_systems
 from lengthwise.prediction.measured import CUT, DECIDING
-from lengthwise.prediction.predict import GIVEN, predict_target, predict_with_search
+from lengthwise.prediction.predict import FOUND_PLACES, GIVEN, predict_target, predict_with_search
 from lengthwise.prediction.search import NOT_SEARCHED
 from lengthwise.prediction.verdict import CAVEATS, CONDITION, NO_ARGUMENT, SHOWN, STRONGEST, Prediction, Verdict
 from lengthwise.tasks import Task
@@ -58,6 +58,8 @@ NEEDS_PLACES = "it needs places"
 """Part of theory's line on a scheme of places where a task states none."""
 PLAIN_PLACES = "its symbols' places are their positions, so these are plain ids"
 """Theory's line on a scheme of places under a language."""
+AFTER = "then "
+"""How a step begins that comes after the other."""
 GOES_ON = " \\"
 """The end of a line of a command that is not its last."""
 MOST_NAMED = 4
@@ -491,9 +493,10 @@ def text(found: Forecasts, why: bool = False) -> str:
     for name, reason in reasons(found, best, alone):
         lines += beside(name, in_sentences(reason))
     given = condition_in(best.theory)
-    lines += beside("if", in_sentences(given * (given != GIVEN)))
+    lines += beside("if", in_sentences(given * (given.removesuffix(FOUND_PLACES) != GIVEN)))
     for name, (sentence, command) in zip(("next", "or"), steps(found, best, alone), strict=False):
-        lines += beside(name, in_sentences(sentence)) + typed(command)
+        after = sentence.startswith(AFTER)
+        lines += beside("then" if after else name, in_sentences(sentence.removeprefix(AFTER))) + typed("", command)
     lines += [
         "",
         *fill(legend(found, rows, " ".join(" ".join(lines).split())) + "." + f" More:\u00a0{MORE}" * (not why)),
@@ -665,6 +668,8 @@ def table(found: Forecasts) -> list[str]:
         theory = NO_PLACES if NEEDS_PLACES in f.theory else "plain ids" if PLAIN_PLACES in f.theory else theory
         answer = f"{f.answer} {f.chance}" if f.counted else f.answer
         groups.setdefault((answer, theory, f.seen or "–"), []).append(own)
+    if len(groups) == 1 and not found.named:
+        return []  # Nothing tells them apart.
     chances = any("[" in f.chance and f.counted for f in found)
     heading = "answer [90 % interval]" if chances else "answer"
     rows: list[tuple[str, ...]] = [("positions", heading, "in theory", "measured")]
@@ -858,8 +863,8 @@ def beside(name: str, sentence: str, indent: int = INDENT) -> list[str]:
     return fill(sentence, f"  {name:{indent - 2}}", indent) if sentence else []
 
 
-def typed(command: str) -> list[str]:
-    """A command in lines that a shell takes as they are."""
+def typed(name: str, command: str, indent: int = 2) -> list[str]:
+    """A command beside a name, in lines that a shell takes as they are."""
     lines: list[str] = []
     parts = re.split(r" (?=--)", command) if command else []
     for number, part in enumerate(parts, start=1):
@@ -867,5 +872,5 @@ def typed(command: str) -> list[str]:
         if lines and len(lines[-1]) + 1 + len(part) + end <= WIDTH:
             lines[-1] += f" {part}"
         else:
-            lines.append(f"    {part}" if lines else f"  {part}")
+            lines.append(f"{'':{indent + 2}}{part}" if lines else f"  {name:{indent - 2}}{part}")
     return [line + GOES_ON * (number < len(lines)) for number, line in enumerate(lines, start=1)]

@@ -18,6 +18,7 @@ from lengthwise.core.table import WIDTH
 from lengthwise.crasp.decide import no_counting
 from lengthwise.forecast import features
 from lengthwise.forecast.answer import (
+    AFTER,
     ASKED,
     BEYOND,
     ELSEWHERE,
@@ -274,7 +275,10 @@ def predict(
     elif not settle and requested:
         by_hand = why_untrained(trainable, f"{named_scheme(chosen[0])}+{chosen[0].encoding}")
     if no_places and couple and not helps and not requested:
-        settle, by_hand = f"lengthwise compare {word} --max-length {train}", "then compare, with the places written in"
+        settle, by_hand = (
+            f"lengthwise compare {word} --max-length {train}",
+            f"{AFTER}compare, with the places written in",
+        )
     other = any(each.command == settle for each in chosen[0].instead if settle)
     open_ones = chosen[0].answer in (UNLIKELY, UNCERTAIN) and not chosen[0].against
     confirm = train_it(chosen[0]) * (other and chosen[0].verdict == "yes" and open_ones)

@@ -349,7 +349,7 @@ def predict_task(
         verdict = verdict_for(system, [*arguments_from_programs(system, known), *local, *searched])
         verdict = replace(verdict, limit=limit)
         if verdict.answer == "yes" and searched:
-            verdict = replace(verdict, condition=f"{GIVEN}, by the places found")
+            verdict = replace(verdict, condition=f"{GIVEN}{FOUND_PLACES}")
         elif verdict.answer == "yes" and local and system.coupled and system in systems:
             verdict = _on_condition(verdict, task)
         verdicts.append(verdict)
@@ -424,6 +424,8 @@ ASKED = {
 
 GIVEN = "in a model of your own, your code gives each token its id, answers included (docs/howto/position-ids.md)"
 """The condition of coupled ids that are not predicted."""
+FOUND_PLACES = ", by the places found"
+"""And, in addition, of places that a search found."""
 
 
 def _on_condition(verdict: Verdict, task: Task) -> Verdict:
