@@ -20,7 +20,7 @@ from lengthwise.cli.decide import _BASES, _cell
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.crasp.decide import no_counting
 from lengthwise.experiments.defaults import chosen_systems
-from lengthwise.forecast import features
+from lengthwise.forecast import answer, features
 from lengthwise.forecast import predict as module
 from lengthwise.forecast import probe as probing
 from lengthwise.forecast.answer import (
@@ -252,7 +252,7 @@ def test_of_one_system(target: str, encoding: str):
     [("(ab|ba)*", 40, 200), ("addition", 10, 40), ("examples/my_task.py:EverySecond", 40, 200)],
 )
 def test_the_answer_is_a_screen_of_twenty_lines(target: str, train: int, test: int):
-    assert len(predict(target, train, test).text().splitlines()) <= 20
+    assert len(answer.text(predict(target, train, test), more="--why").splitlines()) <= 20
 
 
 def test_the_flagship_is_a_system_that_is_named_and_measured():
@@ -271,7 +271,7 @@ def test_the_flagship_is_a_system_that_is_named_and_measured():
 
 def test_a_language_of_the_study_of_short_lengths_is_measured_there():
     assert predict("(aa)*", 10, 20, "nope")["nope"].answer == WRONG
-    assert "training-length" in predict("(aa)*", 10, 20, "nope")["nope"].measured
+    assert "one-model" in predict("(aa)*", 10, 20, "nope")["nope"].measured
 
 
 def test_printed_it_is_the_screen_of_the_command():

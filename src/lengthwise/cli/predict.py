@@ -36,7 +36,7 @@ def predict(
     known. For a task about which nothing is known, a small program and a coupling are searched for a few seconds.
     """
     from lengthwise.api.theory import training_command
-    from lengthwise.forecast.answer import MORE, fill, verdict_lines
+    from lengthwise.forecast.answer import fill, text, verdict_lines
 
     notes = err()
     found = forecast(target, progress=lambda line: notes.print(line, soft_wrap=True))
@@ -44,7 +44,7 @@ def predict(
         theory = found.theory
         emit_json({**theory.to_json(), "forecast": found.to_json(), "to_train": training_command(target, theory)})
         return
-    out().print(found.text(why or certificate).replace(MORE, "--why"), soft_wrap=True, markup=False, highlight=False)
+    out().print(text(found, why or certificate, "--why"), soft_wrap=True, markup=False, highlight=False)
     if certificate:
         models = ["\nmodels without attention", *(part for v in verdict_lines(found.theory.models) for part in fill(v))]
         out().print("\n".join(models * bool(found.theory.models)), soft_wrap=True, markup=False, highlight=False)

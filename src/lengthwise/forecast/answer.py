@@ -472,8 +472,8 @@ def counted(number: int, of: str = "task") -> str:
     return f"{number} {of}{'s' * (number != 1)}"
 
 
-def text(found: Forecasts, why: bool = False) -> str:
-    """The engine of `Forecasts.text`."""
+def text(found: Forecasts, why: bool = False, more: str = MORE) -> str:
+    """The engine of `Forecasts.text`; ``more`` is what to type for all that is known."""
     asked = found
     if found.nearer is not None:
         found = found.nearer
@@ -499,7 +499,7 @@ def text(found: Forecasts, why: bool = False) -> str:
         lines += beside("then" if after else name, in_sentences(sentence.removeprefix(AFTER))) + typed("", command)
     lines += [
         "",
-        *fill(legend(found, rows, " ".join(" ".join(lines).split())) + "." + f" More:\u00a0{MORE}" * (not why)),
+        *fill(legend(found, rows, " ".join(" ".join(lines).split())) + "." + f" More:\u00a0{more}" * (not why)),
     ]
     if why:
         for heading, sentences in everything(found, best).items():

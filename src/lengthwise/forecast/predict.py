@@ -577,10 +577,9 @@ def settle_command(
         named_ones = [f for f in found if train_it(f) and not (places_far and f.scheme in features.SCHEMES_OF_PLACES)]
     if not named and any(f.scheme == "coupled" for f in named_ones):  # The same ids, given.
         named_ones = [f for f in named_ones if f.scheme != "predictive-coupling"]
-    every = list(dict.fromkeys(short_name(f) for f in named_ones))
-    systems = with_usual(every, found)
     if not named_ones:
         return ""
+    systems = with_usual(list(dict.fromkeys(map(short_name, named_ones))), found)
     if one.answer == RIGHT or len(systems) < 2 or test > MULTIPLES[-1] * train:  # A comparison tests no farther.
         return train_it(named_ones[0])
     return compare_command(word, systems, train)
