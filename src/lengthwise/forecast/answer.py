@@ -784,7 +784,8 @@ def verdict_lines(verdicts: Iterable[Verdict]) -> Iterator[str]:
         rests = f" ({basis})" * bool(basis)
         reason = (why or "").removeprefix("no guarantee: ")
         yield f"{', '.join(v.system for v in found)}: {shown}{easier}{rests}: {reason}"
-        yield from (f"  {v.system}, on condition: {v.condition}" for v in found if v.condition)
+        for condition in dict.fromkeys(v.condition for v in found if v.condition):
+            yield f"  {', '.join(v.system for v in found if v.condition == condition)}, on condition: {condition}"
         yield from (f"  {v.system}, but measured: {v.conflict.why}" for v in found if v.conflict)
 
 
