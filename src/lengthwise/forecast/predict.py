@@ -337,8 +337,8 @@ def not_near(theory: Prediction, task: Task | None) -> tuple[str, str]:
     lower = ", all places one lower, since they begin at 1" * lonely
     mend = (
         f"write {step.text[before]!r} with the place of what the token after it needs: "
-        f"place={step.places[step.needed]} at length {length}{lower}; then all that a token needs is at most "
-        f"{max(spans)} place{'s' * (max(spans) != 1)} away"
+        f"place={step.places[step.needed]} at length {length}{lower}; under coupled ids all that a token needs is then "
+        + (f"at most {max(spans)} place{'s' * (max(spans) != 1)} away" if max(spans) else "of its own place")
     )
     return why, mend * (len(found) > 1 and len(spans) == 1 and step.distance > max(spans))
 
