@@ -51,15 +51,14 @@ def write(given: list[dict], folder: Path) -> lw.Result:
 
 
 def test_unfitted_seeds_are_counted_in_every_export(results: lw.Result) -> None:
-    for table in (results, results.accuracy()):
-        frame = table.to_frame()
-        assert frame.groupby("system")[["seeds", "fitted"]].first().to_numpy().tolist() == [[3, 2], [2, 0]]
-        rows = [line.split(",") for line in table.to_csv().splitlines()]
-        at = [rows[0].index(name) for name in ("system", "seeds", "fitted")]
-        assert {tuple(row[index] for index in at) for row in rows[1:]} == {("mostly", "3", "2"), ("never", "2", "0")}
-        latex = table.to_latex()
-        assert "never" in latex
-        assert " seeds " in latex
+    assert results.to_frame().set_index("system")["fitted"].to_dict() == {"mostly": "2 of 3", "never": "0 of 2"}
+    table = results.accuracy()
+    assert table.to_frame().groupby("system")[["seeds", "fitted"]].first().to_numpy().tolist() == [[3, 2], [2, 0]]
+    rows = [line.split(",") for line in table.to_csv().splitlines()]
+    at = [rows[0].index(name) for name in ("system", "seeds", "fitted")]
+    assert {tuple(row[index] for index in at) for row in rows[1:]} == {("mostly", "3", "2"), ("never", "2", "0")}
+    for made in (results, table):
+        assert "never" in made.to_latex()
 
 
 def test_a_system_without_a_fitted_seed_has_a_row_without_numbers(results: lw.Result) -> None:
@@ -131,9 +130,9 @@ def test_a_wide_table_has_the_chosen_columns_names_and_facts() -> None:
     assert [row[0] for row in table.rows] == ["ours", "near"]
     compiled = "\n".join(line for line in table.to_latex().splitlines() if not line.startswith("%"))
     for fact in (
-        "Bold: best of a length beyond training.\nBeyond training, ours is above near in every seed at 40, "
+        "Bold: best median of a length beyond training.\nBeyond training, ours is above near in every seed at 40, "
         "not significantly",
-        "Trained on lengths up to 8, ours is right on 0.950 of the strings of length 40 (median of 2 seeds)",
+        r"Trained on lengths up to 8, ours is right on at least 95 \% of the strings of every tested length up to 40",
         "Exact match on addition by length: medians of 2 seeds, 200 strings a length and seed.",
     ):
         assert fact in compiled
@@ -192,18 +191,17 @@ def test_the_text_of_a_figure_names_what_is_drawn_and_nothing_else() -> None:
     ]
     parity = _seeds("a", [150, 140], "parity")
     over = [one for name in "ab" for one in _seeds(name, [200, 199])]
-    words = {"dotted", "chance", "gaps", "thin lines", "band", "dashed:"}
+    words = {"dotted", "chance", "gaps", "thin lines", "band"}
     for made, there in (
         (_seeds("a", [150, 140]), {"thin lines", "band"}),
         (_seeds("a", [150]), {"band"}),
         (ids, {"dotted", "thin lines", "band"}),
         (parity, {"chance", "thin lines", "band"}),
         (over, {"gaps", "thin lines", "band"}),
-        ([one for at in range(8) for one in _seeds(f"s{at}", [20 * at])], {"dashed:", "band"}),
     ):
         alt = _of(made).plot().alt  # type: ignore[union-attr]
         assert {word for word in words if word in alt} == there
-        assert ("linear axis" in alt) is not ("logarithmic axis" in alt)
+        assert alt.count(". ") <= 2, "the finding, what is drawn, and how sure it is"
 
 
 def test_what_is_drawn_has_colours_of_its_own_before_what_is_not() -> None:
@@ -217,7 +215,7 @@ def test_what_is_drawn_has_colours_of_its_own_before_what_is_not() -> None:
 def test_a_row_is_over_the_same_seeds() -> None:
     found = _of([result("far", seed, fitted=seed == 0, scores=[score(40, 190)]) for seed in (0, 1)])
     frame = found.table().to_frame()
-    assert frame.loc[0, ["fitted", "in distribution", "accuracy there"]].tolist() == [1, 1.0, 0.95]
+    assert frame.loc[0, ["fitted", "in distribution", "accuracy there"]].tolist() == ["1 of 2", 1.0, 0.95]
 
 
 def test_runs_are_sorted_and_chosen_by_task_and_system(tmp_path: Path) -> None:
@@ -399,7 +397,7 @@ def test_tests_that_end_early_are_said() -> None:
         found = _of([result("a", config=short, scores=[score(100, 200), score(last, 9)])])
         clause = "ests end at 150, since copy has no strings of 151 to 400"
         for text in (repr(found.wide()), found.plot().alt):  # type: ignore[union-attr]
-            assert (clause in text) is said
+            assert (clause in " ".join(text.split())) is said
 
 
 def test_names_with_commas_are_told_apart_by_semicolons() -> None:
@@ -468,13 +466,13 @@ def test_bold_is_the_number_alone_ties_have_a_dagger_and_failures_nothing() -> N
     assert r"0.875$^\dagger$ (0.825--0.925)" in row["near"]
     assert "dagger" not in row["far"]
     assert "0.900* (0.850" in table.text()
-    assert "*: best of a length" in " ".join(repr(table).split())
+    assert "*: best median of a length" in " ".join(repr(table).split())
     assert "bold" not in repr(table)
-    assert "bold: best of a length" in table.to_latex()
+    assert "bold: best median of a length" in table.to_latex()
     assert "<b>0.900</b> (" in table._repr_html_()
     failed = _of([*_seeds("a", [5, 6, 7]), *_seeds("b", [0, 1, 2])]).wide()
     assert not failed.bold
-    assert "best of a length" not in repr(failed) + failed.to_latex()
+    assert "best median of a length" not in repr(failed) + failed.to_latex()
 
 
 def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
@@ -492,8 +490,7 @@ def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
     (said,) = [note for note in wide.notes if "beats" in note]
     said += "".join(line for line in wide.advice if line.startswith(differences.CAUSE))
     for part in ("a beats b at 16–40 (exact rank test, Holm p = 0.016, 2 tests)", "under coupled ids",
-                 "under sequential ids; so would its ids beyond training",
-                 "a and b differ in the ids alone"):  # fmt: skip
+                 "under sequential ids; so would its ids beyond training"):  # fmt: skip
         assert part in said
     assert [line for line in found.wide().advice if line.startswith("next")] == [
         "next: train the control random-start+learned"
@@ -589,11 +586,8 @@ def test_the_text_of_a_figure_has_seeds_training_lengths_and_the_finding() -> No
     lost = [result("lost", seed, fitted=False) for seed in (0, 1)]
     found = _of([*_seeds("a", [200, 190]), *_seeds("b", [20, 10]), *lost])
     alt, length = found.plot().alt, found.systems[0].max_length  # type: ignore[union-attr]
-    assert f"Trained on lengths up to {length}, a is right on 0.975 of the strings of length 40" in alt
-    names = [f"s{at}" for at in range(6)]
-    more = _of([one for at, name in enumerate(names) for one in _seeds(name, [200 - 20 * at])]).plot().alt  # type: ignore[union-attr]
-    assert "; ".join(f"{name} on {1 - at / 10:.3f} there" for at, name in enumerate(names) if at) in more
-    assert "Seeds that fitted: 0 of 2 (lost), 2 of 2 (all others)" in alt
+    assert f"Trained on lengths up to {length}, a is right on at least 95 % of the strings of every tested" in alt
+    assert "lost did not fit" in alt
 
 
 def test_an_unknown_format_of_a_figure_is_one_line(tmp_path: Path) -> None:
@@ -650,8 +644,7 @@ def test_every_pair_that_differs_in_its_ids_alone_is_named_and_no_other() -> Non
     said = differences.how_sure(_of([*made, *rope]).systems)
     alone = [clause for clause in said if "differ in the ids alone" in clause]
     assert len(alone) == 1
-    assert "best is above rope and ids in" in alone[0]
-    assert "; best and ids differ in the ids alone" in alone[0]
+    assert "best is above ids in" in alone[0]
     assert any("the control is missing (random-start+learned, trained as best was)" in clause for clause in said), (
         "the table of a plain one met no id beyond training"
     )
@@ -699,7 +692,7 @@ def test_lines_that_lie_over_each_other_are_seen_both(tmp_path: Path) -> None:
         assert looks[3] == looks[0]
 
 
-def test_steps_that_differ_are_said_below_tables_and_in_the_text_of_the_figure() -> None:
+def test_steps_that_differ_are_said_below_tables() -> None:
     early = experiment()
     early["training"]["stop_when_fitted"] = True
     made = [*(result("a", seed) | {"steps": 250 * (seed + 1)} for seed in (0, 1)), result("b")]
@@ -711,7 +704,6 @@ def test_steps_that_differ_are_said_below_tables_and_in_the_text_of_the_figure()
             assert any(line in said for line in table.advice)
             assert "systems differ in steps" in table.notes
             assert any("stop_when_fitted" in line for line in table.advice) is bool(why)
-        assert "ystems differ in steps" in found.plot().alt  # type: ignore[union-attr]
     assert not any("different numbers" in line for line in _of(made[:1]).wide().advice)
 
 

@@ -18,7 +18,16 @@ from lengthwise.core.errors import UnknownNameError
 from lengthwise.core.rank import REACH
 from lengthwise.core.table import Spread
 from lengthwise.prediction.example import to_store
-from lengthwise.report.summary import LOW, MOST_TASKS, SeedResult, SystemSummary, headline, ranked
+from lengthwise.report.summary import (
+    LOW,
+    MOST_TASKS,
+    SeedResult,
+    SystemSummary,
+    headline,
+    in_order,
+    ranked,
+    told_lengths,
+)
 from lengthwise.tasks import TASKS
 
 FOLDERS = sorted({path.parent.parent for path in Path("studies").glob("*/results/*/*/result.json")})
@@ -66,8 +75,7 @@ def by_reach(system: SystemSummary) -> tuple[float, float]:
     """The rule of `lengthwise compare`, written once more: median reach of all seeds, then the mean beyond training."""
     reaches, means = [], []
     for mine in rates(system):
-        passed = [n for n in sorted(mine) if all(mine[m] >= REACH for m in mine if m <= n)]
-        reaches.append(passed[-1] if passed else 0)
+        reaches.append(by_reach_of(mine))
         beyond = [rate for n, rate in mine.items() if n > system.max_length]
         means.append(fmean(beyond) if beyond else 0.0)
     return median_low(reaches), fmean(means)
@@ -76,78 +84,86 @@ def by_reach(system: SystemSummary) -> tuple[float, float]:
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_the_first_of_a_finding_is_the_first_of_a_comparison(folder: Path) -> None:
     for found in contests(folder):
-        fitted = [one for one in ranked(found.systems) if one.fitted]
+        fitted = [one for one in ranked(found.systems) if one.cells]
         tested = {frozenset(cell.length for cell in one.cells) for one in fitted}
         if not fitted or len(tested) > 1 or len({one.max_length for one in fitted}) > 1:
             continue
         assert by_reach(fitted[0]) == max(map(by_reach, found.systems))
         said = headline(found.systems)
-        assert re.match(rf"(Trained on lengths up to \d+, )?{re.escape(fitted[0].label)} ", said)
+        assert re.search(rf"(^Trained on lengths up to \d+, |; ){re.escape(fitted[0].label)} (is|has) ", said)
         if len(fitted) <= 3:
             assert all(one.label in said for one in fitted)
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_a_finding_compares_at_one_length_and_says_a_wide_range(folder: Path) -> None:
-    """Every number of the sentence is that of its system where the sentence says."""
-    for found in contests(folder):
-        systems = [one for one in ranked(found.systems) if one.fitted]
-        if not systems:
-            continue
-        said = headline(systems, every=True).partition(". ")[0]
-        lengths = {int(n) for n in re.findall(r"at length (\d+)|of length (\d+)", said) for n in n if n}
-        assert max(lengths) == max(cell.length for one in systems for cell in one.cells) or len(systems) > 12
-        first = re.search(r"on (\d\.\d{3}) of the strings of length (\d+)", said)
-        assert first is not None
-        shown, length = float(first[1]), int(first[2])
-        cells = [cell for cell in systems[0].cells if cell.length == length]
-        (cell,) = [min(cells, key=lambda cell: median(one.rate() for one in cell.scores))]
-        each = [one.rate() for one in cell.scores]
-        assert shown == pytest.approx(median(each), abs=6e-4)
-        wide = max(each) - min(each) >= 0.1 or min(each) < REACH <= median(each)
-        assert (f"range {min(each):.3f}–{max(each):.3f}" in re.split("; (?!range)", said)[0]) is wide
-        for other in systems[1:]:
-            if all(cell.length != length for cell in other.cells) and len(systems) <= 12:
-                shared = {c.length for c in other.cells} & {c.length for c in systems[0].cells}
-                assert not shared or f"at length {max(shared)}" in said
-
-
-def hardest(system: SystemSummary, length: int) -> list[float]:
-    """Each fitted seed at a length, in the layout of the lowest median."""
-    return min(
-        ([one.rate() for one in cell.scores] for cell in system.cells if cell.length == length), key=median, default=[]
-    )
+def medians(system: SystemSummary) -> dict[int, float]:
+    """The median of the fitted seeds by length, of the layout where it is lowest."""
+    found = dict[int, float]()
+    for cell in system.cells:
+        found[cell.length] = min(found.get(cell.length, 1.0), median(one.rate() for one in cell.scores))
+    return found
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_a_finding_is_told_where_systems_differ_and_against_the_nearest_of_other_positions(folder: Path) -> None:
-    """At the longest length unless the best is wrong there, then at its reach, else where it is farthest ahead."""
+def test_a_finding_speaks_of_every_tested_length_of_the_systems_that_it_names(folder: Path) -> None:
+    """Up to the reach all is right, whatever is beyond; the lowest beyond is said, and what a median hides."""
     for found in contests(folder):
+        said = headline(found.systems)
+        assert len(said) < 1200
+        clauses = split_at_top(said.partition(". ")[0].rstrip("."))
         systems = [one for one in ranked(found.systems) if one.cells]
-        alike = [one for one in systems if one.max_length == systems[0].max_length]
-        alike = alike if len(alike) > 1 else systems
-        if len(alike) < 2:
-            continue
-        best, *rivals = alike
-        said = headline(found.systems).partition(". ")[0].rstrip(".")
-        rival = next((one for one in rivals if one.positions != best.positions), rivals[0])
-        assert f"; {rival.label} " in said
-        told = longest = max(cell.length for cell in best.cells)
-        beyond = [cell.length for one in (best, rival) for cell in one.cells if cell.length > best.max_length]
-        shared = {n for n in beyond if hardest(best, n) and hardest(rival, n)}
-        if median(hardest(best, longest)) < 0.5 and shared:
-            seeds = {n: [fmean(mine.get(n, 0) for mine in rates(one)) for one in (best, rival)] for n in shared}
-            told = int(by_reach(best)[0])
-            if told <= best.max_length:
-                told = max(shared, key=lambda n: (seeds[n][0] - seeds[n][1], n))
-        assert re.search(rf"is right on \d\.\d+ of the strings of length {told}\b", said)
-        wrong = all(max(hardest(one, longest), default=0) < 0.5 for one in alike)
-        assert (f"none is right at length {longest}" in said) is (wrong and told != longest)
-        if told != longest:
-            assert f"{best.label} {median(hardest(best, longest)):.3f}" in said.partition(f"at length {longest}")[2]
-            for one in rivals:
-                if max(hardest(one, longest), default=0) >= 0.5:
-                    assert f"; {one.label} " in said.partition(f"at length {longest}")[2]
+        for one in systems:
+            right, (to, _) = medians(one), by_reach(one)
+            far = [n for n in right if n > to and right[n] < REACH]
+            begin = "(Trained on lengths up to \\d+, )?" + re.escape(one.label) + r"( \(trained to \d+\))?"
+            told = [clause for clause in clauses if re.match(rf"{begin}( is right on at| up to| not beyond) ?", clause)]
+            assert len(told) <= 1 or any(other.label in one.label for other in systems if other is not one)
+            for clause in told[:1]:
+                assert all(right[n] >= REACH for n in right if n <= to)
+                assert (to > one.max_length) is ("not beyond training" not in clause)
+                assert to <= one.max_length or f" up to {int(to)}" in clause
+                assert (", the longest" in clause) is (to == max(right))
+                if far:
+                    lowest = min(far, key=lambda n: (right[n], n))
+                    assert f"{right[lowest]:.3f} at {lowest}" in clause
+                reaches = {by_reach_of(mine) for mine in rates(one) if mine}
+                assert ("seeds: " in clause) is (len(reaches) > 1) or len(one.fitted) < len(one.results)
+        if "of any longer length" in said:
+            assert all(right < REACH for one in systems[:1] for n, right in medians(one).items() if n > one.max_length)
+
+
+def split_at_top(text: str) -> list[str]:
+    """The parts between semicolons that are in no brackets."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        parts = [*parts, ""] if letter == ";" and not depth else [*parts[:-1], parts[-1] + letter]
+    return [part.strip() for part in parts]
+
+
+def by_reach_of(mine: dict[int, float]) -> int:
+    passed = [n for n in sorted(mine) if all(mine[m] >= REACH for m in mine if m <= n)]
+    return passed[-1] if passed else 0
+
+
+def test_a_dip_before_the_longest_length_is_said() -> None:
+    dips = seeds("dips", *[{8: 200, 16: 9, 32: 200}] * 3)
+    said = headline(of(*dips, *seeds("low", *[{8: 200, 16: 0, 32: 0}] * 3)).systems)
+    assert "every length up to a longer one" in said
+    late = seeds("late", *[{8: 200, 16: 200, 32: 9, 64: 200}] * 3)
+    assert "every tested length up to 16 (0.045 at 32, 1.000 at 64)" in headline(of(*late).systems)
+    odd = seeds("odd", *[{8: 200, 16: 200, 32: 200}] * 2, {8: 200, 16: 0, 32: 200})
+    assert "up to 32, the longest (seeds: 8, 32, 32)" in headline(of(*odd).systems)
+
+
+def test_a_finding_names_the_nearest_of_other_positions_and_says_how_far_all_others_go() -> None:
+    made = [
+        seeds(name, *[{8: 200, 16: right, 32: 0}] * 3) for name, right in zip("abcde", (200, 198, 0, 0, 0), strict=True)
+    ]
+    said = headline(of(*[one for each in made for one in each], *seeds("lost", {}, fitted=False)).systems)
+    assert said.endswith("; b up to 16 (0.000 at 32); 3 others not beyond training; lost did not fit.")
+    low = [seeds(name, *[{8: 200, 16: right}] * 3) for name, right in zip("abcde", (100, 80, 60, 50, 0), strict=True)]
+    said = headline(of(*[one for each in low for one in each]).systems)
+    assert said.endswith("of any longer length; a has 0.500 at length 16; b 0.400 there; 3 others at most 0.300.")
 
 
 def test_a_harder_test_costs_no_rank() -> None:
@@ -239,7 +255,7 @@ def test_a_table_of_any_results_is_latex_with_one_next_step_and_no_mark_in_train
     owners = {(one.name, one.settings): one for one in found.systems}
     for row, column in table.bold | table.alike:
         assert int(table.columns[column]) > owners[table.rows[row][:2]].max_length
-    contests = {one.contest for one in found.systems if one.cells}
+    contests = {one.contest for one in found.systems}
     lines = [line for line in headline(found.systems).splitlines() if line.startswith("Trained on")]
     assert len(lines) == (len(contests) if len(contests) <= MOST_TASKS else MOST_TASKS - 1)
 
@@ -250,7 +266,7 @@ def test_chance_is_said_of_the_task_that_has_it_beside_one_whose_is_not_known() 
     figure: Any = found.plot(figsize=(3.3, 2.8))
     assert "chance 0.50 (parity)" in [text.get_text() for text in figure.legends[0].get_texts()]
     plain = found.only(systems=["NoPE, no scratchpad", "RoPE + PoSE, no scratchpad"])
-    assert "is right on 0.498 of the strings of length 200 (median of 5 seeds; chance is 0.50" in plain.wide().caption
+    assert re.search(r"NoPE, no scratchpad has 0\.\d+ at length \d+ \(chance is 0\.50", plain.wide().caption)
 
 
 @pytest.mark.parametrize("guess", [0.0, 0.5])
@@ -264,17 +280,22 @@ def test_chance_of_a_task_of_ones_own_is_what_it_says(guess: float) -> None:
     assert all(("0.50" in text) is bool(guess) for text in said)
 
 
-def test_systems_that_are_chosen_say_where_their_order_is_another_among_all() -> None:
-    """Tests that all share decide it, and fewer are shared among more systems."""
+@pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
+def test_a_part_of_the_systems_has_the_order_and_the_looks_of_all(folder: Path) -> None:
+    for found in contests(folder):
+        whole = [one.label for one in in_order(found.systems)]
+        some = found.only(systems=whole[::2])
+        assert [one.label for one in in_order(some.systems)] == whole[::2]
+        looks = {one.label: one.look for one in found.systems}
+        assert all(one.look == looks[one.label] for one in some.systems)
+
+
+def test_of_equal_reaches_the_first_is_the_longest_in_its_own_tests() -> None:
     far = [result("far", seed, scores=[score(16, 190), score(40, 199)]) for seed in range(3)]
     near = [result("near", seed, scores=[score(16, 195), score(40, 100)]) for seed in range(3)]
     short = [result("short", seed, scores=[score(16, 100)]) for seed in range(3)]
-    found = of(*far, *near, *short)
-    assert [one.label for one in ranked(found.systems)] == ["near", "far", "short"]
-    some = found.only(systems=["far", "near"]).wide()
-    assert [row[0] for row in some.rows] == ["far", "near"]
-    assert any(note.endswith("it is near, far") for note in some.notes)
-    assert not any("order: " in note for note in found.wide().notes)
+    found = of(*near, *far, *short)
+    assert [one.label for one in ranked(found.systems)] == ["far", "near", "short"]
 
 
 @pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
@@ -297,7 +318,6 @@ def test_rows_and_legend_have_the_one_order_and_the_finding_begins_with_its_firs
         axes: Any = found.plot(Figure().subplots())
         legend = [label.partition(" (")[0] for label in axes.get_legend_handles_labels()[1]]
         assert [label for label in legend if label in drawn] == [label for label in drawn if label in legend]
-        assert re.match(rf"(Trained on lengths up to \d+, )?{re.escape(drawn[0])} ", headline(found.systems))
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -307,7 +327,9 @@ def test_a_terminal_shows_the_columns_that_the_finding_names(folder: Path) -> No
         lines = repr(table).splitlines()
         rule = next((at for at, line in enumerate(lines) if re.fullmatch("-+(  +-+)+", line)), 0)
         shown = {*lines[rule - 1].split()}
-        named = {*re.findall(r"length (\d+)", table.caption.partition(". ")[0])}
+        named = {*map(str, told_lengths(table.caption.partition(". ")[0]))}
+        if len(named | {table.columns[-1]}) > 6:
+            continue
         assert named <= shown
         assert named <= {*table.columns}
 
@@ -374,10 +396,9 @@ def test_next_says_what_to_write_and_names_the_control_beside_a_third_system() -
 def test_where_one_system_alone_fitted_the_finding_says_where_it_falls_and_that_others_did_not_fit() -> None:
     found = of(*seeds("a", *[{8: 200, 16: 4, 40: 0}] * 3), *seeds("b", {}, {}, fitted=False))
     said = headline(found.systems)
-    assert "a is right on 0.020 of the strings of length 16" in said
-    assert "no other system fitted (b)" in said
-    assert "none is right at length 40 (a 0.000)" in said
-    assert "no other" not in headline(of(*seeds("a", {40: 1})).systems)
+    assert said.endswith(
+        "a is not right on 95 % of the strings of any longer length; it has 0.020 at length 16; b did not fit."
+    )
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -424,7 +445,7 @@ def test_all_are_trained_longer_before_there_are_more_seeds_where_some_did_not_f
     for lost in (1, 2):
         rival = [*seeds("b", *[{40: 0}] * (3 - lost)), *seeds("b", *[{}] * 3, fitted=False)[3 - lost :]]
         table = of(*seeds("a", *[{40: 200}] * 3), *rival).wide()
-        assert f"b on 0.000 there ({3 - lost} of 3 seeds fitted" in table.caption
+        assert f"b not beyond training ({3 - lost} of 3 seeds fitted; 0.000 at 40)" in table.caption
         advice = table.advice
         assert advice[0].startswith("next: train all systems longer (training.steps)")
         assert "; then more runs of" in advice[0]
@@ -450,7 +471,6 @@ def test_runs_that_are_asked_for_are_enough_with_the_control_that_is_asked_for()
     assert before == "next: train the control random-start+learned; then more runs of each system (seeds=7)"
     after = made(coupled=200, sequential=100, pose=50, random_start=10).wide()
     assert after.advice[0] == "next: more runs of each system (seeds=7)"
-    assert "random-start+learned on 0.050" in after.caption
     assert "the ids are not shown to be the cause: coupled+learned is not significantly above" in after.notes[0]
 
 
@@ -564,12 +584,8 @@ def test_a_failing_seed_does_not_win_and_is_said() -> None:
     found = of(*risky, *low, *sure)
     assert [one.label for one in ranked(found.systems)] == ["sure", "risky", "low"]
     said = found.wide().caption
-    assert "sure is right on 0.985 of the strings of length 40" in said
-    assert "risky on 1.000 there (range 0.000–1.000)" in said
-    bold = {(found.wide().rows[row][0], found.wide().columns[column]) for row, column in found.wide().bold}
-    assert ("sure", "40") in bold
-    assert ("risky", "40") not in bold
-    assert "the mean of all seeds" in found.wide().legend["bold"]
+    assert "sure is right on at least 95 % of the strings of every tested length up to 40, the longest" in said
+    assert "risky up to 40, the longest (seeds: 8, 40, 40)" in said
     assert found.plot().alt.startswith(said.partition(". ")[0])  # type: ignore[union-attr]
 
 
@@ -577,18 +593,16 @@ def test_systems_with_other_tests_are_compared_where_both_were_tested() -> None:
     far = seeds("far", *[{8: 200, 16: 200, 160: 200}] * 2)
     near = seeds("near", *[{8: 200, 16: 20}] * 2)
     said = headline(of(*near, *far).systems)
-    assert "far is right on 1.000 of the strings of length 160" in said
-    assert "near on 0.100 at length 16, where far has 1.000" in said
+    assert "far is right on at least 95 % of the strings of every tested length up to 160" in said
+    assert "near not beyond training (0.100 at 16)" in said
     said = headline(
         of(*seeds("near", *[{8: 200, 16: 200}] * 2), *seeds("far", *[{8: 200, 16: 20, 160: 0}] * 2)).systems
     )
-    assert "near is right on 1.000 of the strings of length 16" in said
-    assert "far on 0.100 there, and 0.000 at length 160" in said
+    assert "near is right on at least 95 % of the strings of every tested length up to 16, the longest" in said
+    assert "far not beyond training (0.000 at 160)" in said
 
 
-def test_all_that_a_system_is_above_is_named_and_each_row_has_its_brackets() -> None:
-    made = [*seeds("a", *[{40: 200}] * 3), *seeds("b", *[{40: 20}] * 3), *seeds("c", *[{40: 10}] * 3)]
-    assert any("a is above b and c in" in note for note in of(*made).wide().notes)
+def test_each_row_has_its_brackets() -> None:
     found = of(*seeds("a", *[{40: 190}, {40: 180}]), *seeds("b", {40: 20}), *seeds("lost", {}, {}, {}, fitted=False))
     said = found.wide().legend["brackets"]
     assert "range of 2 seeds, which covers the median with probability 50 %" in said
@@ -616,7 +630,6 @@ def test_one_layout_is_kept_and_p_is_corrected_for_all() -> None:
     assert {row[2] for row in found.wide().rows} == {"chains 1", "chains 4"}
     assert {row[2] for row in part.wide().rows} == {""}
     assert "on addition, chains 4 by length" in part.wide().caption
-    assert "0.930" in part.wide().caption
     assert "layout" not in part.wide().legend["bold"]
     whole = {tuple(row[:4]): row[-1] for row in found.differences().rows}
     assert {tuple(row[:4]): row[-1] for row in part.differences().rows}.items() <= whole.items()

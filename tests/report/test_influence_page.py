@@ -170,7 +170,7 @@ def test_a_report_shows_both_kinds_of_results(tmp_path: Path) -> None:
     assert not {"link", "img", "iframe"} & {tag for tag, _ in checker.tags}
     text = " ".join(checker.text.split())
     assert "influence: made-up <model> on made-up text" in text
-    assert "coupled is right on 0.500 of the strings of length 40" in text
+    assert "0.500 at 40" in text
     assert write_report([tmp_path / "b"], tmp_path / "page.html") == 1
     assert [result.recipe for result in load([tmp_path])] == ["addition"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, did_you_mean, listed, require, warn
 from lengthwise.core.files import read_json
-from lengthwise.core.rank import how_far
 from lengthwise.core.result_file import Score, each_once, result_files
 from lengthwise.core.statistics import Estimate
 from lengthwise.core.table import DIGITS, Spread, Table, Tabular
@@ -60,6 +58,7 @@ from lengthwise.report.summary import (
     strings_text,
     summarize,
     task_title,
+    told_lengths,
     trained_text,
 )
 from lengthwise.tasks import TASKS
@@ -169,7 +168,6 @@ class Measured(Tabular):
         systems = of._labelled(labels)
         axes = panel_axes([cell for system in systems for cell in system.cells])
         cells, guessed = dict[tuple[str, str, str], dict[int, Estimate]](), set[tuple[tuple[str, str, str], int]]()
-        far = dict[tuple[tuple[str, str, str], int], tuple[int, float]]()
         shown: dict[tuple[Any, ...], float | None] = {}
         for system in systems:
             for cell in system.cells:
@@ -178,7 +176,6 @@ class Measured(Tabular):
                 if (found := cell.estimate(of.metric)) is not None:
                     row[cell.length] = found
                     shown[*key, cell.length] = spread(cell.scores, of.metric, brackets)
-                    far[key, cell.length] = how_far(system.results, -1, of.metric, [cell.length], [cell.axes])
                     if found.median >= FAILED and found.low <= (
                         chance(system, cell.length, cell.axes, of.metric) or -1
                     ):
@@ -189,7 +186,7 @@ class Measured(Tabular):
         if lengths is None:
             shortest = min(system.max_length for system in systems)
             often = Counter(length for row in cells.values() for length in row)
-            told = [int(found) for found in re.findall(r"\blength (\d+)", headline(systems))]
+            told = told_lengths(headline(systems))
             lengths = tested if brackets == "none" else main_lengths(often, shortest, told)
         else:
             lengths = tested if lengths == "all" else arguments.whole_numbers("lengths", lengths)
@@ -206,8 +203,8 @@ class Measured(Tabular):
             (*key, *(about[name](owner) for name in named), *(shown.get((*key, length)) for length in lengths))
             for key, owner in zip(cells, owners, strict=True)
         )
-        bold, alike = set[tuple[int, int]](), set[tuple[int, int]]()
-        by_mean = by_right = alone = False
+        bold, alike, alone = set[tuple[int, int]](), set[tuple[int, int]](), False
+        few = [system for system in systems if 2 * len(system.fitted) <= len(system.results)]
         contests = {(by_row[key[:2]].contest, key[2]) for key in cells}
         for contest, (column, length) in product(contests, enumerate(lengths, 3 + len(named))):
             rivals = {
@@ -217,27 +214,25 @@ class Measured(Tabular):
             }
             if any(length <= by_row[key[:2]].max_length for key, _ in rivals.values()):
                 continue
-            if len(rivals) < 2:
-                alone |= bool(rivals)
+            if len(rivals) < 2 or all(by_row[key[:2]] in few for key, _ in rivals.values()):
+                alone |= len(rivals) == 1
                 continue
-            ahead = max(far[key, length] for key, _ in rivals.values())
-            best = next(found for key, found in rivals.values() if far[key, length] == ahead)
+            best = max(found.median for key, found in rivals.values() if by_row[key[:2]] not in few)
             first = {
-                at for at, (key, _) in rivals.items()
-                if best.median >= FAILED and far[key, length] == ahead and (key, length) not in guessed
+                at for at, (key, found) in rivals.items()
+                if f"{found.median:.3f}" == f"{best:.3f}" and best >= FAILED and by_row[key[:2]] not in few
+                and (key, length) not in guessed
             }  # fmt: skip
             bold |= {(at, column) for at in first}
-            most = max(found.median for _, found in rivals.values())
-            by_mean |= any((found.median == most) is not (at in first) for at, (_, found) in rivals.items() if first)
-            by_right |= bool(first) and max(far[key, length][1] for key, _ in rivals.values()) > ahead[1]
+            least = min((rivals[at][1].low for at in first), default=0)
             alike |= {
-                (at, column)
-                for at, (_, found) in rivals.items()
-                if first and at not in first and found.high >= best.low
+                (at, column) for at, (_, found) in rivals.items() if first and at not in first and found.high >= least
             }
         layouts, tasks_of = ({each[at] for each in contests} for at in (1, 0))
         of_each = ["length", *["layout"] * (len(layouts - {""}) > 1), *["task"] * (len(tasks_of) > 1)]
-        best_of = f"best of a {', '.join(of_each[:-1])}{' and ' * (len(of_each) > 1)}{of_each[-1]} beyond training"
+        best_of = (
+            f"best median of a {', '.join(of_each[:-1])}{' and ' * (len(of_each) > 1)}{of_each[-1]} beyond training"
+        )
         several = " that several systems were tested at" * alone
         seeds = [len(system.fitted) for system in systems]
         unseen = f": {brackets_text(seeds)}" * (brackets != "interval")
@@ -246,7 +241,7 @@ class Measured(Tabular):
         trained_right = f"; right in distribution: {', '.join(right)}" * (not any(one.fitted for one in systems))
         legend = {
             **_inside([system for system in systems if system.fitted], brackets, rows),
-            "bold": best_of + several + _by_what(systems, by_right=by_right) * (by_mean or by_right),
+            "bold": best_of + several + ", of systems of which most seeds fitted" * any(one.fitted for one in few),
             "†": f"not told apart from it (intervals overlap{unseen})",
             **dict.fromkeys([LOW] * bool(low), low),
             **dict.fromkeys(["fitted"] * ("fitted" in named), fitted_means(systems)),
@@ -258,7 +253,6 @@ class Measured(Tabular):
         }
         differ, (sure, then) = differ_text(systems), how_sure_and_next(systems, of.metric, lengths, of.whole)
         compared = compared_text(sure)
-        turned = _turned(systems, of.whole, of.metric)
         left_out = [length for length in tested if length not in lengths]
         lacks = f"{', '.join(map(str, left_out))} (lengths='all')" * bool(left_out)
         said = (
@@ -269,7 +263,7 @@ class Measured(Tabular):
             *details(systems),
         )
         found = of.metric == "exact_match" and bool(tested)
-        finding = headline(systems, lengths=lengths) * found
+        finding = headline(systems) * found
         finding += ("\n" if "\n" in finding else " ") * found
         strings = "".join(f", {says}" for says in [strings_text(systems)] if says)
         trained = f", {trained_text(systems)}" * (same_training(systems) and not found)
@@ -277,18 +271,14 @@ class Measured(Tabular):
             ("system", "settings", "layout", *named, *map(str, lengths)),
             rows,
             caption=f"{finding}{of._what} by length{trained}: {_over(systems)}{strings}{_left_out(systems)}.",
-            notes=(
-                *[compared] * bool(compared),
-                *[differ] * (bool(differ) and MAY_BE not in compared),
-                *[turned] * bool(turned),
-            ),
+            notes=(*[compared] * bool(compared), *[differ] * (bool(differ) and MAY_BE not in compared)),
             advice=tuple(line for line in said if line),
             bold=frozenset(bold),
             alike=frozenset(alike),
             source=of.source,
             empty=empty(owners),
             legend=legend,
-            named=frozenset(re.findall(r"\blength (\d+)", finding)),
+            named=frozenset(map(str, told_lengths(finding))),
             above=("length", frozenset(map(str, lengths))),
             lacks=f"length{'s' * (len(left_out) > 1)} {lacks}" * bool(lacks),
         )
@@ -447,15 +437,6 @@ class Accuracy(Measured):
         return shown
 
 
-def _turned(systems: Sequence[SystemSummary], whole: Sequence[SystemSummary], metric: str) -> str:
-    """That these systems have another order among all results, where fewer lengths are shared; else empty."""
-    names = {id(system.results[0]): system.label for system in systems}
-    among = [names[at] for one in in_order(whole, metric) if (at := id(one.results[0])) in names]
-    before = [system.label for system in systems]
-    says = "order: by the lengths that all systems shown were tested at; beside all systems of these results"
-    return f"{says} it is {', '.join(among)}" * (among != before)
-
-
 def _next(
     systems: Sequence[SystemSummary], metric: str = "exact_match", whole: Sequence[SystemSummary] = ()
 ) -> list[str]:
@@ -513,13 +494,6 @@ def _inside(systems: Sequence[SystemSummary], brackets: Brackets, rows: Iterable
             kinds.setdefault(brackets_text([len(counted)], brackets), []).append(system.label)
     said = "; ".join(f"{kind} ({some_of(who)})" if len(kinds) > 1 else kind for kind, who in kinds.items())
     return {} if all(closed) else {"brackets": f"{said}{none}"}
-
-
-def _by_what(systems: Sequence[SystemSummary], *, by_right: bool) -> str:
-    """By what the best is chosen where the medians that are shown do not tell."""
-    lost = any(len(system.fitted) < len(system.results) for system in systems if system.fitted)
-    among = ", of those whose median seed has 95 % right" * by_right
-    return f", by the mean of all seeds{' (one not fitted counts 0)' * lost}, not by the median shown{among}"
 
 
 def _over(systems: Sequence[SystemSummary]) -> str:
@@ -691,23 +665,23 @@ class Result(Measured):
 
         Numbers are over the seeds that fitted; accuracy in distribution is over all where none did.
         """
-        rows, systems = [], self.systems
+        rows, systems, unlike = [], self.systems, not same_training(self.systems)
         for system in systems:
             last = max(system.cells, key=lambda cell: cell.length, default=None)
             rows.append(
                 (
                     system.name,
                     system.settings,
-                    system.max_length,
-                    len(system.results),
-                    len(system.fitted),
+                    *[system.max_length] * unlike,
+                    f"{len(system.fitted)} of {len(system.results)}",
                     within_training(system),
                     None if last is None else last.length,
                     None if last is None else spread(last.scores),
                 )
             )
         columns = (
-            "system", "settings", "trained to", "seeds", "fitted", "in distribution", "longest test", "accuracy there"
+            "system", "settings", *["trained to"] * unlike, "fitted", "in distribution", "longest test",
+            "accuracy there",
         )  # fmt: skip
         ends = ((one, max((cell.length for cell in one.cells), default=0)) for one in systems)
         low = "; ".join(filter(None, (low_seeds([one], [end]) for one, end in ends)))

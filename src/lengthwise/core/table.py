@@ -27,8 +27,14 @@ WIDTH = 80
 """Columns of a terminal that answers keep to."""
 LEAST_COLUMNS = 3
 """Columns of numbers that a terminal shows before their brackets."""
-FITTING = 3
-"""Columns of numbers with brackets that a page of one column has room for."""
+PAGE = 345
+"""Points of a line of LaTeX's ``article``."""
+SMALL = r"\small\setlength{\tabcolsep}{3pt}"
+SIZES = {"": (5.1, 12), SMALL: (4.6, 6), SMALL.replace("small", "footnotesize"): (4.1, 6),
+         SMALL.replace("small", "scriptsize"): (3.6, 6)}  # fmt: skip
+"""What sets a table in letters of this size, and the points of a letter and of the room between columns then."""
+LONGEST = 45
+"""Rows of a table that a page has room for."""
 WRAPPED = (32, 24, 20, 16, 12)
 """Letters of a line of a cell, where a table is too wide otherwise."""
 MOST_ROWS = 30
@@ -241,7 +247,8 @@ class Table:
     def to_latex(self, path: str | Path | None = None, *, caption: str | None = None, label: str | None = None) -> str:
         """The table in LaTeX, with the rules of the package booktabs, numbers to the right.
 
-        The first line says as a comment which packages it needs; letters that these lack are commands.
+        The first line says as a comment which packages it needs; letters that these lack are commands. Where it is
+        wider than a page of one column, its letters are small, then brackets are left out, and a comment says so.
 
         A ``table`` with its caption above and its notes below; where there are none, a ``tabular``. The columns
         ``sentences`` and the advice follow as comments, for the author to make use of.
@@ -258,6 +265,14 @@ class Table:
             if value is not None:
                 arguments.text(name, value)
         columns = [index for index in self._filled() if self.columns[index] not in self.sentences]
+        if self._wide(columns, *SIZES[SMALL]) > PAGE and any(
+            isinstance(cell, Spread) for row in self.rows for cell in row
+        ):
+            bare = tuple(tuple(float(cell) if isinstance(cell, Spread) else cell for cell in row) for row in self.rows)
+            legend = {mark: says for mark, says in self.legend.items() if mark != "brackets"}
+            left = (*self.advice, "brackets are left out, as they are wider than a page: choose three lengths for them")
+            table = replace(self, rows=bare, legend=legend, advice=left)
+            return table.to_latex(path, caption=caption, label=label)
         # A table without rows needs its columns, too.
         letters = "{tabular}{" + "l" * len(columns) + "}"
         text = self._formatted("latex_booktabs", columns).replace("{tabular}{}", letters, 1)
@@ -269,17 +284,14 @@ class Table:
         ]
         notes = self._below("bold")
         bare = caption == "" or not (caption or label or self.caption or notes)
-        bracketed = [
-            at for at in columns if any(isinstance(r[at], Spread) and r[at].low < r[at].high for r in self.rows)
-        ]
-        broad = [
-            f"{len(bracketed)} columns with brackets are wider than a page: write table*, or choose fewer, or leave "
-            "brackets out"
-        ]
+        sizes = [size for size, of in SIZES.items() if self._wide(columns, *of) <= PAGE][:1]
+        broad = ["wider than a page: choose fewer lengths, or shorter labels"] * (not sizes)
+        size = (sizes or [*SIZES][-1:])[0]
+        broad += ["longer than a page: choose fewer rows"] * (len(self.rows) > LONGEST)
         comments = [
             line
             for line in (
-                *((self.caption, *notes) if bare else ()), *broad * (len(bracketed) > FITTING), *said, *self.advice,
+                *((self.caption, *notes) if bare else ()), *broad, *said, *self.advice,
                 self.source,
             )
             if line
@@ -290,12 +302,20 @@ class Table:
             below = [r"\par\smallskip", r"\begin{minipage}{\linewidth}\footnotesize"] * bool(notes)
             below += [f"{_latex(note[:1].upper() + note[1:]).rstrip('.')}." for note in notes]
             below += [r"\end{minipage}"] * bool(notes)
-            text = "\n".join([r"\begin{table}", r"\centering", *above, text, *below, r"\end{table}"])
+            text = "\n".join(
+                [r"\begin{table}", r"\centering", *above, *[size] * bool(size), text, *below, r"\end{table}"]
+            )
         text = "".join(letter if letter.isascii() else _command(letter) for letter in text)
         whole = "\n".join([NEEDS, text, *(f"% {' '.join(line.split())}" for line in comments)])
         if path is not None:
             write_text(arguments.path("path", path), whole + "\n")
         return whole
+
+    def _wide(self, columns: Sequence[int], letter: float, gap: float) -> float:
+        """How many points LaTeX needs for these columns, of so many for a letter and between two columns."""
+        lines = [[self.columns[at] for at in columns], *([self._shown(row, at) for at in columns] for row in
+                 range(len(self.rows)))]  # fmt: skip
+        return sum(letter * max(map(len, column)) + gap for column in zip(*lines, strict=True))
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """The table as CSV; also written to ``path``, if given. Raises `LengthwiseError` if it can't be written."""

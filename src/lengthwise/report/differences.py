@@ -262,11 +262,16 @@ def _of_contest(
         return [], 0, "", every
     first, lengths = ranked[0], "length beyond training" if whole else "length shown"
     made = facing[id(rivals[0])][0].made
+    second = nearest_rival(first, rivals) or rivals[0]
     above = [other for other in rivals if lengths_apart(facing[id(other)])]
-    alike, nearest = [other for other in rivals if other not in above], nearest_rival(first, rivals)
-    second = nearest if nearest in above else next(iter(above), None)
-    parts, level, control = [], "", ""
+    alike, wins = [other for other in rivals if other not in above], second in above
+    held = [second] if wins else above
+    found, parts, control = [test for other in held for test in facing[id(other)]], list[str](), ""
     controls = [other for other in rivals if ids_alone(first, other) and not is_untrained(other)]
+    order = f"{'first and second' if second is rivals[0] else 'first'} {RULE}"
+    said = list[str]()
+    if lengths_apart(found):
+        said.append(f"{_measured(first, held, found, order)}{_confounded(first, held[0])}")
     if alike:
         overlap = not any(test.turned.apart for other in alike for test in facing[id(other)])
         level = (
@@ -274,34 +279,16 @@ def _of_contest(
             if overlap
             else f"{first.label} is not above {_some(alike)}: at no {lengths} are all its seeds above theirs"
         )
-    if second is None:
-        parts.append(level)
-    else:
-        order = f"{'first and second' if second is rivals[0] else 'first'} {RULE}"
-        groups = dict[Any, list[SystemSummary]]()
-        for other in above:
-            besides = _confounded(first, other)
-            groups.setdefault((*_pattern(facing[id(other)]), besides), []).append(other)
-        same = next(some for some in groups.values() if second in some)
-        more_of = [some for some in groups.values() if some is not same]
-        said = _measured(first, same, [test for one in same for test in facing[id(one)]], order)
-        where = dict[str, list[SystemSummary]]()
-        for other in (one for some in more_of for one in some):
-            found = facing[id(other)]
-            where.setdefault(in_runs(lengths_apart(found), {test.length for test in found}), []).append(other)
-        said += "".join(f"; above {_some(some)} at {at}" for at, some in where.items())
-        if alone := [other for other in above if ids_alone(first, other) and other not in controls]:
-            said += f"; {_some([first, *alone])} differ in the ids alone"
-        said += _confounded(first, second)
-        parts.append("; ".join(filter(None, [said, level] if second is nearest else [level, said])))
-        for other in (second, *(one for one in above if one.positions.scheme != first.positions.scheme)):
-            cause, control = _cause(first, other, rivals, there, facing[id(other)])
-            if cause:
-                parts += cause
-                break
+        said = [*said, level] if wins else [level, *said]
+    parts.append("; ".join(said or [f"{first.label} is above the others at no {lengths} alike"]))
+    for other in (*held, *(one for one in above if one.positions.scheme != first.positions.scheme)):
+        causes, control = _cause(first, other, rivals, there, facing[id(other)])
+        if causes:
+            parts += causes
+            break
     parts[0] += "".join(f"; {_control_says(first, other, facing[id(other)])}" for other in controls)
     for one, other in combinations(ranked, 2):
-        if ids_alone(one, other) and not (one is first and (other in above or other in controls)):
+        if ids_alone(one, other) and not (one is first and (other in held or other in controls)):
             found = _between(one, other, tests)
             said = (
                 _measured(one, [other], found, f"first {RULE}")
@@ -310,13 +297,14 @@ def _of_contest(
             )
             parts.append(f"{said}; {IDS_ALONE}")
     made += _tests_with_control(first, there) * control.startswith("train ")
-    seeds = min(len(first.fitted), len((second or rivals[0]).fitted))
+    second = next(iter(held), second)
+    seeds = min(len(first.fitted), len(second.fitted))
     enough = next(n for n in count(2) if 2 * made / comb(2 * n, n) <= 1 - LEVEL)
-    more = max(enough, 2 * seeds) if second is None else enough * (seeds < enough)
-    if second is None or not (found := _confounds(first, second)):
+    more = enough * (seeds < enough) if held else max(enough, 2 * seeds)
+    if not held or not (besides := _confounds(first, second)):
         return parts, more, control, every
     alone = first.positions == second.positions
-    return parts, more, control, ((first, second), [*found] if alone else [*(found | other_settings(ranked))])
+    return parts, more, control, ((first, second), [*besides] if alone else [*(besides | other_settings(ranked))])
 
 
 def compared_text(clauses: Sequence[str]) -> str:
@@ -327,15 +315,6 @@ def compared_text(clauses: Sequence[str]) -> str:
 
 def _some(systems: Sequence[SystemSummary]) -> str:
     return some_of([system.label for system in systems])
-
-
-def _pattern(tests: Sequence[Difference]) -> tuple[Any, ...]:
-    """What two comparisons with the same system must share to be told in one clause."""
-    turned = [test.turned for test in tests]
-    sure = [test for test in tests if test.apart and test.holm <= 1 - LEVEL]
-    tested = tuple(sorted({test.length for test in tests}))
-    counts = frozenset((len(test.rates), len(test.other_rates)) for test in tests)
-    return tested, *(tuple(lengths_apart(some)) for some in (tests, turned, sure)), counts
 
 
 def lengths_apart(tests: Iterable[Difference]) -> list[int]:
@@ -457,6 +436,14 @@ def _cause(
     )
     if ours.span[-1] >= theirs.span[-1]:
         return [f"{CAUSE} do not explain it: {spans}"], ""
+    # In order: one that is as near, below one that is farther.
+    known = [(one, row) for one in rivals if (row := _span(one, lengths)) is not None]
+    for at, (one, row) in enumerate(known):
+        above = [other.label for other, its in known[:at] if its.span[-1] > ours.span[-1]]
+        if row.span[-1] <= ours.span[-1] and above:
+            exception = f"yet {one.label}, whose ids bring it as near, is below {above[0]}"
+            untested, control = _control(first, second, rivals, there)
+            return [f"{CAUSE} alone do not explain it: {spans}, {exception}", *untested], control
     wrong, longest, layout = hardest(first) or (0.0, 0, "")
     says = (
         f"fit the order, though {first.label} is wrong at length {longest}{layout}, too"
@@ -491,6 +478,9 @@ def _control(
         if found.fitted:
             return [f"{UNTESTED} by the systems shown"], f"show {name}"
         return [f"{UNTESTED}: the control {name} did not fit"], ""
+    if ENCODINGS.is_built_in(encoding):  # its settings are those of the first, too, such as a sink
+        with suppress(LengthwiseError, TypeError):
+            control = replace(control, encoding=ENCODINGS.build(first.experiment["encoding"]).label)
     trained, train = f"is missing ({control.name}, trained as {first.label} was)", f"train {control.name}"
     if alone:
         beyond = f"{UNTESTED} by {alone[0].label}, whose table met no id beyond training: the control {trained}"

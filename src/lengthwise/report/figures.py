@@ -39,10 +39,9 @@ from lengthwise.report.summary import (
     chance_of,
     chance_text,
     common_chance,
-    differ_text,
     headline,
+    left_out_text,
     panels,
-    seeds_text,
     task_title,
     trained_text,
 )
@@ -397,7 +396,6 @@ def draw_accuracy(
 def _described(parts: Sequence[_Panel], systems: Sequence[SystemSummary], metric: str, band: Brackets) -> str:
     """What is drawn, for captions and screen readers: of each kind of mark that is there, what it stands for."""
     what, drew = metric.replace("_", " "), set[str]().union(*(part.drew for part in parts))
-    scales = {"logarithmic" if part.logarithmic else "linear" for part in parts}
     shaded = f"shaded: {'lengths that all systems drawn were trained on' if 'trained' in drew else 'training lengths'}"
     marks = (
         "markers: medians of the fitted seeds",
@@ -406,20 +404,18 @@ def _described(parts: Sequence[_Panel], systems: Sequence[SystemSummary], metric
         *(says for kind, says in KINDS.items() if kind in drew),
         shaded,
     )
-    said = (
-        headline(systems, every=True).removesuffix(".") if metric == "exact_match" else trained_text(systems),
-        f"{what} on {task_title(systems)} against length ({' or '.join(sorted(scales))} axis) by system",
-        seeds_text(systems),
-        "; ".join(mark for mark in marks if mark),
+    drawn = (
+        f"{what} on {task_title(systems)} against length",
+        *marks,
         _cut(parts, systems, metric),
         chance_text(systems, metric=metric) * ("chance" in drew),
-        differ_text(systems),
+        left_out_text(systems),
     )
-    sentences = [f"{part[0].upper()}{part[1:]}." for part in said if part]
-    lost = [
-        f"Not fitted in any seed, so not drawn: {'; '.join(system.label for system in systems if not system.fitted)}."
-    ]
-    text = " ".join([*sentences, *lost * any(not system.fitted for system in systems)])
+    said = (
+        headline(systems).removesuffix(".") if metric == "exact_match" else trained_text(systems),
+        "; ".join(part for part in drawn if part),
+    )
+    text = " ".join(f"{part[0].upper()}{part[1:]}." for part in said)
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
@@ -440,15 +436,14 @@ def _cut(parts: Sequence[_Panel], systems: Sequence[SystemSummary], metric: str)
     return f"the axis is cut to {least:g} to {most:g}" + f"; outside lie seeds of {'; '.join(said)}" * bool(said)
 
 
-HOLLOW = "hollow: trained to"
-APART = 7
-"""Points between the centres of hollow markers of one length."""
+BAR = "bar: trained to"
+APART = 9
+"""Points between the centres of the bars of one length."""
 KINDS = {
     "ids": "dotted: with the right ids given",
     "chance": "horizontal line of dashes: chance",
     "gaps": "a line with gaps: it lies over another",
-    "dashes": "dashed: to tell systems apart, as markers do",
-    "trained": "hollow markers at the length axis: the longest length of a system that was trained beyond the shade",
+    "trained": "bars on the length axis: the longest length of a system that was trained beyond the shade",
 }
 """What a figure may have and need not."""
 
@@ -658,15 +653,15 @@ class _Panel:
         if several:
             self.drew.add("trained")
             if legend:
-                self.named += plot.plot([], [], marker="o", ms=4.5, mfc=PAPER, color=QUIET, ls="none", label=HOLLOW)
+                self.named += plot.plot([], [], marker="|", ms=8, mew=2, color=QUIET, ls="none", label=BAR)
             else:
-                plot.set_xlabel(f"{plot.get_xlabel()} ({HOLLOW})")
+                plot.set_xlabel(f"{plot.get_xlabel()} ({BAR})")
             above = Counter[int]()
             for index, length in self.trained_to.items():
                 if length > self.trained:
                     look, up = self.panel.looks[index], _moved(plot, up=APART * above[length])
                     plot.plot(
-                        [length], [0], marker=look.marker, ms=4.5, mfc=PAPER, color=look.colour, clip_on=False,
+                        [length], [0], marker="|", ms=8, mew=2, color=look.colour, clip_on=False,
                         ls="none", zorder=4, transform=plot.get_xaxis_transform() + up,
                     )  # fmt: skip
                     above[length] += 1
@@ -705,7 +700,7 @@ class _Panel:
             tips = [f"{text}: {e.median:.3f}, {e.low:.3f} to {e.high:.3f}" for text, e in where]
             style |= {"ms": 5.5, "lw": 2, "clip_on": self.heights != (LOW, HIGH), "gid": self.figure.tip_id(tips)}
         gaps = line_style(self.panel, index, self.metric)
-        self.drew |= {"gaps"} if gaps != look.dashes else {"dashes"} if gaps != "-" else set()
+        self.drew |= {"gaps"} if gaps != look.dashes else set()
         (line,) = self.plot.plot(at, medians, zorder=3, ls=gaps, **style)
         # Smaller markers with an edge, and gaps, so that what lies below is seen, also in the same colour or in gray.
         if _below(self.panel, index, self.metric, once=True):

@@ -22,7 +22,7 @@ from lengthwise.core import config as arguments
 from lengthwise.core.config import canonical_json, changed_fields, fields_of
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, did_you_mean, listed, require
 from lengthwise.core.files import read_json
-from lengthwise.core.rank import REACH, how_far
+from lengthwise.core.rank import REACH, how_far, seed_far
 from lengthwise.core.result_file import CHECKPOINT, Axes, RunResult, Score, check_seal, each_once, result_files
 from lengthwise.core.rng import stream
 from lengthwise.core.statistics import Estimate, estimate, median_rank
@@ -294,6 +294,8 @@ class SystemSummary:
     """Of each run of it that has no result, ``not finished`` or ``diverged``."""
     layout: str = ""
     """Where only one layout is kept, or one value of an axis, such as ``chains 4``."""
+    shared: tuple[int, ...] = ()
+    """The lengths at which all of its contest that fitted were tested; empty where none is beyond training."""
 
     def __repr__(self) -> str:
         fitted = f"{len(self.fitted)} of {len(self.results)} seeds fitted"
@@ -434,6 +436,9 @@ class Systems(tuple[SystemSummary, ...]):
         """The names, as tables and figures show them."""
         return tuple(system.label for system in self)
 
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self)) or "no systems"
+
     def __contains__(self, one: object) -> bool:
         return any(one in system.known_as for system in self) if isinstance(one, str) else super().__contains__(one)
 
@@ -522,6 +527,12 @@ def summarize(results: Iterable[SeedResult], lost: Lost = ()) -> list[SystemSumm
         contest = next(iter(tasks[of])) if len(tasks[of]) == 1 else repr((*of, language))
         gone = tuple(without.get((recipe, complete), ()))
         summaries.append(SystemSummary(recipe, system, in_order, settings, prefix=of[1], contest=contest, lost=gone))
+    for contest in dict.fromkeys(one.contest for one in summaries):
+        mine = [one for one in summaries if one.contest == contest]
+        tested = [{cell.length for cell in one.cells} for one in mine if one.cells]
+        shared = set[int]().union(*tested[:1]).intersection(*tested)
+        if max(shared, default=0) > max(one.max_length for one in mine):
+            summaries = [replace(one, shared=tuple(sorted(shared))) if one in mine else one for one in summaries]
     of_each = [(one.recipe, one.prefix) for one in summaries]
     for group in dict.fromkeys(of_each):
         mine = {at: summaries[at] for at, its in enumerate(of_each) if its == group}
@@ -854,7 +865,7 @@ def fall_text(system: SystemSummary) -> str:
         return ""
     wrong, ends = cell.first_errors.total(), cell.first_errors["eos"]
     where = f"; {percent(ends / wrong)} of the wrong strings stop too early or too late" * (2 * ends > wrong)
-    at = f"length {cell.length}{_layout(cell, _tests(system, None))}"
+    at = f"length {cell.length}{_layout(cell, _tests(system))}"
     share = percent(tokens / of, digits=int(tokens / of > 0.99))
     right = f"right on {_rate(cell):.3f} of the strings and {share} of their tokens"
     return f"{system.label} falls at {at}: {right}{where}"
@@ -1084,23 +1095,20 @@ def fitted_text(systems: Sequence[SystemSummary]) -> str:
 
 
 def ranked(systems: Sequence[SystemSummary], metric: str = "exact_match") -> list[SystemSummary]:
-    """These systems in the order of `how_far`, at the lengths at which all that fitted were tested.
+    """These systems in the order of `how_far`, at the lengths at which all of their contest that fitted were tested.
 
-    Of ties the first is that with the longest reach in its own tests, then that with the farther test: a harder test
-    costs no rank. Without a length beyond training at which all were tested, each counts by its own tests.
+    Of equal reaches the first is the longest in its own tests: a harder test costs no rank. Without a length beyond
+    training at which all were tested, each counts by its own tests. A part of the systems has the same order.
     """
     trained = max((system.max_length for system in systems), default=0)
-    tested = [{cell.length for cell in system.cells} for system in systems if system.cells]
-    shared = set[int]().union(*tested[:1]).intersection(*tested)
-    lengths = shared if any(length > trained for length in shared) else None
 
-    def far(system: SystemSummary) -> tuple[Any, ...]:
-        kept = {cell.axes for cell in system.cells} if system.layout else None
-        reach, mean = how_far(system.results, system.max_length, metric, None, kept)
-        if lengths is None:
-            return reach, mean
+    def far(system: SystemSummary) -> tuple[float, ...]:
+        reach, mean = how_far(system.results, system.max_length, metric, None, _layouts(system))
         farthest = max((cell.length for cell in system.cells), default=0)
-        return how_far(system.results, trained, metric, lengths, kept), reach, farthest, mean
+        if not system.shared:
+            return reach, mean, farthest
+        at, first = how_far(system.results, trained, metric, system.shared, _layouts(system))
+        return at, reach, first, farthest, mean
 
     return sorted(systems, key=far, reverse=True)
 
@@ -1143,146 +1151,155 @@ def is_untrained(system: SystemSummary) -> bool:
 
 
 MOST_COMPARED = 3
-"""Systems that a finding names all; of more it names the first, its nearest rival and its control."""
+"""Systems that a finding names all; of more it names the first, its nearest rival, and what went farther."""
 MOST_TASKS = 5
 """Tasks that a finding has a line for; of more it says how many they are."""
 WIDE_RANGE = 0.1
 """From it on the range of the seeds is said beside their median, and chance no more."""
+NOT_FAR = "not beyond training"
+"""How far systems go in a finding that are wrong at the first length beyond training."""
+MOST_SEEDS = 5
+"""Seeds of which each is told how far it goes; of more the nearest and the farthest."""
 
 
-def headline(systems: Sequence[SystemSummary], *, every: bool = False, lengths: Collection[int] | None = None) -> str:
-    """The finding, a line for each task: the first of `in_order` and its `nearest_rival`, or all of a few, at a length.
+def headline(systems: Sequence[SystemSummary]) -> str:
+    """The finding, a line for each task: how far the first of `in_order` and its `nearest_rival` go, or all of a few.
 
-    It is told at the longest length; where the first is wrong there, where `_telling` says, and what is right at the
-    longest length, if anything, is told, too. Rivals are those that were trained to the same length, where there are
-    any. What was not tested there is compared at the longest length that both were tested at; what was tested farther
-    is named, too. With ``every`` the sentence goes on with all others, as many as a figure can show; with ``lengths``
-    it is of tests at these alone. `last_tests` ends it.
+    A system goes to its reach (`how_far`), so that every tested length up to it is right; what it has beyond follows.
+    Where none goes beyond training, the accuracy is told where the first is farthest ahead. Rivals are those that were
+    trained to the same length, where there are any. `last_tests` ends it.
     """
-    contests = dict[str, list[tuple[SystemSummary, Tests]]]()
+    contests = dict[str, list[SystemSummary]]()
     for one in in_order(systems):
-        if found := _tests(one, lengths):
-            contests.setdefault(one.contest, []).append((one, found))
-    if not contests:
-        return "No system fitted its training lengths and was tested at longer ones, so nothing is known about length."
-    said, more = list(contests.values()), 0
-    if not every and len(said) > MOST_TASKS:
-        said, more = said[: MOST_TASKS - 1], len(said) - MOST_TASKS + 1
+        contests.setdefault(one.contest, []).append(one)
+    said = [_finding(some) for some in contests.values()]
+    more = len(said) - MOST_TASKS + 1 if len(said) > MOST_TASKS else 0
     ends = last_tests(systems)
     lines = [
-        *(_finding(shown, _without_fit(shown[0][0], systems), every=every) for shown in said),
+        *said[: MOST_TASKS - 1 if more else None],
         *[f"{more} more tasks are in the table."] * bool(more),
         *[f"{ends[:1].upper()}{ends[1:]}."] * bool(ends),
     ]
     return ("\n" if len(contests) > 1 else " ").join(lines)
 
 
-def _without_fit(best: SystemSummary, systems: Sequence[SystemSummary]) -> str:
-    """That nothing else fitted of what the best is compared with; empty where something did, or there is nothing."""
-    others = [system for system in systems if system.contest == best.contest and system is not best]
-    lost = not any(system.fitted for system in others)
-    return f"no other system fitted ({some_of([system.label for system in others])})" * bool(others and lost)
+def told_lengths(finding: str) -> list[int]:
+    """The lengths of which `headline` says what is right there, in its order."""
+    said = re.findall(r"\d\.\d{3} at (?:length )?(\d+)|(?<!lengths) up to (\d+)", finding)
+    return list(dict.fromkeys(int(length) for found in said for length in found if length))
 
 
-def _finding(shown: Sequence[tuple[SystemSummary, Tests]], lost: str, *, every: bool) -> str:
-    """The sentence of `headline` for systems that are compared with each other, in order, with what is ``lost``.
+def _finding(order: Sequence[SystemSummary]) -> str:
+    """The sentence of `headline` for systems that are compared with each other, in order."""
+    tested = [one for one in order if _tests(one)]
+    if not tested:
+        return _no_finding(order)
+    best, *others = tested
+    rival, alike = nearest_rival(best, others), trained_alike(best, others)
+    reaches = {id(one): how_far(one.results, 0, layouts=_layouts(one))[0] for one in tested}
+    named = [
+        one for one in alike
+        if len(alike) < MOST_COMPARED or one is rival or reaches[id(one)] > max(reaches[id(best)], one.max_length)
+    ]  # fmt: skip
+    rest = [reaches[id(one)] for one in alike if one not in named]
+    trained, share = f"Trained on lengths up to {best.max_length}, ", f"{percent(REACH)} of the strings"
+    if reaches[id(best)] > best.max_length:
+        said = [f"{best.label} is right on at least {share} of every tested length"]
+        said[0] += f" up to {_up_to(best, reaches[id(best)])}"
+        said += [f"{_and_trained(one, best)} {_goes(one, reaches[id(one)])}" for one in named]
+        most = max(rest, default=0)
+        far = f"up to {most} at most" if most > best.max_length else NOT_FAR
+    else:
+        none = len(tested) > 1 and all(reaches[id(one)] <= one.max_length for one in tested)
+        who, at = "no system is" if none else f"{best.label} is not", _telling(best, rival)
+        it = best.label if none else "it"
+        some = any(_rate(cell) >= REACH for one in tested for cell in one.cells if cell.length > one.max_length)
+        said = [f"{who} right on {share} of {'every length up to a longer one' if some else 'any longer length'}"]
+        said += [f"{it} has {_at(best, at, at)}"]
+        said += [f"{_and_trained(one, best)} {_at(one, at)}" for one in named]
+        there = (_hardest(cell for cell in one.cells if cell.length == at) for one in alike if one not in named)
+        most = max((_rate(cell) for cell in there if cell is not None), default=0)
+        far = f"at most {most:.3f}"
+    said += [f"{len(rest)} other{'s' * (len(rest) > 1)} {far}"] * bool(rest)
+    lost = [one.label for one in order if not one.fitted]
+    some = some_of(lost) if len(lost) < MOST_COMPARED else f"{len(lost)} systems"
+    return f"{trained}{'; '.join([*said, *[f'{some} did not fit'] * bool(lost)])}."
 
-    With ``every`` the systems that it leaves out follow.
+
+def _no_finding(systems: Sequence[SystemSummary]) -> str:
+    """The sentence where none fitted and was tested at longer lengths."""
+    best = max(systems, key=lambda one: one.in_distribution.median)
+    who = best.label if len(systems) == 1 else f"none of {len(systems)} systems"
+    said = f"Trained on lengths up to {_by_value(systems, lambda one: one.max_length)}, {who}"
+    if any(one.fitted for one in systems):
+        return f"{said} was tested at a longer length."
+    steps = {text.partition(" of at most")[0] for text in map(steps_text, systems)} - {"unknown"}
+    said += (" did not fit" if len(systems) == 1 else " fitted") + f" after {listed(sorted(steps))} steps" * bool(steps)
+    return f"{said}: {best.label} is right on {best.in_distribution.median:.3f} of strings of trained lengths."
+
+
+def _layouts(system: SystemSummary) -> Collection[Axes] | None:
+    return {cell.axes for cell in system.cells} if system.layout else None
+
+
+def _goes(system: SystemSummary, reach: int) -> str:
+    """How far a system goes that is compared with the first of a finding."""
+    far = _up_to(system, reach)
+    return f"up to {far}" if reach > system.max_length else f"{NOT_FAR}{far.removeprefix(str(reach))}"
+
+
+def _up_to(system: SystemSummary, reach: int) -> str:
+    """The reach of a system, and in brackets what the median hides, and the lowest and the last accuracy beyond it."""
+    tests, fitted, seeds = _tests(system), len(system.fitted), len(system.results)
+    beyond = [cell for cell in tests.values() if cell.length > reach]
+    far = sorted(seed_far(one, 0, layouts=_layouts(system))[0] for one in system.fitted)
+    each = ", ".join(map(str, far)) if fitted <= MOST_SEEDS else f"{far[0]} to {far[-1]}"
+    hidden = len({*far}) > 1 or (fitted < seeds and far[0] > max(reach, system.max_length))
+    shown = sorted((cell for cell in beyond if _rate(cell) < REACH), key=lambda cell: (_rate(cell), cell.length))[:1]
+    shown += [end for end in [_hardest(beyond)] if shown and _rate(end) >= _rate(shown[0]) + WIDE_RANGE]
+    aside = [
+        *[f"{fitted} of {seeds} seeds fitted"] * (fitted < seeds),
+        *[f"seeds: {each}"] * hidden,
+        *[", ".join(f"{_rate(cell):.3f} at {cell.length}{_layout(cell, tests)}" for cell in shown)] * bool(shown),
+    ]
+    last = ", the longest" * (not beyond)
+    return f"{reach}{last}" + f" ({'; '.join(aside)})" * bool(aside)
+
+
+def _at(system: SystemSummary, length: int, first: int = 0) -> str:
+    """The accuracy of a system at a length where the first of a finding is told, or else at its longest test."""
+    tests, fitted, seeds = _tests(system), len(system.fitted), len(system.results)
+    cell = _hardest(cell for cell in tests.values() if cell.length == length) or _hardest(tests.values())
+    there = cell.length == length and not first
+    where = "there" if there else f"at length {cell.length}{_layout(cell, tests)}"
+    aside = [*[f"{fitted} of {seeds} seeds fitted"] * (fitted < seeds), _aside(system, cell)]
+    return f"{_rate(cell):.3f} {where}" + f" ({'; '.join(filter(None, aside))})" * any(aside)
+
+
+def _telling(best: SystemSummary, rival: SystemSummary | None) -> int:
+    """The length beyond training at which the mean of all seeds of the first is farthest above that of its rival.
+
+    Without a rival, or a length that both were tested at, the shortest; without any beyond training, the longest.
     """
-    (best, mine), *others = shown
-    rival = nearest_rival(best, [one for one, _ in others])
-    end = _hardest(mine.values())
-    alike = trained_alike(best, [one for one, _ in others])
-    rest = [each for each in others if any(each[0] is one for one in alike)]
-    named = [(best, mine), *rest]
-    if len(named) > MOST_COMPARED:
-        rest = [
-            each for each in rest
-            if each[0] is rival or max(each[1])[0] > end.length or (rival and _is_control(each[0], best, rival))
-        ]  # fmt: skip
-    first = _telling(best, mine, rival)
-    fitted, seeds = len(best.fitted), len(best.results)
-    of = f"{fitted} seeds" if fitted == seeds else f"the {fitted} of {seeds} seeds that fitted"
-    text = f"Trained on lengths up to {best.max_length}, {best.label} is right "
-    text += f"on {_rate(first):.3f} of the strings of length {first.length}{_layout(first, mine)}"
-    aside = "; ".join(filter(None, [f"median of {of}" * (seeds > 1), _aside(best, first)]))
-    text += f" ({aside})" * bool(aside)
-    ends = [_at_the_end(end, named)] * (first.length != end.length)
-    said, before = [lost] * bool(lost), (first.length, first.axes)
-    more = [each for each in others if each not in rest] * every
-    for other, theirs in (*rest, *more):
-        if more and other is more[0][0]:
-            said, before = [*said, *ends], None if ends else before
-        met = first if (first.length, first.axes) in theirs else _hardest(mine[key] for key in mine if key in theirs)
-        cell = _hardest(theirs.values()) if met is None else theirs[met.length, met.axes]
-        where = f"at length {cell.length}{_layout(cell, theirs)}"
-        clause = f"{_and_trained(other, best)} on {_rate(cell):.3f} "
-        clause += "there" if (cell.length, cell.axes) == before else where
-        count = f"{len(other.fitted)} of {len(other.results)} seeds fitted"
-        aside = "; ".join(filter(None, [count * (len(other.fitted) < len(other.results)), _aside(other, cell)]))
-        clause += f" ({aside})" * bool(aside)
-        clause += "" if met in (None, first) else f", where {best.label} has {_rate(met):.3f}"
-        last = _hardest(theirs.values())
-        farther = last.length > max(end.length, cell.length)
-        clause += f", and {_rate(last):.3f} at length {last.length}" * farther
-        said, before = [*said, clause], None if farther else (cell.length, cell.axes)
-    if len(said) > MOST_DRAWN:
-        said = [*said[: MOST_DRAWN - 1], f"{len(said) - MOST_DRAWN} more between", said[-1]]
-    return f"{'; '.join([text, *said, *ends * (not more)])}."
+    tests, of = _tests(best), [best, *[rival] * (rival is not None)]
+    mine = {cell.length for cell in tests.values() if cell.length > best.max_length}
+    shared = mine if rival is None else mine & {cell.length for cell in rival.cells}
+    if rival is None or not shared:
+        return min(mine, default=max(length for length, _ in tests))
 
+    def ahead(length: int) -> tuple[float, int]:
+        first, other = (how_far(one.results, 0, lengths=[length], layouts=_layouts(one))[1] for one in of)
+        return first - other, length
 
-def _is_control(one: SystemSummary, best: SystemSummary, rival: SystemSummary) -> bool:
-    """Whether a system has the ids of the rival, or plain ones from a random start, and all else as the best."""
-    ids = one.positions.scheme in (rival.positions.scheme, RANDOM_START)
-    return ids and ids_alone(best, one) and not is_untrained(one)
-
-
-def _telling(best: SystemSummary, mine: Tests, rival: SystemSummary | None) -> Cell:
-    """The test at which the first of a finding is told: the hardest at its longest length, unless it is wrong there.
-
-    Then it is told at its reach, or where that is not beyond training, where the mean of all its seeds is farthest
-    above that of its rival; without a rival, at the shortest length beyond training.
-    """
-    end, lengths = _hardest(mine.values()), {length for length, _ in mine}
-    shared = {length for length in lengths if length > best.max_length}
-    if rival is not None:
-        shared &= {cell.length for cell in rival.cells}
-    if _rate(end) >= WRONG or not shared:
-        return end
-    layouts = {axes for _, axes in mine}
-    at, _ = how_far(best.results, best.max_length, lengths=lengths, layouts=layouts)
-    if at <= best.max_length and rival is None:
-        at = min(shared)
-    elif at <= best.max_length:
-
-        def ahead(length: int) -> tuple[float, int]:
-            means = [how_far(one.results, 0, lengths=[length], layouts=layouts)[1] for one in (best, rival) if one]
-            return means[0] - means[1], length
-
-        at = max(shared, key=ahead)
-    return _hardest(cell for cell in mine.values() if cell.length == at)
-
-
-def _at_the_end(end: Cell, shown: Sequence[tuple[SystemSummary, Tests]]) -> str:
-    """What the first of a finding has at its longest test where it is told at another, and who has a seed right."""
-    (best, mine), *rest = shown
-    found = [(best, end)]
-    for other, theirs in rest:
-        cell = _hardest(cell for cell in theirs.values() if cell.length == end.length)
-        found += [(other, cell)] * (cell is not None and max(score.rate() for score in cell.scores) >= WRONG)
-    said = [", ".join(filter(None, [f"{one.label} {_rate(cell):.3f}", _aside(one, cell)])) for one, cell in found]
-    where = f"at length {end.length}{_layout(end, mine)}"
-    none = len(found) == 1 and max(score.rate() for score in end.scores) < WRONG
-    return f"none is right {where} ({said[0]})" if none else f"{where}: {'; '.join(said)}"
+    return max(shared, key=ahead)
 
 
 Tests = Mapping[tuple[int, Axes], Cell]
 """The tests of a system by length and axes."""
 
 
-def _tests(system: SystemSummary, lengths: Collection[int] | None) -> Tests:
-    kept = (cell for cell in system.cells if lengths is None or cell.length in lengths)
-    return {(cell.length, cell.axes): cell for cell in kept}
+def _tests(system: SystemSummary) -> Tests:
+    return {(cell.length, cell.axes): cell for cell in system.cells}
 
 
 def _hardest(cells: Iterable[Cell]) -> Any:
@@ -1322,7 +1339,7 @@ def hardest(system: SystemSummary) -> tuple[float, int, str] | None:
 
     The layout is a text such as `` (chains 1)``, empty where there is one only. None without a test.
     """
-    tests = _tests(system, None)
+    tests = _tests(system)
     cell = _hardest(tests.values())
     return None if cell is None else (_rate(cell), cell.length, _layout(cell, tests))
 
