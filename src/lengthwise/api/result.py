@@ -264,7 +264,7 @@ class Measured(Tabular):
         )
         found = of.metric == "exact_match" and bool(tested)
         finding = headline(systems) * found
-        finding += ("\n" if "\n" in finding else " ") * found
+        finding += "\n" * found
         strings = "".join(f", {says}" for says in [strings_text(systems)] if says)
         trained = f", {trained_text(systems)}" * (same_training(systems) and not found)
         return Table(

@@ -90,7 +90,10 @@ class Table:
     alike: frozenset[tuple[int, int]] = frozenset()
     """Rows and columns of numbers with a dagger."""
     advice: tuple[str, ...] = ()
-    """For the author: what to do, what was trained, how it was chosen. In LaTeX comments; a terminal has the first."""
+    """For the author: what to do, what was trained, how it was chosen. In LaTeX comments.
+
+    A terminal has the first, to its first ``; then``.
+    """
     legend: Mapping[str, str] = field(default_factory=dict)
     """What ``bold``, ``†`` and other marks mean: the first line below; plain text has a star in place of bold."""
     digits: int = DIGITS
@@ -113,8 +116,10 @@ class Table:
         shown, left_out = self._screen() if self.rows else ("", [])
         gone = [f"{'; '.join(left_out)} (all: `.to_markdown()`)"] * bool(left_out) + [self.lacks] * bool(self.lacks)
         missing = f"not shown: {'; '.join(gone)}" * bool(gone)
-        more = f" ({len(self.advice) - 1} more: `.advice`)" * (len(self.advice) > 1)
-        below = (missing, *self._below("*", left_out), *(f"{line}{more}" for line in self.advice[:1]))
+        first, *steps = "".join(self.advice[:1]).split("; then ")
+        count = len(steps) + len(self.advice) - 1
+        more = f" ({count} more: `.advice`)" * (count > 0)
+        below = (missing, *self._below("*", left_out), f"{first}{more}" * bool(first))
         lines = [*self.caption.split("\n"), *[shown] * bool(shown), *below]
         wrapped = (line if line is shown else textwrap.fill(line, WIDTH, break_on_hyphens=False) for line in lines)
         return "\n".join(line for line in wrapped if line)

@@ -589,7 +589,7 @@ class _Panel:
         self.lengths, self.drew = panel.lengths, set[str]()
         """Which of `KINDS` the panel has."""
         self.named = list[Any]()
-        """The line of chance and a hollow marker, where a legend names them."""
+        """The line of chance and a bar at a training length, where a legend names them."""
         self.trained_to = {index: systems[index].max_length for index in panel.cells}
         self.trained = min(self.trained_to.values())
         """On lengths up to it all systems were trained."""
@@ -659,9 +659,9 @@ class _Panel:
             above = Counter[int]()
             for index, length in self.trained_to.items():
                 if length > self.trained:
-                    look, up = self.panel.looks[index], _moved(plot, up=APART * above[length])
+                    look, up = self.panel.looks[index], _moved(plot, up=4 + APART * above[length])
                     plot.plot(
-                        [length], [0], marker="|", ms=8, mew=2, color=look.colour, clip_on=False,
+                        [length], [0], marker="|", ms=7, mew=2, color=look.colour, clip_on=False,
                         ls="none", zorder=4, transform=plot.get_xaxis_transform() + up,
                     )  # fmt: skip
                     above[length] += 1

@@ -96,17 +96,35 @@ def contents(folders: Iterable[Path], names: Iterable[str] = ("result.json",)) -
     folders = list(folders)
     for folder in folders:
         if not folder.exists():
-            raise LengthwiseError(f"no results at {folder}; check the path, or make some with `lengthwise run`")
+            raise LengthwiseError(f"no results at {folder}; {_way_out(folder)}")
         found = [folder] if folder.is_file() else [path for name in names for path in result_files(folder, name)]
         files.update((path.resolve(), path) for path in found)
     where = ", ".join(map(str, folders))
-    hint = "make some with `lengthwise run`"
-    if not files and any(next(folder.rglob("*.json"), None) for folder in folders if folder.is_dir()):
-        hint = "what is there has another form: see the study's page, or `lw.evidence()` for all that was measured"
-    require(bool(files), f"no result.json in or under {where}; {hint}")
+    require(bool(files), f"no result.json in or under {where}; " + "".join(map(_way_out, folders[:1] * (not files))))
     for path in files.values():
         require(path.suffix == ".json", f"{path} is not a result file (.json); give it, or a folder of results")
     return ((path, _checked(path)) for path in files.values())
+
+
+MOST_VISITED, MOST_LISTED = 2_000, 12
+"""Folders that are searched for others with results, and that are named of these."""
+
+
+def _way_out(folder: Path) -> str:
+    """Which folders beside this one, or below the first above it that there is, have results; else how to make some."""
+    base = next((at for at in folder.parents if at.is_dir()), Path())
+    found, visited, queue = dict[Path, None](), 0, [base]
+    while queue and visited < MOST_VISITED:
+        at, visited = queue.pop(0), visited + 1
+        with suppress(OSError):
+            below = sorted(one for one in at.iterdir() if one.is_dir() and not one.name.startswith("."))
+            if any((one / "result.json").is_file() for one in below):
+                found[at.parent if at.parent.name == "results" else at] = None
+            else:
+                queue += below
+    some = [path.as_posix() for path in found][:MOST_LISTED]
+    more = f" and {len(found) - len(some)} more" * (len(found) > len(some))
+    return f"results are in {', '.join(some)}{more}" if some else "make some with `lengthwise run`"
 
 
 def _checked(path: Path) -> Any:
@@ -1203,23 +1221,22 @@ def _finding(order: Sequence[SystemSummary]) -> str:
     ]  # fmt: skip
     rest = [reaches[id(one)] for one in alike if one not in named]
     trained, share = f"Trained on lengths up to {best.max_length}, ", f"{percent(REACH)} of the strings"
+    none = len(tested) > 1 and all(reaches[id(one)] <= one.max_length for one in tested)
+    goes = [f"{_and_trained(one, best)} {_goes(one, reaches[id(one)])}" for one in (best, *named)]
+    most, far = max(rest, default=0), NOT_FAR
     if reaches[id(best)] > best.max_length:
-        said = [f"{best.label} is right on at least {share} of every tested length"]
-        said[0] += f" up to {_up_to(best, reaches[id(best)])}"
-        said += [f"{_and_trained(one, best)} {_goes(one, reaches[id(one)])}" for one in named]
-        most = max(rest, default=0)
-        far = f"up to {most} at most" if most > best.max_length else NOT_FAR
+        first = f"{best.label} is right on at least {share} of every tested length"
+        said = [f"{first} up to {_up_to(best, reaches[id(best)])}", *goes[1:]]
+        far = f"up to {most} at most" if most > best.max_length else far
+    elif any(_rate(cell) >= REACH for one in tested for cell in one.cells if cell.length > one.max_length):
+        first = "no system stays right" if none else f"{best.label} does not stay right"
+        said = [f"{first} on {share} at longer lengths", *(one.replace(f" {NOT_FAR}", "") for one in goes)]
     else:
-        none = len(tested) > 1 and all(reaches[id(one)] <= one.max_length for one in tested)
-        who, at = "no system is" if none else f"{best.label} is not", _telling(best, rival)
-        it = best.label if none else "it"
-        some = any(_rate(cell) >= REACH for one in tested for cell in one.cells if cell.length > one.max_length)
-        said = [f"{who} right on {share} of {'every length up to a longer one' if some else 'any longer length'}"]
-        said += [f"{it} has {_at(best, at, at)}"]
+        at, first = _telling(best, rival), "no system is right" if none else f"{best.label} is not right"
+        said = [f"{first} on {share} of any longer length", f"{best.label if none else 'it'} has {_at(best, at, at)}"]
         said += [f"{_and_trained(one, best)} {_at(one, at)}" for one in named]
         there = (_hardest(cell for cell in one.cells if cell.length == at) for one in alike if one not in named)
-        most = max((_rate(cell) for cell in there if cell is not None), default=0)
-        far = f"at most {most:.3f}"
+        far = f"at most {max((_rate(cell) for cell in there if cell is not None), default=0):.3f}"
     said += [f"{len(rest)} other{'s' * (len(rest) > 1)} {far}"] * bool(rest)
     lost = [one.label for one in order if not one.fitted]
     some = some_of(lost) if len(lost) < MOST_COMPARED else f"{len(lost)} systems"
