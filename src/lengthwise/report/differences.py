@@ -55,6 +55,8 @@ CAUSE = "distances in ids"
 """The beginning of the clause of what theory says of a difference."""
 MAY_BE = ", which may be the cause"
 """The end of the clause of what else two systems differ in."""
+NO_CAUSE = "the ids are not shown to be the cause"
+"""The beginning of the clause where the best is not surely above its control."""
 UNTESTED = "the cause is not tested"
 """The beginning of the clause where nothing tests that."""
 HIDDEN = "p is corrected for tests with systems not shown, too, as results may have decided which are"
@@ -271,7 +273,7 @@ def _of_contest(
     order = f"{'first and second' if second is rivals[0] else 'first'} {RULE}"
     said = list[str]()
     if lengths_apart(found):
-        said.append(f"{_measured(first, held, found, order)}{_confounded(first, held[0])}")
+        said.append(_measured(first, held, found, order) + _confounded(first, held[0]))
     if alike:
         overlap = not any(test.turned.apart for other in alike for test in facing[id(other)])
         level = (
@@ -286,7 +288,10 @@ def _of_contest(
         if causes:
             parts += causes
             break
-    parts[0] += "".join(f"; {_control_says(first, other, facing[id(other)])}" for other in controls)
+    shown = f"{NO_CAUSE}: {_some(controls)} differ{'s' * (len(controls) == 1)} in the ids alone"
+    told = all(other in alike for other in controls)
+    says = [shown] if told else [_control_says(first, other, facing[id(other)]) for other in controls]
+    parts[0] += "".join(f"; {one}" for one in says * bool(controls))
     for one, other in combinations(ranked, 2):
         if ids_alone(one, other) and not (one is first and (other in held or other in controls)):
             found = _between(one, other, tests)
@@ -495,7 +500,7 @@ def _control_says(first: SystemSummary, control: SystemSummary, tests: Sequence[
     which = f"{control.label}, which differs in the ids alone{some}"
     if any(test.apart and test.holm <= 1 - LEVEL for test in tests):
         return f"the ids are the cause: {first.label} is above {which}"
-    return f"the ids are not shown to be the cause: {first.label} is not significantly above {which}"
+    return f"{NO_CAUSE}: {first.label} is not significantly above {which}"
 
 
 def _tests_with_control(first: SystemSummary, there: Sequence[SystemSummary]) -> int:
