@@ -349,18 +349,6 @@ def test_a_terminal_shows_the_columns_that_the_finding_names(folder: Path) -> No
         assert named <= {*table.columns}
 
 
-def test_the_number_of_tests_is_explained_by_pairs_and_lengths() -> None:
-    made = [
-        one
-        for name, right in zip("abc", (200, 100, 0), strict=True)
-        for one in seeds(name, *[{8: 200, 16: right, 40: right}] * 6)
-    ]
-    assert "6 tests: 3 pairs of systems × 2 lengths)" in of(*made).wide().notes[0]
-    assert "1 test)" in of(*seeds("a", *[{40: 200}] * 6), *seeds("b", *[{40: 0}] * 6)).wide().notes[0]
-    uneven = [*made, *seeds("d", *[{8: 200, 16: 1}] * 6)]
-    assert "9 tests: 6 pairs of systems at all lengths that both were tested at)" in of(*uneven).wide().notes[0]
-
-
 def test_few_seeds_are_said_in_plain_words() -> None:
     made = [one for name, right in zip("abc", (200, 100, 0), strict=True)
             for one in seeds(name, *[{16: right, 40: right}] * 3)]  # fmt: skip

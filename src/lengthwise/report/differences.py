@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -14,7 +13,6 @@ from typing import Any
 
 from lengthwise.core.config import canonical_json
 from lengthwise.core.errors import LengthwiseError, listed
-from lengthwise.core.rank import RULE
 from lengthwise.core.result_file import Axes
 from lengthwise.core.statistics import LEVEL, holm, rank_test
 from lengthwise.positions.encodings import ENCODINGS
@@ -81,8 +79,6 @@ class Difference:
     """p, corrected for all tests that were made with it."""
     made: int = 1
     """How many these are."""
-    why: str = ""
-    """Why so many, such as ``3 pairs of systems × 6 lengths``."""
     hidden: bool = False
     """Whether some of these are of systems that are not shown."""
 
@@ -128,11 +124,8 @@ def differences(
     for contest in dict.fromkeys(test.one.contest for test in found):
         mine = [test for test in found if test.one.contest == contest]
         ps = holm([test.p for test in mine])
-        why = _why(mine)
         hidden = any(id(of.results[0]) not in chosen for test in mine for of in (test.one, test.other))
-        corrected += [
-            replace(test, holm=p, made=len(mine), why=why, hidden=hidden) for test, p in zip(mine, ps, strict=True)
-        ]
+        corrected += [replace(test, holm=p, made=len(mine), hidden=hidden) for test, p in zip(mine, ps, strict=True)]
     mine = [test for test in corrected if {id(of.results[0]) for of in (test.one, test.other)} <= chosen.keys()]
     return [
         test for test in mine if all(test.axes in {cell.axes for cell in of.cells} for of in (test.one, test.other))
@@ -270,10 +263,9 @@ def _of_contest(
     held = [second] if wins else above
     found, parts, control = [test for other in held for test in facing[id(other)]], list[str](), ""
     controls = [other for other in rivals if ids_alone(first, other) and not is_untrained(other)]
-    order = f"{'first and second' if second is rivals[0] else 'first'} {RULE}"
     said = list[str]()
     if lengths_apart(found):
-        said.append(_measured(first, held, found, order) + _confounded(first, held[0]))
+        said.append(_measured(first, held, found) + _confounded(first, held[0]))
     if alike:
         overlap = not any(test.turned.apart for other in alike for test in facing[id(other)])
         level = (
@@ -296,7 +288,7 @@ def _of_contest(
         if ids_alone(one, other) and not (one is first and (other in held or other in controls)):
             found = _between(one, other, tests)
             said = (
-                _measured(one, [other], found, f"first {RULE}")
+                _measured(one, [other], found)
                 if lengths_apart(found)
                 else f"{one.label} is not told apart from {other.label}"
             )
@@ -341,11 +333,8 @@ def _between(first: SystemSummary, other: SystemSummary, tests: Sequence[Differe
     return found
 
 
-def _measured(first: SystemSummary, others: Sequence[SystemSummary], tests: Sequence[Difference], order: str) -> str:
-    """Where all seeds of the first system are above all of the others, and how likely that is by chance.
-
-    Where another is above it elsewhere, ``order`` says why it is the first all the same.
-    """
+def _measured(first: SystemSummary, others: Sequence[SystemSummary], tests: Sequence[Difference]) -> str:
+    """Where all seeds of the first system are above all of the others, and how likely that is by chance."""
     lengths, tested, names = lengths_apart(tests), {test.length for test in tests}, _some(others)
     apart = [test for test in tests if test.length in lengths]
     below = lengths_apart(test.turned for test in tests)
@@ -353,15 +342,17 @@ def _measured(first: SystemSummary, others: Sequence[SystemSummary], tests: Sequ
         said = [f"has more right than {names} at {in_runs(lengths, tested)}, of one seed each, which may be luck"]
     else:
         sure = lengths_apart(test for test in apart if test.holm <= 1 - LEVEL)
-        rest, count = [length for length in lengths if length not in sure], _count(tests[0])
+        rest, count = [length for length in lengths if length not in sure], tests[0].made
         p = _p([test.holm for test in apart if test.length in sure])
-        said = [f"beats {names} at {in_runs(sure, tested)} (exact rank test, Holm p {p}, {count})"] * bool(sure)
+        said = [
+            f"beats {names} at {in_runs(sure, tested)} (exact rank test, Holm p {p}, {count} test{'s' * (count > 1)})"
+        ] * bool(sure)
         who = ("them" if len(others) > 1 else "it") if sure else names
         fit = "fitted " * any(len(system.fitted) < len(system.results) for system in (first, *others))
         why = _too_few([test for test in apart if test.length in rest])
         said += [f"is above {who} in every {fit}seed at {in_runs(rest, tested)}, not significantly: {why}"] * bool(rest)
     said += [f"is below {'them' if len(others) > 1 else 'it'} at {in_runs(below, tested)}"] * bool(below)
-    return f"{first.label} {listed(said)}" + f"; {order}" * bool(below)
+    return f"{first.label} {listed(said)}"
 
 
 def _too_few(tests: Sequence[Difference]) -> str:
@@ -370,24 +361,6 @@ def _too_few(tests: Sequence[Difference]) -> str:
     n, m = min(seeds, key=sum, default=(1, 1))
     few, made = f"{n} seeds each" if n == m else f"{n} and {m} seeds", max((test.made for test in tests), default=1)
     return f"{few} are too few for {made} tests (Holm)" if made > 1 else f"{few} are too few (exact rank test)"
-
-
-def _count(test: Difference) -> str:
-    """How many tests p is corrected for, and why so many, such as ``18 tests: 3 pairs of systems × 6 lengths``."""
-    return f"{test.made} test{'s' * (test.made > 1)}" + f": {test.why}" * bool(test.why)
-
-
-def _why(tests: Sequence[Difference]) -> str:
-    """Of which pairs and lengths so many tests are; empty of one pair."""
-    pairs = Counter((id(test.one), id(test.other)) for test in tests)
-    lengths, each = {test.length for test in tests}, {*pairs.values()}
-    if len(pairs) == 1:
-        return ""
-    of = f"{len(pairs)} pairs of systems"
-    if len(each) > 1:
-        return f"{of} at all lengths that both were tested at"
-    count = max(each)
-    return f"{of} × {count} length{'s' * (count > 1)}{' and layouts' * (count > len(lengths))}"
 
 
 def _p(values: Sequence[float]) -> str:
