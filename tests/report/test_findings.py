@@ -157,6 +157,14 @@ def test_where_there_is_no_result_the_folders_that_have_some_are_named(tmp_path:
         lw.results(tmp_path / "x")
 
 
+def test_that_a_cause_is_not_tested_is_said_of_the_task_that_it_is_of() -> None:
+    for folder in FOLDERS:
+        if len(found := committed(folder)):
+            (note, *_) = [*wide(found).notes, ""]
+            compared, _, untested = note.partition("the cause is not tested")
+            assert not untested or all(one.prefix in compared for one in found.systems if one.label in untested)
+
+
 def test_a_dip_before_the_longest_length_is_said() -> None:
     dips = seeds("dips", *[{8: 200, 16: 9, 32: 200}] * 3)
     said = headline(of(*dips, *seeds("low", *[{8: 200, 16: 0, 32: 0}] * 3)).systems)

@@ -182,11 +182,11 @@ class Measured(Tabular):
                         guessed.add((key, cell.length))
             if not system.fitted:
                 cells[system.name, system.settings, ""] = {}
-        tested = sorted({length for row in cells.values() for length in row})
+        tested, finding = sorted({length for row in cells.values() for length in row}), headline(systems)
+        told = told_lengths(finding.partition("\n")[0])
         if lengths is None:
             shortest = min(system.max_length for system in systems)
             often = Counter(length for row in cells.values() for length in row)
-            told = told_lengths(headline(systems))
             lengths = tested if brackets == "none" else main_lengths(often, shortest, told)
         else:
             lengths = tested if lengths == "all" else arguments.whole_numbers("lengths", lengths)
@@ -263,7 +263,7 @@ class Measured(Tabular):
             *details(systems),
         )
         found = of.metric == "exact_match" and bool(tested)
-        finding = headline(systems) * found
+        finding *= found
         finding += "\n" * found
         strings = "".join(f", {says}" for says in [strings_text(systems)] if says)
         trained = f", {trained_text(systems)}" * (same_training(systems) and not found)
@@ -278,7 +278,7 @@ class Measured(Tabular):
             source=of.source,
             empty=empty(owners),
             legend=legend,
-            named=frozenset(map(str, told_lengths(finding))),
+            named=frozenset(map(str, told)),
             above=("length", frozenset(map(str, lengths))),
             lacks=f"length{'s' * (len(left_out) > 1)} {lacks}" * bool(lacks),
         )

@@ -277,8 +277,8 @@ def _of_contest(
     parts.append("; ".join(said or [f"{first.label} is above the others at no {lengths} alike"]))
     for other in (*held, *(one for one in above if one.positions.scheme != first.positions.scheme)):
         causes, control = _cause(first, other, rivals, there, facing[id(other)])
-        if causes:
-            parts += causes
+        if causes:  # that nothing tests it is told first
+            parts += sorted(causes, key=lambda clause: not clause.startswith(UNTESTED))
             break
     shown = f"{NO_CAUSE}: {_some(controls)} differ{'s' * (len(controls) == 1)} in the ids alone"
     told = all(other in alike for other in controls)
@@ -306,8 +306,8 @@ def _of_contest(
 
 def compared_text(clauses: Sequence[str]) -> str:
     """Of the clauses of `how_sure_and_next` those that a note has: the comparison, and that its cause is not tested."""
-    untested = [clause for clause in clauses[1:] if clause.startswith(UNTESTED)]
-    return f"beyond training, {'; '.join([*clauses[:1], *untested[:1]])}" * bool(clauses)
+    untested = [clause for clause in clauses[1:2] if clause.startswith(UNTESTED)]
+    return f"beyond training, {'; '.join([*clauses[:1], *untested])}" * bool(clauses)
 
 
 def _some(systems: Sequence[SystemSummary]) -> str:
