@@ -128,6 +128,9 @@ def test_a_finding_speaks_of_every_tested_length_of_the_systems_that_it_names(fo
                 reaches = {by_reach_of(mine) for mine in rates(one) if mine}
                 assert ("seeds: " in clause) is (len(reaches) > 1) or len(one.fitted) < len(one.results)
         if "of any longer length" in said:
+            lowest = min(medians(systems[0]).values())
+            shown = float(re.findall(r" has (\d\.\d+) at", said)[0])
+            assert f"{lowest:.3f} at " in said or shown - lowest < 0.1
             assert all(right < REACH for one in systems[:1] for n, right in medians(one).items() if n > one.max_length)
 
 
@@ -289,7 +292,7 @@ def test_chance_is_said_of_the_task_that_has_it_beside_one_whose_is_not_known() 
     figure: Any = found.plot(figsize=(3.3, 2.8))
     assert "chance 0.50 (parity)" in [text.get_text() for text in figure.legends[0].get_texts()]
     plain = found.only(systems=["NoPE, no scratchpad", "RoPE + PoSE, no scratchpad"])
-    assert re.search(r"NoPE, no scratchpad has 0\.\d+ at length \d+ \(chance is 0\.50", plain.wide().caption)
+    assert re.search(r"no scratchpad 0\.\d+ there \(chance is 0\.50", plain.wide().caption)
 
 
 @pytest.mark.parametrize("guess", [0.0, 0.5])

@@ -1184,7 +1184,7 @@ def headline(systems: Sequence[SystemSummary]) -> str:
     """The finding, a line for each task: how far the first of `in_order` and its `nearest_rival` go, or all of a few.
 
     A system goes to its reach (`how_far`), so that every tested length up to it is right; what it has beyond follows.
-    Where none goes beyond training, the accuracy is told where the first is farthest ahead. Rivals are those that were
+    Where none goes beyond training, the accuracy is told at the shortest length beyond. Rivals are those that were
     trained to the same length, where there are any. `last_tests` ends it.
     """
     contests = dict[str, list[SystemSummary]]()
@@ -1232,7 +1232,8 @@ def _finding(order: Sequence[SystemSummary]) -> str:
         first = "no system stays right" if none else f"{best.label} does not stay right"
         said = [f"{first} on {share} at longer lengths", *(one.replace(f" {NOT_FAR}", "") for one in goes)]
     else:
-        at, first = _telling(best, rival), "no system is right" if none else f"{best.label} is not right"
+        first, mine = "no system is right" if none else f"{best.label} is not right", {n for n, _ in _tests(best)}
+        at = min((n for n in mine if n > best.max_length), default=max(mine))
         said = [f"{first} on {share} of any longer length", f"{best.label if none else 'it'} has {_at(best, at, at)}"]
         said += [f"{_and_trained(one, best)} {_at(one, at)}" for one in named]
         there = (_hardest(cell for cell in one.cells if cell.length == at) for one in alike if one not in named)
@@ -1284,31 +1285,15 @@ def _up_to(system: SystemSummary, reach: int) -> str:
 
 
 def _at(system: SystemSummary, length: int, first: int = 0) -> str:
-    """The accuracy of a system at a length where the first of a finding is told, or else at its longest test."""
+    """The accuracy of a system where the first of a finding is told, or else at its longest test; then its lowest."""
     tests, fitted, seeds = _tests(system), len(system.fitted), len(system.results)
     cell = _hardest(cell for cell in tests.values() if cell.length == length) or _hardest(tests.values())
     there = cell.length == length and not first
     where = "there" if there else f"at length {cell.length}{_layout(cell, tests)}"
     aside = [*[f"{fitted} of {seeds} seeds fitted"] * (fitted < seeds), _aside(system, cell)]
-    return f"{_rate(cell):.3f} {where}" + f" ({'; '.join(filter(None, aside))})" * any(aside)
-
-
-def _telling(best: SystemSummary, rival: SystemSummary | None) -> int:
-    """The length beyond training at which the mean of all seeds of the first is farthest above that of its rival.
-
-    Without a rival, or a length that both were tested at, the shortest; without any beyond training, the longest.
-    """
-    tests, of = _tests(best), [best, *[rival] * (rival is not None)]
-    mine = {cell.length for cell in tests.values() if cell.length > best.max_length}
-    shared = mine if rival is None else mine & {cell.length for cell in rival.cells}
-    if rival is None or not shared:
-        return min(mine, default=max(length for length, _ in tests))
-
-    def ahead(length: int) -> tuple[float, int]:
-        first, other = (how_far(one.results, 0, lengths=[length], layouts=_layouts(one))[1] for one in of)
-        return first - other, length
-
-    return max(shared, key=ahead)
+    low = min(tests.values(), key=lambda one: (_rate(one), one.length))
+    lower = f", {_rate(low):.3f} at {low.length}{_layout(low, tests)}" * (_rate(low) <= _rate(cell) - WIDE_RANGE)
+    return f"{_rate(cell):.3f} {where}" + f" ({'; '.join(filter(None, aside))})" * any(aside) + lower
 
 
 Tests = Mapping[tuple[int, Axes], Cell]
