@@ -634,6 +634,20 @@ def test_theory_is_named_as_the_cause_only_where_it_expects_the_winner() -> None
     assert "distances in ids" not in equal, "no difference, no cause"
 
 
+def test_a_control_has_the_settings_of_the_encoding_in_its_name() -> None:
+    made = []
+    for name, scheme, encoding, right in (
+        ("coupled+local-bias-sink", "coupled", {"name": "local-bias", "sink": True}, 200),
+        ("sequential+rope", "sequential", {"name": "rope"}, 20),
+    ):
+        config = experiment(scheme, "local-bias" if scheme == "coupled" else "rope")
+        made += [
+            result(name, seed, scores=[score(40, right)], config={**config, "encoding": encoding}) for seed in (0, 1)
+        ]
+    said = " ".join(differences.how_sure(_of(made).systems))
+    assert "is missing (sequential+local-bias-sink, trained as coupled+local-bias-sink was)" in said
+
+
 def test_every_pair_that_differs_in_its_ids_alone_is_named_and_no_other() -> None:
     made = [*_seeds("best", [200] * 3), *_seeds("ids", [100] * 3, scheme="sequential")]
     other = experiment("sequential", "rope")

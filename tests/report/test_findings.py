@@ -18,6 +18,7 @@ from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.core.rank import REACH
 from lengthwise.core.table import Spread
 from lengthwise.prediction.example import to_store
+from lengthwise.report import differences
 from lengthwise.report.summary import (
     LOW,
     MOST_TASKS,
@@ -158,6 +159,20 @@ def test_where_there_is_no_result_the_folders_that_have_some_are_named(tmp_path:
             lw.results(tmp_path / wrong)
     with pytest.raises(LengthwiseError, match=r"/runs, .*/mine/results$|/mine/results, .*/runs$"):
         lw.results(tmp_path / "x")
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_no_cause_is_stated_that_a_row_is_an_exception_to(folder: Path) -> None:
+    """Of systems of one task, none whose ids bring the farthest token as near is below one where it is farther."""
+    for found in contests(folder):
+        systems = in_order(found.systems)
+        (clauses, _) = differences.how_sure_and_next(systems)
+        if any(differences.CAUSE in one and ("predict it" in one or "fit the order" in one) for one in clauses):
+            alike = [one for one in systems if one.cells and one.max_length == systems[0].max_length]
+            lengths = (alike[0].max_length, max(cell.length for cell in alike[0].cells))
+            spans = [row.span[-1] for one in alike if (row := differences._span(one, lengths)) is not None]
+            near = [at for at, span in enumerate(spans) if span <= spans[0]]
+            assert near == list(range(len(near)))
 
 
 def test_that_a_cause_is_not_tested_is_said_of_the_task_that_it_is_of() -> None:
@@ -712,4 +727,7 @@ def test_a_control_that_is_not_shown_is_shown_before_anything_is_trained() -> No
 def test_a_table_without_a_fitted_seed_says_how_far_they_are_from_it() -> None:
     lost = [*seeds("a", {}, fitted=False), *seeds("b", {}, fitted=False)]
     assert "a 0.300, b 0.300" in of(*lost).wide().legend["n.f."]
+    assert "none of 2 systems fitted after 1,000 steps: " in of(*lost).wide().caption
+    with pytest.raises(LengthwiseError, match="after 1,000 steps"):
+        of(*lost).plot()
     assert "0.300" not in of(*lost, *seeds("c", {40: 1})).wide().legend["n.f."]

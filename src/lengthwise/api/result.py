@@ -55,6 +55,7 @@ from lengthwise.report.summary import (
     recipe_titles,
     same_training,
     some_of,
+    steps_text,
     strings_text,
     summarize,
     task_title,
@@ -262,7 +263,7 @@ class Measured(Tabular):
             *(clause for clause in sure[1:] if clause not in compared),
             *details(systems),
         )
-        found = of.metric == "exact_match" and bool(tested)
+        found = of.metric == "exact_match"
         finding *= found
         finding += "\n" * found
         strings = "".join(f", {says}" for says in [strings_text(systems)] if says)
@@ -329,7 +330,10 @@ class Measured(Tabular):
         )
         require(ax is None or figsize is None, "figsize is for a figure of its own; give either `ax` or `figsize`")
         if not any(system.fitted for system in named):
-            raise LengthwiseError("no seed fitted in distribution, so there is no accuracy to draw; train longer")
+            steps = listed(dict.fromkeys(map(steps_text, named)))
+            raise LengthwiseError(
+                f"no seed fitted in distribution after {steps} steps, so there is no accuracy to draw; train longer"
+            )
         compared = compared_text(how_sure_and_next(named, of.metric, whole=of.whole)[0])
         compared = f" {compared[:1].upper()}{compared[1:]}." * bool(compared)
         if ax is not None:

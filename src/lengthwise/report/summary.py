@@ -1253,7 +1253,8 @@ def _no_finding(systems: Sequence[SystemSummary]) -> str:
         return f"{said} was tested at a longer length."
     steps = {text.partition(" of at most")[0] for text in map(steps_text, systems)} - {"unknown"}
     said += (" did not fit" if len(systems) == 1 else " fitted") + f" after {listed(sorted(steps))} steps" * bool(steps)
-    return f"{said}: {best.label} is right on {best.in_distribution.median:.3f} of strings of trained lengths."
+    it = "it" if len(systems) == 1 else best.label
+    return f"{said}: {it} is right on {best.in_distribution.median:.3f} of strings of trained lengths."
 
 
 def _layouts(system: SystemSummary) -> Collection[Axes] | None:
