@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from terminal import TINY_OPTIONS, Terminal, files_in, tiny_recipe
 
-from lengthwise.api.experiment import recipe
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import run_directory
 
@@ -186,14 +185,10 @@ def test_a_run_ends_with_the_next_step(terminal: Terminal, tmp_path: Path) -> No
     assert json.loads((Path(folder) / "result.json").read_text(encoding="utf-8"))["seed"] == 0
     pretend(tmp_path, 2, fitted=False, right=0)
     said = terminal(*RUN, *lengths, "--seed", "2").err
-    assert "next: coupled does not fit after 4 steps: the same command with --set training.steps=16" in said
-
-
-def test_more_layers_are_named_only_where_given_tokens_share_an_id() -> None:
-    from lengthwise.cli.run import _given_share_ids
-
-    shared = {name: _given_share_ids(recipe(name).jobs[0].experiment) for name in ("addition", "sort")}
-    assert shared == {"addition": True, "sort": False}
+    assert "next: coupled does not fit after 4 steps: more of them" in said
+    typed = re.search(r"lengthwise run .* --seed 2 --set training.steps=16$", said, re.M)
+    assert typed
+    assert "training.steps=4" not in typed[0]
 
 
 def test_encodings_may_stand_in_one_option(terminal: Terminal) -> None:

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from lengthwise.api.compare import compare
-from lengthwise.cli.compare import _next as after
+from lengthwise.cli.compare import next_step
+from lengthwise.cli.console import TYPED
+from lengthwise.cli.main import main
 from lengthwise.core.errors import LengthwiseError, OutOfTimeError, TooSmallError, UnknownNameError
 from lengthwise.core.files import write_json
 from lengthwise.core.rank import reach
@@ -126,11 +128,8 @@ def test_a_budget_decides_the_steps():
 
 
 def said(error: pytest.ExceptionInfo[LengthwiseError]) -> float:
-    found = re.search(
-        r"budget is too small, got \d+s: the smallest is (\d+)m, .*; give budget=(\d+)m or more", str(error.value)
-    )
+    found = re.search(r"budget is too small, got \d+s: the smallest is (\d+)m, for \d+ steps of each", str(error.value))
     assert found
-    assert found[1] == found[2]
     return 60.0 * int(found[1])
 
 
@@ -139,48 +138,44 @@ def test_one_smallest_budget_is_said_and_it_suffices_however_slow_the_machine_be
         return comparing.Smallest(tmp_path / "smallest.json", f"this one, {jobs} jobs", budget, jobs)
 
     with pytest.raises(LengthwiseError) as refused:
-        smallest(10.0).check(1.0, comparing.SPARE)
+        smallest(10.0).check({"a": 1.0}, comparing.SPARE)
     first = said(refused)
     assert first >= comparing.FEWEST_STEPS / (comparing.SHARE * 2)
-    smallest(first).check(1.0, comparing.SPARE)
-    smallest(first).check(5.0, comparing.SPARE)
+    smallest(first).check({"a": 1.0}, comparing.SPARE)
+    smallest(first).check({"a": 5.0}, comparing.SPARE)
     assert steps_for(first, 2, 5.0) == comparing.FEWEST_STEPS
     with pytest.raises(LengthwiseError) as again:
-        smallest(first - 1).check(5.0, comparing.SPARE)
+        smallest(first - 1).check({"a": 5.0}, comparing.SPARE)
     assert said(again) == first
     with pytest.raises(LengthwiseError) as other:
-        smallest(first, jobs=1).check(5.0, comparing.SPARE)
+        smallest(first, jobs=1).check({"a": 5.0}, comparing.SPARE)
     assert said(other) > first
 
 
 def test_a_budget_that_is_too_small_says_what_it_suffices_for(tmp_path: Path):
-    """As many of the first systems as fit with one seed; the budget of two where not even two do."""
+    """As many of the first systems as fit; the budget of two where not even two do."""
     alone = {"a": 0.5, "b": 0.5, "slow": 30.0, "c": 0.5}
 
     def instead(budget: float, given: dict[str, float] = alone) -> dict[str, Any]:
         """The way out, whose text names what it leaves out and promises no fit."""
         smallest = comparing.Smallest(tmp_path / f"{budget}.json", "this one", budget, 1)
         with pytest.raises(TooSmallError) as refused:
-            smallest.check(50.0, comparing.SPARE, given)
+            smallest.check(given, comparing.SPARE)
         assert said(refused) > budget
         left = ", ".join(name for name in given if name not in refused.value.instead.get("systems", given))
-        enough = rf"enough to train all{' but ' * bool(left)}{left}(, with 1 seed each)?, though no fit is promised: "
-        assert re.search(enough, str(refused.value))
-        # A folder of its own, since one holds one comparison.
-        way_out = dict(refused.value.instead)
-        assert ("out" in way_out) == ("systems" in way_out)
-        assert not Path(way_out.pop("out", "none")).exists()
-        return way_out
+        enough = f"enough to train all{' but ' * bool(left)}{left}, though no fit is promised: "
+        assert enough in str(refused.value)
+        return dict(refused.value.instead)
 
-    assert instead(600.0) == {"systems": ["a", "b", "c"], "seeds": 1}
-    assert instead(360.0) == {"systems": ["a", "b"], "seeds": 1}
-    assert instead(60.0) == {"systems": ["a", "b"], "seeds": 1, "budget": "6m"}
-    assert instead(61.0, {}) == {"budget": "295m"}
+    assert instead(600.0) == {"systems": ["a", "b", "c"]}
+    assert instead(360.0) == {"systems": ["a", "b"]}
+    assert instead(60.0) == {"systems": ["a", "b"], "budget": "6m"}
+    assert instead(61.0, {"a": 0.5}) == {"budget": "3m"}
 
 
 def test_what_is_said_to_suffice_is_not_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Its names are those of the same systems, and the next call knows what was said, however slow steps became."""
-    task, times = TASKS.build("parity"), [[0.1, 9.0], [0.1, 9.0]]
+    task, times = TASKS.build("parity"), [[0.2, 9.0], [0.2, 9.0]]
 
     def timed(folder: Path, system: PositionSystem, progress: Any, place: Any) -> None:
         write_json(comparing.times_file(folder, system), times)
@@ -192,17 +187,15 @@ def test_what_is_said_to_suffice_is_not_refused(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(TooSmallError) as refused:
         run_comparison(task, tmp_path, budget=Budget(300.0))
     names = [system.name for system in standard_systems(task)][: len(refused.value.instead["systems"])]
-    out = Path(refused.value.instead["out"])
-    assert refused.value.instead == {"systems": names, "seeds": 1, "out": str(out)}
+    assert refused.value.instead == {"systems": names}
     assert len(names) >= 2
     # Another refusal of the same, with a larger budget, takes nothing back.
-    times = [[0.1, 90.0], [0.1, 90.0]]
+    times = [[2.0, 90.0], [2.0, 90.0]]
     with pytest.raises(TooSmallError):
         run_comparison(task, tmp_path, budget=Budget(350.0))
     times = [[30.0, 0.0], [30.0, 0.0]]
-    for folder in (out, tmp_path):
-        plan = run_comparison(task, folder, systems=names, budget=Budget(300.0, seeds=1))
-        assert (plan.steps, len(plan.systems)) == (comparing.FEWEST_STEPS, len(names))
+    plan = run_comparison(task, tmp_path, systems=names, budget=Budget(300.0))
+    assert (plan.steps, len(plan.systems), plan.seeds) == (comparing.FEWEST_STEPS, len(names), 1)
 
 
 def test_steps_and_the_time_that_is_said_count_what_timing_took_and_every_setting(
@@ -219,16 +212,59 @@ def test_steps_and_the_time_that_is_said_count_what_timing_took_and_every_settin
 
     monkeypatch.setattr(comparing, "STAGES", {"time": timed, "tune": trained})
     monkeypatch.setattr(comparing, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    words: dict[str, Any] = {"systems": ["rope", "nope"], "budget": Budget(600.0), "progress": events.append}
-    plan = run_comparison(TASKS.build("parity"), tmp_path / "enough", **words)
+    words: dict[str, Any] = {"systems": ["rope", "nope"], "progress": events.append}
+    plan = run_comparison(TASKS.build("parity"), tmp_path / "enough", budget=Budget(1_600.0), **words)
     # A step of both systems: the first seed at both settings, and the others at the slower one.
-    assert plan.steps == steps_for(500.0, 1, 2 * (0.1 + 0.2 + 0.2))
-    plan = run_comparison(TASKS.build("parity"), tmp_path / "few", **{**words, "budget": Budget(240.0)})
-    assert plan.steps == comparing.FEWEST_STEPS
+    assert (plan.steps, plan.seeds) == (steps_for(1_500.0, 1, 2 * (0.1 + 0.2 + 0.2)), 3)
+    plan = run_comparison(TASKS.build("parity"), tmp_path / "few", budget=Budget(240.0), **words)
+    assert (plan.steps, plan.seeds) == (steps_for(140.0, 1, 2 * (0.1 + 0.2)), 1)
     enough, few = [event.text for event in events if event.phase == "note"]
-    assert "about 7.8 min with tests: 6 trainings of 400 steps, and up to 2 more" in enough
-    assert "about 3.9 min" in few
-    assert ("goes on" in enough, "goes on" in few) == (False, True)
+    assert "min at most: 3 seeds of each system" in enough
+    assert "the same command" not in enough
+    assert "one seed of each system" in few
+    assert "3 seeds would have fewer than 1,000: the same command adds them later" in few
+
+
+@pytest.mark.usefixtures("tiny")
+def test_seeds_that_had_no_time_are_added_by_the_same_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    words: dict[str, Any] = {"systems": ["nope", "rope"], "max_length": 2, "out": tmp_path / "out"}
+    with monkeypatch.context() as patch:
+        patch.setattr(comparing, "MOST_STEPS", 20_000)
+        patch.setattr(comparing, "steps_for", lambda *_: 6)
+        one = compare("parity", budget=600.0, seeds=2, **words)
+    assert [(len(row["seeds"]), row["missing"]) for row in one.rows] == [(1, 0)] * 2
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("result.json")}
+    two = compare("parity", budget=600.0, seeds=2, **words)
+    assert [len(row["seeds"]) for row in two.rows] == [2, 2]
+    assert all(path.stat().st_mtime_ns == when for path, when in before.items()), "nothing runs twice"
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("ends", [OutOfTimeError, KeyboardInterrupt])
+def test_what_ends_early_tells_what_the_first_setting_gave(
+    ends: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """Each system has had its first setting before one has its second; the next step is the command that was typed."""
+    train, tried = comparing.train, list[str]()
+
+    def until(experiment: Any, *given: Any, **named: Any) -> Any:
+        tried.append(f"{experiment.encoding.name} {experiment.training.lr}")
+        if len(tried) == 3:
+            raise ends
+        return train(experiment, *given, **named)
+
+    monkeypatch.setattr(comparing, "train", until)
+    words = ["compare", "parity", "--systems", "nope,rope", "--max-length", "2", "--out", str(tmp_path / "out")]
+    code = main([*words, "--budget", "10m"])
+    assert code == (0 if ends is OutOfTimeError else 130)
+    assert tried == ["nope 0.01", "rope 0.01", "nope 0.001"]
+    shown, notes = capsys.readouterr()
+    assert shown.count("does not fit yet: ") == 2
+    assert shown.count("setting 1 of 2") == 2
+    command = f"lengthwise {' '.join([*words, '--budget', '10m'])}"
+    assert command in [line.strip() for line in shown.splitlines()]
+    assert ("interrupted" in notes) is (ends is KeyboardInterrupt)
+    assert max(map(len, shown.replace(command, "").replace(str(tmp_path), "").splitlines())) <= 80
 
 
 def test_a_budget_that_is_too_small_is_known_before_slow_steps_are_all_timed(
@@ -236,13 +272,13 @@ def test_a_budget_that_is_too_small_is_known_before_slow_steps_are_all_timed(
 ):
     """Quick ones are all timed, so that what is said is what was measured."""
     smallest = comparing.Smallest(tmp_path / "smallest.json", "this one", 10.0, 1)
-    clock = comparing.Clock(smallest, lambda event: None, time.monotonic() + 100, points=16)
+    clock = comparing.Clock(smallest, lambda event: None, time.monotonic() + 100, 16, ("nope", "rope"))
     for index in range(8):
         clock(Event("nope", 0, "time", index, 16, 0.1))
     with pytest.raises(LengthwiseError) as refused:
         clock(Event("rope", 0, "time", 0, 2, 30.0))
     assert said(refused) > 0
-    late = comparing.Clock(replace(smallest, of="another"), lambda event: None, time.monotonic() - 1, points=16)
+    late = comparing.Clock(replace(smallest, of="another"), lambda event: None, time.monotonic() - 1, 16, ("rope",))
     with pytest.raises(LengthwiseError) as refused:
         late(Event("rope", 0, "time", 0, 2, 1.0))
     assert said(refused) > 0
@@ -392,6 +428,7 @@ def test_own_test_lengths_are_those_of_the_comparison_and_of_the_command_that_is
     found = compare("copy", ["nope"], test_lengths=[5, 2], **words)
     assert found.values["tests"] == [2, 5]
     assert "not 16" not in comparison_finding(found.values)
-    assert "--test-lengths 2,5" in after(found, "copy", "1")
+    TYPED.set(("compare", "copy", "--systems", "nope", "--test-lengths", "5,2"))
+    assert "--test-lengths 5,2" in next_step(found.values, found.folder)[1]
     with pytest.raises(LengthwiseError, match="test_lengths must have one above"):
         compare("copy", ["nope"], test_lengths=[1, 2], **words)

@@ -73,6 +73,7 @@ def comparison_values(count: int = 9, tests: tuple[int, ...] = (6, 9, 12, 18, 24
         systems.append({
             "system": names[index % len(names)], "seeds": seeds, "fitted": len(seeds) * fits,
             "reach": reach if fits else 0, "mean_beyond": 0.5 * fits, "diverged": False, "missing": 3 - len(seeds),
+            "tuning": [seeds[0]["in_distribution"]] if seeds else None,
             "verdict": ("yes", "unknown", None)[index % 3], "sparsity": [5, 5], "span": [12, 202],
             "structure_lengths": [5, 100], "setting": "1 layer, lr 0.003",
             "copy": {"task": "addition", "scheme": {"name": "coupled"}, "steps": 400,
@@ -81,7 +82,7 @@ def comparison_values(count: int = 9, tests: tuple[int, ...] = (6, 9, 12, 18, 24
         })  # fmt: skip
     return {
         "name": "my task", "task": {"name": "my task"},
-        "trained_to": 6, "tests": list(tests), "reach_at": 0.95, "steps": 400, "seeds": 3,
+        "trained_to": 6, "tests": list(tests), "reach_at": 0.95, "steps": 400, "seeds": 3, "grid": [{}, {}],
         "budget_seconds": 60.0, "selection": "one setting", "systems": systems,
         "top_and_bottom_differ_in_every_seed": True,
         "commit": "0123456789ab", "machine": {"processor": "a processor"}, "time": "2026-01-02T03:04:05+00:00",

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from made_up_pages import comparison_systems, comparison_values
 
+from lengthwise.core.rank import reach
 from lengthwise.report.pages import (
     budget_needed,
     comparison_finding,
@@ -16,6 +17,7 @@ from lengthwise.report.pages import (
     next_rung,
     notes_of,
 )
+from lengthwise.report.terminal import ranking_text
 
 
 def notes(**changes: Any) -> str:
@@ -25,7 +27,6 @@ def notes(**changes: Any) -> str:
 
 def test_the_finding_and_the_curve_stand_before_the_table() -> None:
     html = comparison_page(comparison_values(), comparison_systems())
-    assert "Right means at least 95 % of the strings, there and at every shorter test." in html
     assert "band and brackets: lowest and highest" in html.replace("Band", "band")
     assert "Wilson" not in html
     order = ["is right up to 48, the longest length tested (", "<svg", ">beyond<", 'class="note"']
@@ -47,14 +48,47 @@ def test_the_finding_names_the_systems_of_which_nothing_is_known(fitted: int, fi
     assert not left or f"{last['system']} {left}" in said
 
 
+@pytest.mark.parametrize("count", [2, 4, 9])
+@pytest.mark.parametrize("tests", [(6, 12), (6, 9, 12, 18, 24, 36, 48), tuple(range(1000, 3000, 100))])
+@pytest.mark.parametrize("rate", [0.0, 0.9499, 0.95, 1.0])
+def test_the_lines_of_a_terminal_agree_with_each_other(count: int, tests: tuple[int, ...], rate: float) -> None:
+    """A line for each system, within 80 columns; a length is at least 95 right up to *far*, and not at the next one."""
+    values = comparison_values(count, tests)
+    for row in values["systems"]:
+        for seed in row["seeds"][:1]:
+            seed["exact_match"] |= dict.fromkeys(map(str, tests[1:]), rate)
+        for seed in row["seeds"]:
+            seed["reach"] = reach({int(n): of for n, of in seed["exact_match"].items()})
+    text = ranking_text(values)
+    head, *lines = text.splitlines()
+    assert max(map(len, text.splitlines())) <= 80
+    kept = head.split()[3:-1]
+    for row in values["systems"]:
+        line = next(line for line in (lines if row["fitted"] else text.splitlines()) if line.startswith(row["system"]))
+        if row["fitted"]:
+            *numbers, far = line.split()[-len(kept) - 1 :]
+            right = {int(n): int(number) >= 95 for n, number in zip(kept, numbers, strict=True)}
+            assert all(is_right for n, is_right in right.items() if n <= int(far))
+            beyond = [n for n in tests if n > int(far)]
+            assert not beyond or not right.get(beyond[0], False)
+    said = comparison_finding(values)
+    assert f"up to {line_far(text, values['systems'][0])}" in said or "no system is right beyond" in said or count == 2
+
+
+def line_far(text: str, row: dict[str, Any]) -> str:
+    return next(line for line in text.splitlines() if line.startswith(row["system"])).split()[-1]
+
+
 def test_the_finding_gives_every_reach_with_its_seeds() -> None:
     values = comparison_values()
     first, second = values["systems"][:2]
     for row, reached in ((first, [48, 48, 48]), (second, [6, 12, 24])):
-        row |= {"fitted": 3, "reach": sorted(reached)[1], "seeds": [{"reach": one} for one in reached]}
+        row |= {"fitted": 3, "reach": sorted(reached)[1], "seeds": [{"reach": one, "fitted": True} for one in reached]}
     said = comparison_finding(values)
     assert f"{first['system']} is right up to 48, the longest length tested (all 3 seeds)" in said
-    assert f"{second['system']} up to 12 (median of 3 seeds, 6 to 24)" in said
+    assert f"{second['system']} up to 6 (all 3 seeds; 12 in the median)" in said
+    second["seeds"][0]["fitted"] = False
+    assert f"{second['system']} up to 12 (2 of 3 seeds, the others do not fit)" in comparison_finding(values)
 
 
 def test_the_line_says_in_what_the_models_differ() -> None:
@@ -98,7 +132,14 @@ def test_what_did_not_fit_says_the_next_rung_and_promises_nothing(
     values["default_steps"] = 2_000
     values["systems"] = values["systems"][:1]
     values["systems"][0]["seeds"] = [
-        {"seed": seed, "fitted": rate >= 0.98, "in_distribution": rate, "exact_match": {}, "mean_beyond": 0.0}
+        {
+            "seed": seed,
+            "fitted": rate >= 0.98,
+            "in_distribution": rate,
+            "exact_match": {},
+            "mean_beyond": 0.0,
+            "reach": 6,
+        }
         for seed, rate in enumerate(rates)
     ]
     values["systems"][0]["fitted"] = sum(rate >= 0.98 for rate in rates)

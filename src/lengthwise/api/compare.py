@@ -30,10 +30,18 @@ from lengthwise.tasks.language import Language
 from lengthwise.testing.own_tasks import refuse_broken
 
 if TYPE_CHECKING:
-    from lengthwise.experiments.compare import Plan
+    from lengthwise.experiments.compare import Budget, Plan
     from lengthwise.report.summary import SystemSummary
 
 RESULT, PICTURE, PAGE = COMPARISON, "comparison.svg", "comparison.html"
+
+
+class InterruptedComparison(KeyboardInterrupt):
+    """Ctrl-C in a comparison whose trainings have begun, with what is known so far."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
+        super().__init__()
 
 
 class Comparison(Measured):
@@ -105,7 +113,7 @@ def compare(
         systems: names such as ``"coupled"``, ``"rope"`` or ``"pose+rope"``; by default about eight, ``["all"]`` takes
             every sensible one.
         budget: time for everything, such as ``"90s"``, ``"10m"`` or ``"1h"``.
-        seeds: seeds of every system.
+        seeds: seeds of every system; one at first, if the budget gives so many too few steps. The same call adds them.
         jobs: seeds at the same time, a process each.
         max_length: the longest training length, in the task's unit.
         test_lengths: the lengths to measure, by default 1, 1.5, 2, 3, 4, 6 and 8 times as long.
@@ -119,9 +127,10 @@ def compare(
 
     Returns: the ranking; ``comparison.json``, ``.svg`` and ``.html`` are in its ``folder``.
 
-    Raises: `LengthwiseError` for unknown names and budgets that are too small.
+    Raises: `LengthwiseError` for unknown names and budgets that are too small; on Ctrl-C, once trainings have begun,
+        a ``KeyboardInterrupt`` whose ``comparison`` is what is known so far.
     """
-    from lengthwise.experiments.compare import Budget, run_comparison
+    from lengthwise.experiments.compare import Budget, begun, run_comparison
     from lengthwise.experiments.defaults import folder_name
 
     built = changed_task(build_task(task), changes)
@@ -132,21 +141,27 @@ def compare(
     )
     longest = arguments.whole("max_length", max_length, 1)
     names = arguments.names("systems", systems)
-    plan = run_comparison(
-        built,
-        folder,
-        systems=names,
-        budget=given,
-        max_length=longest,
-        test_lengths=None if test_lengths is None else arguments.whole_numbers("test_lengths", test_lengths),
-        models=models,
-        on=on.executor(folder),
-        progress=progress,
-    )
-    return gathered(built, plan, folder, given.seconds, given.jobs)
+    try:
+        plan = run_comparison(
+            built,
+            folder,
+            systems=names,
+            budget=given,
+            max_length=longest,
+            test_lengths=None if test_lengths is None else arguments.whole_numbers("test_lengths", test_lengths),
+            models=models,
+            on=on.executor(folder),
+            progress=progress,
+        )
+    except KeyboardInterrupt:
+        plan = begun(folder)
+        if plan is None:
+            raise
+        raise InterruptedComparison(gathered(built, plan, folder, given)) from None
+    return gathered(built, plan, folder, given)
 
 
-def gathered(task: Task, plan: Plan, folder: Path, budget_seconds: float, jobs: int) -> Comparison:
+def gathered(task: Task, plan: Plan, folder: Path, given: Budget) -> Comparison:
     """The comparison from the files of a folder, with the verdict and the structure of every system."""
     from lengthwise.core.rank import REACH
     from lengthwise.experiments.compare import MOST_STEPS, default_tests, differ_in_every_seed, ranked
@@ -173,8 +188,9 @@ def gathered(task: Task, plan: Plan, folder: Path, budget_seconds: float, jobs: 
         "default_steps": STEPS,
         "most_steps": MOST_STEPS,
         "seeds": plan.seeds,
-        "budget_seconds": budget_seconds,
-        "jobs": jobs,
+        "seeds_wanted": given.seeds,
+        "budget_seconds": plan.budget or given.seconds,
+        "jobs": given.jobs,
         "grid": [fields_of(setting) for setting in plan.grid],
         "selection": plan.selection,
         "systems": rows,

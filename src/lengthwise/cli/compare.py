@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import math
-import shlex
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lengthwise.cli.console import draw_answer, emit_json, err, out
+from lengthwise.cli.console import again, draw_answer, emit_json, err, out
 from lengthwise.cli.options import Api, AsJson, CpusPerJob, GpusPerJob, Jobs, Ray, Threads, from_api, number_of_jobs
 from lengthwise.core.table import Table
 from lengthwise.training.threads import use_threads
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from lengthwise.api.compare import Comparison
 
 MORE_SEEDS = 3
@@ -45,83 +41,73 @@ def compare(
     """
     use_threads(threads)
     from lengthwise.api.cluster import Cluster
+    from lengthwise.api.compare import InterruptedComparison
     from lengthwise.api.progress import ComparisonProgress
 
-    done = rank(
-        task,
-        [name.strip() for name in systems.split(",") if name.strip()],
-        jobs=number_of_jobs(jobs),
-        on=Cluster(ray, None, cpus_per_job, gpus_per_job),
-        progress=ComparisonProgress(err()),
-    )
-    if as_json:
-        emit_json(done.values)
-    else:
-        draw(out(), done, task, jobs)
+    try:
+        done = rank(
+            task,
+            [name.strip() for name in systems.split(",") if name.strip()],
+            jobs=number_of_jobs(jobs),
+            on=Cluster(ray, None, cpus_per_job, gpus_per_job),
+            progress=ComparisonProgress(err()),
+        )
+    except InterruptedComparison as stopped:
+        draw(stopped.comparison, as_json)
+        raise
+    draw(done, as_json)
 
 
-def draw(console: Console, comparison: Comparison, task: str, jobs: str = "1") -> None:
-    """The answer and how sure it is, a curve and numbers for each system, what to do next."""
+def draw(comparison: Comparison, as_json: bool) -> None:
+    """The answer and how sure it is, a curve and numbers for each system, what to do next; or everything as JSON."""
     from rich.text import Text
 
     from lengthwise.report.pages import comparison_finding
+    from lengthwise.report.summary import chance_text
+    from lengthwise.report.terminal import ranking_text
 
-    values, systems = comparison.values, comparison.accuracy.systems
-    states = {
-        row["system"]: "diverged" if row["diverged"] else "not finished" for row in comparison.rows if not row["seeds"]
-    }
-    draw_answer(console, comparison_finding(values), systems, states)
-    console.print(Text.assemble(("next: ", "bold"), _next(comparison, task, jobs)), soft_wrap=True)
+    values, systems, console = comparison.values, comparison.accuracy.systems, out()
+    if as_json:
+        emit_json(values)
+        return
+    table, chance = ranking_text(values), chance_text(systems) if systems else ""
+    table += f"\n{chance[:1].upper()}{chance[1:]}." * bool(chance)
+    draw_answer(console, comparison_finding(values), systems, table, len(values["systems"]) - len(systems))
+    why, command = next_step(values, comparison.folder)
+    console.print(Text.assemble(("next: ", "bold"), f"{why}:\n  {command}"), soft_wrap=True)
     console.print(Text(f"page, with settings, notes and tests: {comparison.page}", style="dim"), soft_wrap=True)
 
 
-def _next(comparison: Comparison, task: str, jobs: str) -> str:
-    """What to do next: finish, more seeds than one, longer for what did not fit, or the figure and table of a paper."""
+def next_step(values: dict[str, Any], folder: Path) -> tuple[str, str]:
+    """Why, and the command: finish, more seeds, longer for what did not fit, or the figure and table of a paper."""
     from lengthwise.experiments.compare import free
     from lengthwise.report.pages import hardly_any, next_rung, too_few_steps
     from lengthwise.tasks import TASKS
 
-    values = comparison.values
-    rung = next_rung(values)
-    missing = [f"{row['system']} ({row['missing']})" for row in comparison.rows if row["missing"]]
-    # Where nothing fits, more seeds of the same steps tell nothing.
-    fits = any(row["fitted"] for row in comparison.rows)
-    if missing and (rung is None or fits):
-        return f"the same command goes on with the seeds that the budget did not reach: {', '.join(missing)}"
-    few, seeds, longest, seconds = (
-        too_few_steps(values),
-        values["seeds"],
-        values["trained_to"],
-        values["budget_seconds"],
-    )
-    if fits and seeds == 1:
-        seeds, seconds, name = MORE_SEEDS, MORE_SEEDS * seconds, f"{MORE_SEEDS}-seeds"
-        why = "more seeds, since one may be luck"
-    elif hardly_any(values) and not few and TASKS.build(values["task"]).lengths(1, longest // 2):
-        longest //= 2
-        name = f"to-{longest}"
-        why = "hardly any string is right, so shorter ones first; or fewer symbols, or another encoding"
-    elif rung is not None:
-        seconds, name = rung["budget"], f"{rung['steps']}-steps"
-        why = "twice the steps, for what did not fit"
-        if few:
-            why = f"about {rung['steps']:,} steps, since {values['steps']:,} may be too few to learn anything"
-            why += ", or one system alone, in less time" * (len(values["systems"]) > 1)
-            why += "; shorter strings only after that"
-    else:
-        folder = str(comparison.folder)
-        return f"for a paper, in Python: lw.results({folder!r}), then .plot() and .wide().to_latex('table.tex')"
-    again = {"systems": ",".join(row["system"] for row in values["systems"]), "seeds": seeds,
-             "max-length": longest, "budget": f"{math.ceil(seconds / 60)}m", "jobs": jobs,
-             "out": str(free(comparison.folder, name))}  # fmt: skip
-    if not values.get("usual_tests", True):
-        again["test-lengths"] = ",".join(map(str, values["tests"]))
-    words = [word for name, value in again.items() for word in (f"--{name}", str(value))]
-    plain = TASKS.describe(TASKS.build(task))
-    changed = {name: value for name, value in values["task"].items() if value != plain.get(name)}
-    words += [word for name, one in changed.items() for word in ("--set", f"task.{name}={json.dumps(one)}")]
-    line = shlex.join(["lengthwise", "compare", task, *words, *["--models"] * bool(values.get("equal"))])
-    return f"{why}:\n{line}"
+    rows, seeds, longest = values["systems"], values["seeds"], values["trained_to"]
+    if started := [row["system"] for row in rows if not row["seeds"] and not row["diverged"]]:
+        return f"the same command goes on, with {', '.join(started)}", again()
+    if fits := [row for row in rows if row["fitted"]]:
+        wanted = max(values["seeds_wanted"], MORE_SEEDS if seeds == 1 else seeds)
+        if wanted > seeds or any(row["missing"] for row in fits):
+            more = f"up to {wanted} seeds of each system, since {'one' if seeds == 1 else 'few'} may be luck"
+            return more, again({"seeds": wanted} if wanted > values["seeds_wanted"] else {})
+    few, rung = too_few_steps(values), next_rung(values)
+    shorter = TASKS.build(values["task"]).lengths(1, longest // 2)
+    if shorter and ((hardly_any(values) and not few) or (rung is None and not fits)):
+        why = "shorter strings first, since so many steps did not suffice; or fewer symbols, or another encoding"
+        return why, again({"max-length": longest // 2, "out": free(folder, f"to-{longest // 2}")})
+    if rung is None:
+        return (
+            "a figure and a table for a paper, in Python",
+            f"lw.results({str(folder)!r}), then .plot() and .wide().to_latex('table.tex')",
+        )
+    why = f"{rung['steps']:,} steps, for what does not fit yet"
+    if not fits:
+        why += "; or fewer systems, or a shorter --max-length"
+    only = {"seeds": 1} if seeds == 1 and values["seeds_wanted"] > 1 else {}
+    budget = f"{rung['budget'] // 60:.0f}m"
+    return why, again({"budget": budget, **only, "out": free(folder, f"{rung['steps']}-steps")})
 
 
 def _rows(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

@@ -6,8 +6,10 @@ Rich is imported only when something is drawn, so that ``--json`` and errors sta
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from lengthwise.core.errors import OBEYED
@@ -39,22 +41,40 @@ def emit_json(value: Any, *, indent: int | None = 1) -> None:
     sys.stdout.write(OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 
-def draw_answer(
-    console: Console, finding: str, systems: Sequence[SystemSummary], others: Mapping[str, str] | None = None
-) -> None:
-    """The finding, how sure it is, and a curve with numbers for each system; ``others`` as of `accuracy_text`."""
+TYPED: ContextVar[Sequence[str]] = ContextVar("TYPED", default=())
+"""The words of the command line."""
+
+
+def again(changes: Mapping[str, Any] | None = None, settings: Mapping[str, Any] | None = None) -> str:
+    """The command that was typed, with other values of these options, and of these settings of ``--set``."""
+    settings = settings or {}
+    new = {f"--{name}": ",".join(to) if isinstance(to, list) else str(to) for name, to in (changes or {}).items()}
+    kept, words = list[str](), list(TYPED.get())
+    while words:
+        flag, equals, value = words.pop(0).partition("=")
+        part = [flag + equals + value]
+        if not equals and (flag in new or flag == "--set"):
+            part += [value := words.pop(0)] if words else []
+        if flag not in new and not (flag == "--set" and value.partition("=")[0] in settings):
+            kept += part
+    more = [word for pair in new.items() for word in pair]
+    more += [word for name, to in settings.items() for word in ("--set", f"{name}={to}")]
+    return shlex.join(["lengthwise", *kept, *more])
+
+
+def draw_answer(console: Console, finding: str, systems: Sequence[SystemSummary], table: str, more: int = 0) -> None:
+    """The finding, how sure it is, and a table of the systems; ``more`` systems have no finished seed."""
     from rich.text import Text
 
     from lengthwise.report.differences import IDS_ALONE, how_sure_and_next
-    from lengthwise.report.terminal import accuracy_text
 
     console.print(Text(finding, style="bold"))
     fitted = [system for system in systems if system.fitted]
-    alone = ["not compared, since one system alone fitted"] * (len(fitted) == 1 < len(systems) + len(others or {}))
-    sure, *more = how_sure_and_next(systems)[0] or alone or [""]
-    for clause in [sure] * bool(sure) + [one for one in more if one.endswith(IDS_ALONE)][:2]:
+    alone = ["not compared, since one system alone fits its training lengths"]
+    sure, *others = how_sure_and_next(systems)[0] or alone * (len(fitted) == 1 < len(systems) + more) or [""]
+    for clause in [sure] * bool(sure) + [one for one in others if one.endswith(IDS_ALONE)][:2]:
         console.print(Text(f"How sure: {clause}." if clause is sure else f"{clause[:1].upper()}{clause[1:]}."))
-    console.print(Text(f"\n{accuracy_text(systems, others)}\n"), soft_wrap=True)
+    console.print(Text(f"\n{table}\n"), soft_wrap=True)
 
 
 def plain_table(*headings: str, right: Collection[str] = (), gap: int = 2, no_wrap: bool = False) -> Table:

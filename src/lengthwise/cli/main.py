@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from itertools import pairwise
@@ -19,6 +18,7 @@ from typer.exceptions import TyperException
 
 from lengthwise import __version__
 from lengthwise.api.progress import signs_of_life
+from lengthwise.cli.console import TYPED, again
 from lengthwise.cli.options import same_flag, with_flags
 from lengthwise.core.errors import LengthwiseError, TooSmallError, harmless, one_line_warnings
 from lengthwise.core.user_code import DEBUG, failure_in_user_code, load_code
@@ -110,6 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(words: Sequence[str]) -> int:
     if sys.stdout is None:
         return _fail("standard output is closed; redirect it to a file")
+    TYPED.set(tuple(words))
     keep_memory()
     own_process()
     one_line_warnings()
@@ -121,7 +122,7 @@ def _run(words: Sequence[str]) -> int:
             raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
     except TooSmallError as error:
-        return _fail(f"{with_flags(error.what, _flags(words))}: {_changed(words, error.instead)}")
+        return _fail(f"{with_flags(error.what, _flags(words))}: {again(error.instead)}")
     except LengthwiseError as error:
         return _fail(with_flags(str(error), _flags(words)))
     except TyperException as error:
@@ -156,17 +157,6 @@ def _flags(words: Sequence[str]) -> set[str]:
             found = found.commands[word]
             parameters += found.params
     return {flag for parameter in parameters for flag in parameter.opts}
-
-
-def _changed(words: Sequence[str], changes: Mapping[str, Any]) -> str:
-    """The command with these options in place of those that it has."""
-    new = {f"--{name}": ",".join(to) if isinstance(to, list) else str(to) for name, to in changes.items()}
-    kept, skip = list[str](), False
-    for word in words:
-        if not skip and word.partition("=")[0] not in new:
-            kept.append(word)
-        skip = word in new
-    return shlex.join(["lengthwise", *kept, *(part for pair in new.items() for part in pair)])
 
 
 def _said(error: TyperException, words: Sequence[str], flags: set[str]) -> str:

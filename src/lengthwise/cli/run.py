@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lengthwise.cli.console import draw_answer, emit_json, err, out, plain_table
+from lengthwise.cli.console import again, draw_answer, emit_json, err, out, plain_table
 from lengthwise.cli.options import (
     Api,
     AsJson,
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from lengthwise.core.result_file import StudyResult
     from lengthwise.experiments.engine import Sweep
     from lengthwise.experiments.recipe import Study
-    from lengthwise.experiments.run_config import RunConfig
 
 OPENING = (
     "Can a transformer that has practised on problems of 4 lines solve problems of 80 lines?",
@@ -117,14 +116,10 @@ def next_step(done: RecipeResult) -> str:
         ranked.append((sum(rate >= RIGHT for rate in rates), len(fitted), job, fitted, longest))
     right, count, job, fitted, longest = max(ranked, key=lambda one: one[:2])
     if not count:
-        made = job.experiment
-        line = (
-            f"{job.name} does not fit after {made.training.steps:,} steps: the same command with "
-            f"--set training.steps={4 * made.training.steps}"
-        )
-        if made.model.layers == 1 and made.scheme.equals_places and _given_share_ids(made):
-            line += ", or with --set model.layers=2: one layer can't tell the order of given tokens with the same id"
-        return line
+        steps = job.experiment.training.steps
+        more = again(settings={"training.steps": 4 * steps})
+        layers = "" if job.experiment.model.layers > 1 else "; if they do not suffice, add --set model.layers=2"
+        return f"{job.name} does not fit after {steps:,} steps: more of them{layers}:\n  {more}"
     code = code_words(job.experiment.to_json())
     explain = shlex.join(["lengthwise", *code, "explain", str(done.run_folder(job, fitted[0]))])
     more = f"; more seeds: the same command with --seeds {len(job.seeds) + 2}" if len(job.seeds) < 3 else ""
@@ -134,21 +129,13 @@ def next_step(done: RecipeResult) -> str:
     )
 
 
-def _given_share_ids(made: RunConfig) -> bool:
-    """Whether two given tokens of a string have the same place, other than none."""
-    from lengthwise.core.rng import stream
-
-    batch = made.task.batch(made.task.lengths(1, made.training.max_length)[-1], 1, stream(0, "next step"))
-    places = [tuple(column) for column in batch.places[0][~batch.scored].tolist() if any(column)]
-    return len(set(places)) < len(places)
-
-
 def draw_summary(console: Console, sweep: Sweep) -> None:
     """The finding and how sure it is, then a curve and numbers for each system."""
     from lengthwise.report.summary import SeedResult, headline, summarize
+    from lengthwise.report.terminal import accuracy_text
 
     results = (SeedResult.of(result.to_json()) for found in sweep.results for result in found)
-    draw_answer(console, headline(systems := summarize(results)), systems)
+    draw_answer(console, headline(systems := summarize(results)), systems, accuracy_text(systems))
 
 
 def show_studies(results: Sequence[tuple[Study, StudyResult]], folder: Path, *, as_json: bool) -> None:

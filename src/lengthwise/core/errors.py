@@ -32,8 +32,6 @@ class TooSmallError(LengthwiseError):
 
     def __init__(self, what: str, instead: dict[str, Any], without: Iterable[str] = ()) -> None:
         left = "all" + f" but {', '.join(without)}" * bool(without)
-        seeds = instead.get("seeds")
-        left += f", with {seeds} seed{'s' * (seeds != 1)} each" if seeds else ""
         self.what, self.instead = f"{what}; enough to train {left}, though no fit is promised", instead
         super().__init__(f"{self.what}: {', '.join(f'{name}={value!r}' for name, value in instead.items())}")
 

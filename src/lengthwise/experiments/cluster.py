@@ -88,10 +88,10 @@ def _take(unit: Unit, folder: Path) -> None:
 
 
 def _give(unit: Unit, lease: Lease) -> None:
-    """Move results and unfinished runs to where they belong."""
+    """Move results and unfinished runs to where they belong; a note, a file, takes the place of an older one."""
     for path in unit.owned(lease.folder):
         target = unit.home / path.relative_to(lease.folder)
-        if not target.exists():
+        if target.is_file() or not target.exists():
             lease.check(target)
             target.parent.mkdir(parents=True, exist_ok=True)
             os.rename(path, target)

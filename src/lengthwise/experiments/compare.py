@@ -1,7 +1,8 @@
 """Comparing position systems: every one is trained on one task under one budget, and ranked by how far it goes.
 
 All systems have one grid of settings and one number of steps. The steps are timed, the first seed is tuned on the grid,
-and the other seeds train with what was chosen; what is finished is reused, and what the budget cuts off can be resumed.
+and the other seeds train with what was chosen, by the next call where the budget is too small for all of them; what is
+finished is reused, and what the budget cuts off can be resumed.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from lengthwise.experiments.defaults import chosen_systems, default_experiment, 
 from lengthwise.experiments.engine import end_of, sweep
 from lengthwise.experiments.events import Event, Progress, reporter, unwatched
 from lengthwise.experiments.execute import Executor, Processes, Unit
-from lengthwise.experiments.recipe import Candidates, Job, Recipe
+from lengthwise.experiments.recipe import Job, Recipe
 from lengthwise.experiments.run import HERE, Place, in_distribution_score, run_seed, stack_folders, train
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import LEASES, RESULT, claim_run_dir, finished, run_directory
@@ -47,6 +48,8 @@ from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
 
 FEWEST_STEPS, MOST_STEPS = 200, 20_000
+ENOUGH_STEPS = 1_000
+"""With fewer for all seeds, the budget is for one seed of each system: with few steps hardly anything fits."""
 SPARE, GUESSED = 1.5, 2.0
 """How much more than was timed is asked for, so that it suffices: where all was timed, and where most was not."""
 PATIENCE = 20.0
@@ -241,37 +244,29 @@ class Smallest:
         said = self._all_said()
         write_sealed(self.path, {**said, of: min(seconds, said.get(of, math.inf))})
 
-    def check(self, for_one_step: float, spare: float, alone: Mapping[str, float] | None = None) -> None:
-        """Raise `TooSmallError` if the budget is too small where a step of all trainings takes these seconds.
+    def check(self, alone: Mapping[str, float], spare: float) -> None:
+        """Raise `TooSmallError` if the budget is too small where a step of a system's first seed takes these seconds.
 
-        ``alone`` are the seconds of a step of each system's first seed, from which it finds what has enough time.
+        Its way out is the first systems that the budget suffices for; the first two and their budget otherwise.
         """
+        for_one_step = sum(alone.values())
         if SHARE * self.budget * self.jobs >= FEWEST_STEPS * for_one_step or self.budget >= self.said:
             return
         seconds = min(self.said, _minutes(FEWEST_STEPS * spare * for_one_step / (SHARE * self.jobs)))
         self.say(self.of, seconds)
-        alone = alone or {}
-        fewer = self._fewer({name: spare * one for name, one in alone.items()})
+        kept, needed = list[str](), 0.0
+        for name in alone:
+            more = spare * _needed([alone[one] for one in (*kept, name)], self.jobs)
+            if len(kept) < 2 or more <= self.budget:
+                kept, needed = [*kept, name], more
+        budget = {} if needed <= self.budget else {"budget": f"{min(seconds, _minutes(needed)) // 60:.0f}m"}
+        left = [name for name in alone if name not in kept]
         raise TooSmallError(
             f"budget is too small, got {self.budget:.0f}s: the smallest is {seconds // 60:.0f}m, for {FEWEST_STEPS} "
-            f"steps of each training; give budget={seconds // 60:.0f}m or more, fewer systems, fewer seeds or a "
-            "smaller max_length",
-            fewer or {"budget": f"{seconds // 60:.0f}m"},
-            [name for name in alone if name not in fewer.get("systems", alone)],
+            "steps of each system",
+            ({"systems": kept} if left else {}) | budget,
+            left,
         )
-
-    def _fewer(self, alone: Mapping[str, float]) -> dict[str, Any]:
-        """The first systems, with one seed, that the budget suffices for; the first two and their budget otherwise."""
-        kept = list[str]()
-        for name in alone:
-            if len(kept) < 2 or _needed([alone[one] for one in (*kept, name)], self.jobs) <= self.budget:
-                kept.append(name)
-        if not kept:
-            return {}
-        needed = _needed([alone[one] for one in kept], self.jobs)
-        budget = {} if needed <= self.budget else {"budget": f"{_minutes(needed) // 60:.0f}m"}
-        # A folder holds one comparison.
-        return {"systems": kept, "seeds": 1, **budget, "out": str(free(self.path.parent, f"{len(kept)}-systems"))}
 
 
 def free(folder: Path, suffix: str) -> Path:
@@ -288,6 +283,11 @@ def _needed(for_one_step: Sequence[float], jobs: int) -> float:
 def _minutes(seconds: float) -> float:
     """The seconds of whole minutes that are enough."""
     return 60 * math.ceil(seconds / 60)
+
+
+def begun(folder: Path) -> Plan | None:
+    """The plan in a folder if its number of steps is decided; None before."""
+    return read_plan(folder) if (folder / "tuning").exists() else None
 
 
 def plan_in(folder: Path) -> Plan:
@@ -316,7 +316,7 @@ def time_steps(folder: Path, system: PositionSystem, progress: Progress, place: 
         for seeds in ([FIRST_SEED], range(FIRST_SEED + 1, plan.seeds)):
             made = Trainer(setup, experiment.training, seeds, device=place.chosen()) if seeds else None
             found.append(0.0 if made is None else _seconds_of(made.step))
-            progress(Event(system.name, FIRST_SEED, "time", index, len(plan.grid), sum(found)))
+            progress(Event(system.name, FIRST_SEED, "time", index, len(plan.grid), found[0]))
         seconds.append(found)
     write_json(times_file(folder, system), seconds)
 
@@ -354,40 +354,47 @@ def tuning_file(folder: Path, system: PositionSystem) -> Path:
 
 
 def tune(folder: Path, system: PositionSystem, progress: Progress, place: Place = HERE) -> None:
-    """Train the first seed on the grid, point by point until it fits in distribution, and measure the chosen one.
+    """Train the first seed at the next point of the grid, and measure it where that fits in distribution.
 
-    Writes the accuracy in distribution of every point that was tried and the index of the chosen one, which is None
-    where every training diverged. Long lengths play no part in the choice.
+    At the end of the grid, the point that is nearest to a fit is measured. Writes the accuracy in distribution of every
+    point that was tried, None if it diverged, and the index of the chosen one: none before the end, and where all
+    diverged. Long lengths play no part in the choice.
     """
     plan = plan_in(folder)
-    path, report = tuning_file(folder, system), reporter(system.name, FIRST_SEED, progress)
-
-    def attempt(setting: ModelSetting) -> tuple[float | None, bool]:
-        """The accuracy in distribution, None if the training diverges, and whether that is a fit."""
-        experiment = plan.experiment(system, setting)
+    if not is_tuned(folder, plan, system):
+        rates = list((read_tuning(folder, plan, system) or {"in_distribution": []})["in_distribution"])
+        experiment = plan.experiment(system, plan.grid[len(rates)])
         run_folder = run_directory(folder, RUNS, experiment, FIRST_SEED)
         claim_run_dir(run_folder, experiment, FIRST_SEED)
-        text = f"trying setting {plan.grid.index(setting) + 1} of {len(plan.grid)}"
-        say = reporter(system.name, FIRST_SEED, progress, text=text)
+        text = f"setting {len(rates) + 1} of {len(plan.grid)}"
+        say = reporter(system.name, FIRST_SEED, progress, text=f"trying {text}")
         (state,) = train(experiment, [FIRST_SEED], run_folder, say, place=place)
-        if state.failure is not None:
-            return None, False
-        samples = experiment.evaluation.fit_samples
-        rate = in_distribution_score(experiment, state.trained(), samples, FIRST_SEED, "tuning").rate()
-        return rate, rate >= experiment.evaluation.fit_threshold
-
-    if not path.exists():
-        found = [rate for rate, _ in Candidates(plan.grid).search(attempt, lambda found: int(found[1]))]
-        rates = [-1.0 if rate is None else rate for rate in found]
-        chosen = rates.index(max(rates)) if max(rates) >= 0 else None
-        write_sealed(path, {"system": system.name, "in_distribution": found, "chosen": chosen})
+        rate = None
+        if state.failure is None:
+            samples = experiment.evaluation.fit_samples
+            rate = in_distribution_score(experiment, state.trained(), samples, FIRST_SEED, "tuning").rate()
+        rates.append(rate)
+        known = [one for one in rates if one is not None]
+        ended = len(rates) == len(plan.grid) or max(known, default=0) >= experiment.evaluation.fit_threshold
+        chosen = rates.index(max(known)) if ended and known else None
+        values = {"system": system.name, "in_distribution": rates, "chosen": chosen}
+        write_sealed(tuning_file(folder, system), values)
+        if not ended:
+            said = "diverged" if rate is None else f"{100 * rate:.0f} % right at training lengths"
+            progress(Event(system.name, FIRST_SEED, "note", text=f"{system.name}, {text}: {said}, not fitted yet"))
     setting = chosen_setting(folder, plan, system)
     if setting is not None:
         # Its checkpoint is at its end already.
         experiment = plan.experiment(system, setting)
         run_folder = run_directory(folder, RUNS, experiment, FIRST_SEED)
         result = run_seed(
-            experiment, FIRST_SEED, run_folder, recipe=RUNS, system=system.name, report=report, place=place
+            experiment,
+            FIRST_SEED,
+            run_folder,
+            recipe=RUNS,
+            system=system.name,
+            report=reporter(system.name, FIRST_SEED, progress),
+            place=place,
         )
         progress(end_of(system.name, FIRST_SEED, result))
 
@@ -399,9 +406,15 @@ def read_tuning(folder: Path, plan: Plan, system: PositionSystem) -> dict[str, A
         return None
     values = read_sealed(path, "outcome of a tuning")
     whole = isinstance(values, dict) and values.keys() >= {"in_distribution", "chosen"}
-    whole = whole and (values["chosen"] is None or values["chosen"] in range(len(plan.grid)))
+    whole = whole and (values["chosen"] is None or values["chosen"] in range(len(values["in_distribution"])))
     require(whole, f"outcome of a tuning {path} is damaged; delete it and run again")
     return values
+
+
+def is_tuned(folder: Path, plan: Plan, system: PositionSystem) -> bool:
+    """Whether tuning has ended, with a chosen setting or without."""
+    tuned = read_tuning(folder, plan, system)
+    return tuned is not None and (tuned["chosen"] is not None or len(tuned["in_distribution"]) == len(plan.grid))
 
 
 def chosen_setting(folder: Path, plan: Plan, system: PositionSystem) -> ModelSetting | None:
@@ -513,19 +526,18 @@ class Clock:
     ends: float
     points: int
     """Systems times points of the grid, which are timed."""
-    systems: tuple[str, ...] = ()
+    systems: tuple[str, ...]
     """The names of the systems."""
     timed: dict[tuple[str, int], float] = field(default_factory=dict)
-    """Seconds of a step of all seeds, by system and point of the grid."""
+    """Seconds of a step of the first seed, by system and point of the grid."""
 
     def __call__(self, event: Event) -> None:
         if event.phase == "time":
             self.timed[event.job, event.done] = event.number
             one = sum(self.timed.values()) / len(self.timed)
             if one * (self.points - len(self.timed)) > PATIENCE * self.smallest.jobs or time.monotonic() > self.ends:
-                for_one_step = one * self.points / 2
-                each = {name: for_one_step / len(self.systems) for name in self.systems}
-                self.smallest.check(for_one_step, 2 * GUESSED, each)
+                each = one * self.points / len(self.systems)
+                self.smallest.check(dict.fromkeys(self.systems, each), 2 * GUESSED)
         self.check()
         self.progress(event)
 
@@ -569,28 +581,31 @@ def run_comparison(
             reclaim(folder / RUNS)
             on = Processes(budget.jobs) if budget.jobs > 1 else None
         jobs = 1 if on is None else min(on.slots, len(wanted.systems))
-        smallest = Smallest(folder / SMALLEST, digest([fields_of(wanted), jobs]), budget.seconds, jobs)
+        smallest = Smallest(folder / SMALLEST, smallest_of(wanted, jobs), budget.seconds, jobs)
         names = tuple(system.name for system in wanted.systems)
         clock = Clock(smallest, progress, started + budget.seconds, len(names) * len(wanted.grid), names)
         try:
             plan = _planned(wanted, folder, clock, on)
-            _do("tune", folder, [s for s in plan.systems if not results_of(folder, plan, s)], clock, on)
-            missing = [s for s in plan.systems if len(results_of(folder, plan, s)) < plan.seeds]
-            _do("train", folder, missing, clock, on)
+            # All systems at the first setting before any at the second: a budget that ends soon leaves none unknown.
+            for _ in plan.grid:
+                _do("tune", folder, [s for s in plan.systems if not results_of(folder, plan, s)], clock, on)
+            missing = [(s, found) for s in plan.systems if len(found := results_of(folder, plan, s)) < plan.seeds]
+            missing.sort(key=lambda one: -sum(result.fitted for result in one[1]))
+            _do("train", folder, [system for system, _ in missing], clock, on)
         except OutOfTimeError:
             plan = read_plan(folder) or wanted
         except TooSmallError as error:
-            if kept := error.instead.get("systems"):
-                # What was said to suffice is not refused, in its own folder and in this one.
-                fewer = dataclasses.replace(wanted, systems=tuple(wanted.system(name) for name in kept), seeds=1)
-                seconds = arguments.seconds("budget", error.instead.get("budget", budget.seconds))
-                own = Path(error.instead["out"])
-                make_folder(own)
-                of = digest([fields_of(fewer), min(jobs, len(kept))])
-                for path in (own / SMALLEST, smallest.path):
-                    dataclasses.replace(smallest, path=path).say(of, seconds)
+            # What was said to suffice is not refused.
+            kept = tuple(map(wanted.system, error.instead.get("systems", names)))
+            fewer = smallest_of(dataclasses.replace(wanted, systems=kept), min(jobs, len(kept)))
+            smallest.say(fewer, arguments.seconds("budget", error.instead.get("budget", budget.seconds)))
             raise
     return plan
+
+
+def smallest_of(plan: Plan, jobs: int) -> str:
+    """A digest of what the smallest budget depends on: it is for one seed of each system."""
+    return digest([fields_of(dataclasses.replace(plan, seeds=1)), jobs])
 
 
 def wanted_plan(
@@ -612,14 +627,18 @@ def wanted_plan(
 
 def _planned(wanted: Plan, folder: Path, clock: Clock, on: Executor | None) -> Plan:
     """The plan in the folder, or a new one whose number of steps fits the budget on this machine."""
-    found = read_plan(folder)
-    if found is not None and (folder / "tuning").exists():
+    found = begun(folder)
+    if found is not None:
         # The number of steps follows from the budget and the machine.
-        if dataclasses.replace(wanted, steps=found.steps, speeds=found.speeds, budget=found.budget) != found:
+        decided = {"steps": found.steps, "speeds": found.speeds, "budget": found.budget}
+        if dataclasses.replace(wanted, seeds=found.seeds, **decided) != found:
             raise LengthwiseError(
-                f"{folder} holds a comparison of another task, or of other systems, lengths or seeds; "
+                f"{folder} holds a comparison of another task, or of other systems or lengths; "
                 "choose another one as `out`, or delete it"
             )
+        if wanted.seeds > found.seeds and all(is_tuned(folder, found, system) for system in found.systems):
+            found = dataclasses.replace(found, seeds=wanted.seeds)
+            found.write(folder)
         return found
     wanted.write(folder)
     remove_folder(folder / "times")
@@ -627,21 +646,25 @@ def _planned(wanted: Plan, folder: Path, clock: Clock, on: Executor | None) -> P
     # The first seed trains at each point of the grid, the stack of the others at the slowest at most.
     seconds = [read_json(times_file(folder, system), what="times of steps") for system in wanted.systems]
     speeds = tuple(round(1 / min(first for first, _ in times), 2) for times in seconds) if wanted.equal else ()
-    for_one_step = sum(sum(first for first, _ in times) + max(others for _, others in times) for times in seconds)
     alone = {s.name: sum(first for first, _ in times) for s, times in zip(wanted.systems, seconds, strict=True)}
-    clock.smallest.check(for_one_step, SPARE, alone)
+    for_one_step = for_all = sum(alone.values()) + sum(max(others for _, others in times) for times in seconds)
+    clock.smallest.check(alone, SPARE)
     # Timing has taken its part of the budget.
-    left = clock.ends - time.monotonic()
-    steps = steps_for(left, clock.smallest.jobs, for_one_step)
-    plan = dataclasses.replace(wanted, steps=steps, speeds=speeds, budget=clock.smallest.budget)
+    left, jobs, seeds = clock.ends - time.monotonic(), clock.smallest.jobs, wanted.seeds
+    if steps_for(left, jobs, for_all) < min(ENOUGH_STEPS, MOST_STEPS):
+        for_one_step, seeds = sum(alone.values()), 1
+    steps = steps_for(left, jobs, for_one_step)
+    plan = dataclasses.replace(wanted, steps=steps, speeds=speeds, budget=clock.smallest.budget, seeds=seeds)
     plan.write(folder)
     # Each first seed at all points of the grid, and the tests, are in what is said.
-    trainings, seconds = len(plan.systems) * plan.seeds, steps * for_one_step / clock.smallest.jobs / SHARE
-    said = f"about {seconds / 60:.1f} min with tests: {trainings} trainings of {steps:,} steps"
-    if len(plan.grid) > 1:
-        more = len(plan.systems) * (len(plan.grid) - 1)
-        said += f", and up to {more} more, since the first of each system tries up to {len(plan.grid)} settings"
-    said += "; the budget ends before that, and the same command then goes on" * (seconds > 1.05 * left)
+    minutes = steps * for_one_step / jobs / SHARE / 60
+    each = f"{seeds} seeds" if seeds > 1 else "one seed"
+    said = f"about {minutes:.1f} min at most: {each} of each system, {steps:,} steps"
+    said += ", and as many with a second setting where the first does not fit" * (len(plan.grid) > 1)
+    if seeds < wanted.seeds:
+        said += f"; {wanted.seeds} seeds would have fewer than {ENOUGH_STEPS:,}: the same command adds them later"
+    elif 60 * minutes > 1.05 * left:
+        said += "; the budget ends before that, and the same command then goes on"
     clock(Event("plan", 0, "note", text=said))
     remove_folder(folder / "times")
     make_folder(folder / "tuning")
@@ -679,9 +702,10 @@ def _row(folder: Path, plan: Plan, system: PositionSystem) -> dict[str, Any]:
         "encoding": system.encoding,
         "setting": None if setting is None else setting.text,
         "tuning": None if tuned is None else tuned["in_distribution"],
+        "tuned": is_tuned(folder, plan, system),
         "seeds": seeds,
         "missing": plan.seeds - len(seeds),
-        "diverged": tuned is not None and tuned["chosen"] is None,
+        "diverged": is_tuned(folder, plan, system) and setting is None,
         "fitted": sum(seed["fitted"] for seed in seeds),
         "reach": reached,
         "mean_beyond": mean,

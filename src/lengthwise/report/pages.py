@@ -191,8 +191,7 @@ THEORY = {"yes": "possible; training may miss it"}
 
 def hardly_any(values: Mapping[str, Any]) -> bool:
     """Whether every system that was trained is right on hardly any string of its training lengths."""
-    rates = [seed["in_distribution"] for row in values["systems"] for seed in row["seeds"]]
-    return bool(rates) and max(rates) <= HARDLY
+    return max(_in_distribution(values["systems"]), default=1.0) <= HARDLY
 
 
 def too_few_steps(values: Mapping[str, Any]) -> bool:
@@ -315,50 +314,54 @@ def _differences(values: Mapping[str, Any]) -> str | None:
 
 def comparison_finding(values: Mapping[str, Any]) -> str:
     """Which system goes farthest, in one sentence, what theory has on it, and of how many systems nothing is known."""
-    best = next((row for row in values["systems"] if row["fitted"]), None)
-    if best is None and not any(row["seeds"] for row in values["systems"]):
-        return (
-            "No system has finished, so nothing is known yet; the same command goes on, with a larger budget farther."
-        )
+    rows, trained, longest = values["systems"], values["trained_to"], values["tests"][-1]
+    best = next((row for row in rows if row["fitted"]), None)
     if best is None:
-        few = (
-            f"{values['steps']:,} steps may be too few to learn the task at all, so no question of length is answered. "
+        few = f"{values['steps']:,} steps may be too few to learn the task at all. " * too_few_steps(values)
+        tried = [rate for row in rows for rate in row["tuning"] or () if rate is not None]
+        if not any(row["seeds"] for row in rows):
+            top = f": at best {percent(max(tried))} of its strings are right so far" if tried else ""
+            return f"No system has finished, and none fits its training lengths yet{top}. The same command goes on."
+        return few + (
+            f"No system fits its training lengths yet: at best {percent(max(_in_distribution(rows)))} of these strings "
+            f"are right after {values['steps']:,} steps, and {percent(EvaluationConfig.fit_threshold)} are required. "
+            "So nothing is known of longer ones."
         )
-        return few * too_few_steps(values) + (
-            f"No system is right on {100 * EvaluationConfig.fit_threshold:g} % of the strings of its training lengths, "
-            "as is required, so nothing is known of longer ones."
-        )
-    trained, longest = values["trained_to"], values["tests"][-1]
-    rest = [row for row in values["systems"] if row is not best]
-    if best["reach"] > trained:
-        reached = f"{best['system']} is right up to {best['reach']}"
-        reached += f", the longest length tested{_over(best)}" if best["reach"] == longest else _over(best)
+    rest = [row for row in rows if row is not best]
+    if max(seed["reach"] for seed in best["seeds"] if seed["fitted"]) > trained:
+        reached = f"{best['system']} is right up to {_far(best, longest)}"
         second = next((row for row in rest if row["fitted"]), None)
-        reached += f"; {second['system']} up to {second['reach']}{_over(second)}" if second is not None else ""
+        reached += f"; {second['system']} up to {_far(second)}" if second is not None else ""
     else:
         reached = f"no system is right beyond {trained}; best there is {best['system']} with {best['mean_beyond']:.2f}"
     theory = {None: "", "unknown": f" No theorem says whether {best['system']} works at all lengths."}.get(
         best["verdict"], f" Theory, on {best['system']} at all lengths: {THEORY.get(best['verdict'], best['verdict'])}."
     )
     groups = {
-        "did not fit its training lengths": [row["system"] for row in rest if row["seeds"] and not row["fitted"]],
-        "had no finished seed": [row["system"] for row in rest if not row["seeds"]],
-    }
+        f"did not fit {'their' if several else 'its'} training lengths in {values['steps']:,} steps": names
+        for names in [[row["system"] for row in rest if row["seeds"] and not row["fitted"]]]
+        for several in [len(names) > 1]
+    } | {"had no finished seed": [row["system"] for row in rest if not row["seeds"]]}
     unknown = " and ".join(f"{', '.join(names)} {why}" for why, names in groups.items() if names)
-    means = f" Right means at least {100 * values['reach_at']:g} % of the strings, there and at every shorter test."
     return (
-        f"Trained on lengths up to {trained}, {reached}.{means}{_last_test(values)}{theory}"
+        f"Trained on lengths up to {trained}, {reached}.{_last_test(values)}{theory}"
         + f" Nothing is known of the rest: {unknown}." * bool(unknown)
     )
 
 
-def _over(row: Mapping[str, Any]) -> str:
-    """Over which seeds a reach is the median, and between which it lies."""
-    reached = [seed["reach"] for seed in row["seeds"]]
-    if len(reached) == 1:
-        return " (one seed)"
-    low, high = min(reached), max(reached)
-    return f" (all {len(reached)} seeds)" if low == high else f" (median of {len(reached)} seeds, {low} to {high})"
+def _in_distribution(rows: Sequence[Mapping[str, Any]]) -> list[float]:
+    """The accuracy of every finished seed on its training lengths."""
+    return [seed["in_distribution"] for row in rows for seed in row["seeds"]]
+
+
+def _far(row: Mapping[str, Any], longest: int | None = None) -> str:
+    """Up to which length all fitted seeds of a system are right, and the median seed where it goes farther."""
+    far, seeds = sorted(seed["reach"] for seed in row["seeds"] if seed["fitted"]), len(row["seeds"])
+    who = f"all {seeds} seeds" if len(far) == seeds else f"{len(far)} of {seeds} seeds, the others do not fit"
+    who = "one seed" if seeds == 1 else who
+    said = f"{far[0]}, the longest length tested" if far[0] == longest else str(far[0])
+    middle = median_low(far)
+    return f"{said} ({who}{f'; {middle} in the median' if middle > far[0] else ''})"
 
 
 def comparison_page(values: Mapping[str, Any], systems: Sequence[SystemSummary] = ()) -> str:

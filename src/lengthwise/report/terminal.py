@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from textwrap import wrap
+from typing import Any
 
 from lengthwise.core.statistics import Estimate
 from lengthwise.core.table import WIDTH, Spread, shown
+from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.report.summary import (
     Panel,
     SystemSummary,
@@ -15,6 +17,7 @@ from lengthwise.report.summary import (
     fitted_counts,
     over_seeds,
     panels,
+    percent,
     trained_text,
 )
 
@@ -26,17 +29,16 @@ def curve(medians: Sequence[float | None]) -> str:
     return "".join(" " if one is None else BLOCKS[round(7 * one)] for one in medians)
 
 
-def accuracy_text(systems: Sequence[SystemSummary], others: Mapping[str, str] | None = None) -> str:
+def accuracy_text(systems: Sequence[SystemSummary]) -> str:
     """A caption, and for each panel a row for each system: its curve over all tested lengths, and numbers.
 
-    Numbers at lengths from the middle are left out where 80 columns are too few; a line says so. ``others`` are the
-    rows of systems without a result.
+    Numbers at lengths from the middle are left out where 80 columns are too few; a line says so.
     """
     wanted = [panel for panel in panels(systems) if panel.cells or not any(system.fitted for system in systems)]
     parts = ["\n".join(wrap(_caption(systems), WIDTH))] if systems else []
-    for at, panel in enumerate(wanted or [None]):
+    for panel in wanted or [None]:
         title = [panel.title] if panel is not None and panel.title else []
-        parts.append("\n".join([*title, *_rows(panel, systems, (others or {}) if at == 0 else {})]))
+        parts.append("\n".join([*title, *_rows(panel, systems)]))
     return "\n\n".join(parts)
 
 
@@ -50,40 +52,90 @@ def _caption(systems: Sequence[SystemSummary]) -> str:
     return said + f" {chance[:1].upper()}{chance[1:]}." * bool(chance)
 
 
-def _rows(panel: Panel | None, systems: Sequence[SystemSummary], others: Mapping[str, str]) -> list[str]:
+def _rows(panel: Panel | None, systems: Sequence[SystemSummary]) -> list[str]:
     found = {
         i: {cell.length: over_seeds(cell.scores, brackets="range") for cell in cells}
         for i, cells in (panel.cells.items() if panel is not None else ())
     }
     lengths = panel.lengths if panel is not None else []
     mine = [systems[i] for i in panel.systems] if panel is not None else []
-    unfitted = {system.label: _unfitted(system) for system in mine if not system.fitted} | dict(others)
-    wide = max((len(name) for name in [*unfitted, *(systems[i].label for i in found)]), default=0)
-    kept = list(lengths)
+    unfitted = {system.label: _unfitted(system) for system in mine if not system.fitted}
+    rows = {
+        systems[i].label: [
+            curve([one.median if (one := cells.get(n)) else None for n in lengths]),
+            *(_number(cells.get(n)) for n in lengths),
+        ]
+        for i, cells in found.items()
+    }
+    return _laid_out([f"{lengths[0]}…{lengths[-1]}" if lengths else "", *map(str, lengths)], rows, unfitted, 1)
+
+
+def _laid_out(
+    head: Sequence[str], rows: Mapping[str, Sequence[str]], rest: Mapping[str, str], before: int, after: int = 0
+) -> list[str]:
+    """Lines of 80 columns: cells for each of ``rows``, and text for each of the ``rest``.
+
+    ``before`` columns and ``after`` ones are kept; of those between, the middle ones are left out for room.
+    """
+    wide, kept = max(map(len, ["system", *rows, *rest])), list(range(len(head)))
+    cells = [["system", *head], *([name, *of] for name, of in rows.items())]
     while True:
-        head = ["system", f"{lengths[0]}…{lengths[-1]}" if lengths else "", *map(str, kept)]
-        rows = [
-            [systems[i].label, curve([one.median if (one := cells.get(n)) else None for n in lengths]),
-             *(_number(cells.get(n)) for n in kept)]
-            for i, cells in found.items()
-        ]  # fmt: skip
-        widths = [
-            max(wide, len(head[0])),
-            *(max(map(len, column)) for column in list(zip(head, *rows, strict=True))[1:]),
-        ]
+        shown = [[line[0], *(line[1 + i] for i in kept)] for line in cells]
+        widths = [wide, *(max(map(len, column)) for column in list(zip(*shown, strict=True))[1:])]
         lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in ([head, *rows] if rows else ())
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+            for line in (shown if rows else ())
         ]
-        if max(map(len, lines), default=0) <= WIDTH or len(kept) < 2:
-            gone = ", ".join(str(length) for length in lengths if length not in kept)
-            room, under = WIDTH - widths[0] - 2, "\n" + " " * (widths[0] + 2)
+        if max(map(len, lines), default=0) <= WIDTH or len(kept) <= before + after + 1:
+            gone = ", ".join(head[i] for i in range(len(head)) if i not in kept)
+            room, under = WIDTH - wide - 2, "\n" + " " * (wide + 2)
             return [
                 *lines,
                 *wrap(f"without room, so in the curves alone: {gone}" * bool(gone), WIDTH),
-                *(f"{name.ljust(widths[0])}  {under.join(wrap(says, room))}" for name, says in unfitted.items()),
+                *(f"{name.ljust(wide)}  {under.join(wrap(says, room))}" for name, says in rest.items()),
             ]
-        del kept[(len(kept) - 1) // 2]
+        del kept[before + (len(kept) - before - after - 1) // 2]
+
+
+def ranking_text(values: Mapping[str, Any]) -> str:
+    """The systems of a comparison, best first, a line each, and what the marks mean.
+
+    A number is the lowest seed that fits, in whole per cent, rounded down, so that it agrees with how far a system is
+    right in all of these seeds.
+    """
+    tests, rows, rest = values["tests"], dict[str, list[str]](), dict[str, str]()
+    for row in values["systems"]:
+        fitted = [seed for seed in row["seeds"] if seed["fitted"]]
+        if not fitted:
+            rest[row["system"]] = not_fitted(row, values)
+            continue
+        lowest = [min(seed["exact_match"][str(n)] for seed in fitted) for n in tests]
+        far = min(seed["reach"] for seed in fitted)
+        numbers = [str(int(100 * rate + 1e-9)) for rate in lowest]
+        fit = f"{len(fitted)}/{len(row['seeds'])}"
+        rows[row["system"]] = [curve(lowest), fit, *numbers, str(far or "–")]
+    legend = (
+        f"Per cent right at each length, lowest seed that fits (right on {percent(EvaluationConfig.fit_threshold)} at "
+        f"training lengths). far: at least {percent(values['reach_at'])} up to there, in each of these seeds."
+    )
+    lines = _laid_out(["curve", "fit", *map(str, tests), "far"], rows, rest, 2, 1)
+    return "\n".join([*lines, *(wrap(legend, WIDTH) if rows else ())])
+
+
+def not_fitted(row: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+    """What is known of a system of a comparison without a fitted seed."""
+    rates = [seed["in_distribution"] for seed in row["seeds"]]
+    tried = [rate for rate in row["tuning"] or () if rate is not None]
+    if row["diverged"]:
+        return "diverged"
+    if not rates and not tried:
+        return "not trained yet"
+    low, high = min(rates or tried), max(rates or tried)
+    share = f"{percent(low)}" if percent(low) == percent(high) else f"{percent(low)} to {percent(high)}"
+    said = f"does not fit yet: {share} right at training lengths after {values['steps']:,} steps"
+    if rates:
+        return said + f" ({len(rates)} seeds)" * (len(rates) > 1)
+    return f"{said}, setting {len(row['tuning'])} of {len(values['grid'])}"
 
 
 def _number(found: Estimate | None) -> str:
