@@ -179,9 +179,10 @@ def test_a_run_ends_with_the_next_step(terminal: Terminal, tmp_path: Path) -> No
     for seed, right in enumerate((99, 40)):
         pretend(tmp_path, seed, fitted=True, right=right)
     lengths = ("--set", "evaluation.lengths=[3,12]", "--out", tmp_path)
-    (line,) = [line for line in terminal(*RUN, *lengths, "--seeds", "2").err.splitlines() if line.startswith("next: ")]
-    assert "right at 12 (on at least 95 % of the strings) in 1 of 2 seeds" in line
-    folder = re.findall(r"lengthwise explain (\S+)`", line)[0]
+    said = terminal(*RUN, *lengths, "--seeds", "2").err
+    assert "next: what coupled computes, right at 12 in 1 of 2 seeds:\n" in said
+    assert re.search(r"since two may be luck:\n  lengthwise run .* --seeds 4$", said, re.M)
+    folder = re.findall(r"^  lengthwise explain (\S+)$", said, re.M)[0]
     assert json.loads((Path(folder) / "result.json").read_text(encoding="utf-8"))["seed"] == 0
     pretend(tmp_path, 2, fitted=False, right=0)
     said = terminal(*RUN, *lengths, "--seed", "2").err

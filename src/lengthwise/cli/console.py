@@ -46,9 +46,12 @@ TYPED: ContextVar[Sequence[str]] = ContextVar("TYPED", default=())
 
 
 def again(changes: Mapping[str, Any] | None = None, settings: Mapping[str, Any] | None = None) -> str:
-    """The command that was typed, with other values of these options, and of these settings of ``--set``."""
+    """The command that was typed, with other values of these options, and of these settings of ``--set``.
+
+    An option with None as its new value is left out.
+    """
     settings = settings or {}
-    new = {f"--{name}": ",".join(to) if isinstance(to, list) else str(to) for name, to in (changes or {}).items()}
+    new = {f"--{name}": ",".join(to) if isinstance(to, list) else to for name, to in (changes or {}).items()}
     kept, words = list[str](), list(TYPED.get())
     while words:
         flag, equals, value = words.pop(0).partition("=")
@@ -57,7 +60,7 @@ def again(changes: Mapping[str, Any] | None = None, settings: Mapping[str, Any] 
             part += [value := words.pop(0)] if words else []
         if flag not in new and not (flag == "--set" and value.partition("=")[0] in settings):
             kept += part
-    more = [word for pair in new.items() for word in pair]
+    more = [str(word) for pair in new.items() if pair[1] is not None for word in pair]
     more += [word for name, to in settings.items() for word in ("--set", f"{name}={to}")]
     return shlex.join(["lengthwise", *kept, *more])
 

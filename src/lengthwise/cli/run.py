@@ -103,7 +103,7 @@ def next_step(done: RecipeResult) -> str:
     """
     from lengthwise.core.result_file import RunResult
     from lengthwise.core.user_code import code_words
-    from lengthwise.report.summary import RIGHT, percent
+    from lengthwise.report.summary import RIGHT
 
     ranked = []
     for job, results in zip(done.sweep.recipe.jobs, done.sweep.results, strict=True):
@@ -120,13 +120,13 @@ def next_step(done: RecipeResult) -> str:
         more = again(settings={"training.steps": 4 * steps})
         layers = "" if job.experiment.model.layers > 1 else "; if they do not suffice, add --set model.layers=2"
         return f"{job.name} does not fit after {steps:,} steps: more of them{layers}:\n  {more}"
+    lines = [f"what {job.name} computes, right at {longest} in {right} of {len(job.seeds)} seeds:"]
     code = code_words(job.experiment.to_json())
-    explain = shlex.join(["lengthwise", *code, "explain", str(done.run_folder(job, fitted[0]))])
-    more = f"; more seeds: the same command with --seeds {len(job.seeds) + 2}" if len(job.seeds) < 3 else ""
-    return (
-        f"{job.name} is right at {longest} (on at least {percent(RIGHT)} of the strings) in {right} of "
-        f"{len(job.seeds)} seeds; what it computes: `{explain}`{more}"
-    )
+    lines += ["  " + shlex.join(["lengthwise", *code, "explain", str(done.run_folder(job, fitted[0]))])]
+    if (seeds := len(job.seeds)) < 3:
+        few = "one" if seeds == 1 else "two"
+        lines += [f"or: more seeds, since {few} may be luck:", f"  {again({'seed': None, 'seeds': seeds + 2})}"]
+    return "\n".join(lines)
 
 
 def draw_summary(console: Console, sweep: Sweep) -> None:

@@ -428,6 +428,7 @@ def check(
     target: Annotated[
         str, typer.Argument(help="A task, scheme, encoding or mixer: its name, an expression, or FILE.py:Class.")
     ],
+    why: Annotated[bool, typer.Option("--why", help="Also print the laws that hold.")] = False,
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
@@ -445,11 +446,11 @@ def check(
             lines += ["", f"to mend: {broken}", *(f"broken  {says}" for says in laws)]
         if stopped := sum(not one.tried for one in found):
             lines += ["", f"not checked: {stopped} law{'s' * (stopped > 1)}, until the code runs through"]
-        lines += ["", *(f"holds   {says}" for says in held)]
+        lines += ["", *(f"holds   {says}" for says in held)] * why
         lines += ["", *(f"note: {note}" for note in done.notes)] if done.notes else []
-        if not done.broken and done.kind == "task":
-            lines += ["", f"what to do next: lengthwise predict {shlex.quote(target)}"]
         for line in lines:
-            out().print(line, markup=False, soft_wrap=True)
+            out().print(line, markup=False, highlight=False)
+        if not done.broken and done.kind == "task":
+            out().print(f"\nwhat to do next: lengthwise predict {shlex.quote(target)}", markup=False, soft_wrap=True)
     if done.broken:
         raise typer.Exit(1)
