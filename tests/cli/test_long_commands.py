@@ -31,7 +31,7 @@ def test_compare_ranks_a_task_of_a_file_and_writes_its_page(terminal: Terminal, 
     first, _, rest = answer.out.partition("\n")
     assert first.startswith(("Trained on lengths up to 3, ", "No system fits its training lengths yet: "))
     assert "settings: 1 layer" not in rest
-    cost = r"about [\d.]+ min at most: one seed of each system, [\d,]+ steps"
+    cost = r"about [\d.]+ min at most: each system is trained once, [\d,]+ steps"
     assert re.search(cost, answer.err), "the cost first"
     assert len(answer.out.splitlines()) <= 24
     assert {"comparison.json", "comparison.html"} <= {path.name for path in tmp_path.iterdir()}

@@ -219,10 +219,10 @@ def test_steps_and_the_time_that_is_said_count_what_timing_took_and_every_settin
     plan = run_comparison(TASKS.build("parity"), tmp_path / "few", budget=Budget(240.0), **words)
     assert (plan.steps, plan.seeds) == (steps_for(140.0, 1, 2 * (0.1 + 0.2)), 1)
     enough, few = [event.text for event in events if event.phase == "note"]
-    assert "min at most: 3 seeds of each system" in enough
+    assert "min at most: each system is trained 3 times" in enough
     assert "the same command" not in enough
-    assert "one seed of each system" in few
-    assert "3 seeds would have fewer than 1,000: the same command adds them later" in few
+    assert "each system is trained once, " in few
+    assert "3 times would leave fewer than 1,000, so the same command adds the others later" in few
 
 
 @pytest.mark.usefixtures("tiny")

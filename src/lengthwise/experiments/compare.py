@@ -658,11 +658,14 @@ def _planned(wanted: Plan, folder: Path, clock: Clock, on: Executor | None) -> P
     plan.write(folder)
     # Each first seed at all points of the grid, and the tests, are in what is said.
     minutes = steps * for_one_step / jobs / SHARE / 60
-    each = f"{seeds} seeds" if seeds > 1 else "one seed"
-    said = f"about {minutes:.1f} min at most: {each} of each system, {steps:,} steps"
+    times = {1: "once", 2: "twice"}
+    said = (
+        f"about {minutes:.1f} min at most: each system is trained {times.get(seeds, f'{seeds} times')}, {steps:,} steps"
+    )
     said += ", and as many with a second setting where the first does not fit" * (len(plan.grid) > 1)
     if seeds < wanted.seeds:
-        said += f"; {wanted.seeds} seeds would have fewer than {ENOUGH_STEPS:,}: the same command adds them later"
+        more = times.get(wanted.seeds, f"{wanted.seeds} times")
+        said += f"; {more} would leave fewer than {ENOUGH_STEPS:,}, so the same command adds the others later"
     elif 60 * minutes > 1.05 * left:
         said += "; the budget ends before that, and the same command then goes on"
     clock(Event("plan", 0, "note", text=said))

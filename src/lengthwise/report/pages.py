@@ -329,23 +329,25 @@ def comparison_finding(values: Mapping[str, Any]) -> str:
         )
     rest = [row for row in rows if row is not best]
     if max(seed["reach"] for seed in best["seeds"] if seed["fitted"]) > trained:
-        reached = f"{best['system']} is right up to {_far(best, longest)}"
-        second = next((row for row in rest if row["fitted"]), None)
-        reached += f"; {second['system']} up to {_far(second)}" if second is not None else ""
+        second, far = next((row for row in rest if row["fitted"]), None), _far(best, longest)
+        reached = f"{best['system']} is right up to {far}"
+        if second is not None and _far(second, longest) == far:
+            reached = f"{best['system']} and {second['system']} are right up to {far}"
+        elif second is not None:
+            reached += f"; {second['system']} up to {_far(second)}"
     else:
         reached = f"no system is right beyond {trained}; best there is {best['system']} with {best['mean_beyond']:.2f}"
     theory = {None: "", "unknown": f" No theorem says whether {best['system']} works at all lengths."}.get(
         best["verdict"], f" Theory, on {best['system']} at all lengths: {THEORY.get(best['verdict'], best['verdict'])}."
     )
     groups = {
-        f"did not fit {'their' if several else 'its'} training lengths in {values['steps']:,} steps": names
-        for names in [[row["system"] for row in rest if row["seeds"] and not row["fitted"]]]
-        for several in [len(names) > 1]
-    } | {"had no finished seed": [row["system"] for row in rest if not row["seeds"]]}
-    unknown = " and ".join(f"{', '.join(names)} {why}" for why, names in groups.items() if names)
+        "Not fitted yet, so unknown": [row["system"] for row in rest if row["seeds"] and not row["fitted"]],
+        "Not finished": [row["system"] for row in rest if not row["seeds"]],
+    }
+    unknown = "".join(f" {why}: {', '.join(names)}." for why, names in groups.items() if names)
     return (
-        f"Trained on lengths up to {trained}, {reached}.{_last_test(values)}{theory}"
-        + f" Nothing is known of the rest: {unknown}." * bool(unknown)
+        f"Trained on lengths up to {trained} for {values['steps']:,} steps, {reached}.{_last_test(values)}"
+        f"{theory}{unknown}"
     )
 
 

@@ -115,8 +115,9 @@ def ranking_text(values: Mapping[str, Any]) -> str:
         fit = f"{len(fitted)}/{len(row['seeds'])}"
         rows[row["system"]] = [curve(lowest), fit, *numbers, str(far or "–")]
     legend = (
-        f"Per cent right at each length, lowest seed that fits (right on {percent(EvaluationConfig.fit_threshold)} at "
-        f"training lengths). far: at least {percent(values['reach_at'])} up to there, in each of these seeds."
+        f"fit: seeds right on {percent(EvaluationConfig.fit_threshold)} of strings of lengths up to "
+        f"{values['trained_to']}. Numbers: per cent right at each length, lowest of these seeds; far: at least "
+        f"{percent(values['reach_at'])} up to there."
     )
     lines = _laid_out(["curve", "fit", *map(str, tests), "far"], rows, rest, 2, 1)
     return "\n".join([*lines, *(wrap(legend, WIDTH) if rows else ())])
