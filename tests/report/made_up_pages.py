@@ -84,7 +84,6 @@ def comparison_values(count: int = 9, tests: tuple[int, ...] = (6, 9, 12, 18, 24
         "name": "my task", "task": {"name": "my task"},
         "trained_to": 6, "tests": list(tests), "reach_at": 0.95, "steps": 400, "seeds": 3, "grid": [{}, {}],
         "budget_seconds": 60.0, "selection": "one setting", "systems": systems,
-        "top_and_bottom_differ_in_every_seed": True,
         "commit": "0123456789ab", "machine": {"processor": "a processor"}, "time": "2026-01-02T03:04:05+00:00",
     }  # fmt: skip
 

@@ -99,12 +99,6 @@ def test_the_line_says_in_what_the_models_differ() -> None:
     assert "They differ" not in notes(systems=same["systems"])
 
 
-def test_noise_is_judged_on_the_mean_beyond_training() -> None:
-    assert "differ in every seed by the mean beyond training" in notes()
-    assert "this ranking may be noise" in notes(top_and_bottom_differ_in_every_seed=False)
-    assert "noise" not in notes(top_and_bottom_differ_in_every_seed=None)
-
-
 def test_what_did_not_fit_says_by_which_share_and_what_to_do() -> None:
     values = comparison_values(2, (6, 12))
     values["systems"][1] |= {"fitted": 0}
@@ -154,7 +148,7 @@ def test_the_caption_and_the_legend_are_of_what_the_table_shows() -> None:
     assert "mean exact match at longer tests" in comparison_table(comparison_values()).notes[0]
     values = comparison_values(2, (6, 12))
     assert not any(row["fitted"] for row in values["systems"])
-    table = comparison_table(values | {"top_and_bottom_differ_in_every_seed": None})
+    table = comparison_table(values)
     shown = " ".join(cell for row in table.cells for cell in row)
     assert "× × ×" in shown
     assert "unfitted" not in shown

@@ -164,7 +164,7 @@ def compare(
 def gathered(task: Task, plan: Plan, folder: Path, given: Budget) -> Comparison:
     """The comparison from the files of a folder, with the verdict and the structure of every system."""
     from lengthwise.core.rank import REACH
-    from lengthwise.experiments.compare import MOST_STEPS, default_tests, differ_in_every_seed, ranked
+    from lengthwise.experiments.compare import MOST_STEPS, default_tests, ranked
     from lengthwise.experiments.defaults import MULTIPLES, STEPS
     from lengthwise.experiments.provenance import provenance
     from lengthwise.report.figures import draw_accuracy
@@ -195,7 +195,6 @@ def gathered(task: Task, plan: Plan, folder: Path, given: Budget) -> Comparison:
         "selection": plan.selection,
         "systems": rows,
         "equal": plan.equal,
-        "top_and_bottom_differ_in_every_seed": differ_in_every_seed(rows),
         **provenance("cpu"),
     }
     write_json(folder / RESULT, values)

@@ -245,7 +245,7 @@ class Smallest:
         write_sealed(self.path, {**said, of: min(seconds, said.get(of, math.inf))})
 
     def check(self, alone: Mapping[str, float], spare: float) -> None:
-        """Raise `TooSmallError` if the budget is too small where a step of a system's first seed takes these seconds.
+        """Raise `TooSmallError` if the budget is too small where a step at each first setting takes these seconds.
 
         Its way out is the first systems that the budget suffices for; the first two and their budget otherwise.
         """
@@ -536,8 +536,7 @@ class Clock:
             self.timed[event.job, event.done] = event.number
             one = sum(self.timed.values()) / len(self.timed)
             if one * (self.points - len(self.timed)) > PATIENCE * self.smallest.jobs or time.monotonic() > self.ends:
-                each = one * self.points / len(self.systems)
-                self.smallest.check(dict.fromkeys(self.systems, each), 2 * GUESSED)
+                self.smallest.check(dict.fromkeys(self.systems, one), 2 * GUESSED)
         self.check()
         self.progress(event)
 
@@ -646,18 +645,20 @@ def _planned(wanted: Plan, folder: Path, clock: Clock, on: Executor | None) -> P
     # The first seed trains at each point of the grid, the stack of the others at the slowest at most.
     seconds = [read_json(times_file(folder, system), what="times of steps") for system in wanted.systems]
     speeds = tuple(round(1 / min(first for first, _ in times), 2) for times in seconds) if wanted.equal else ()
-    alone = {s.name: sum(first for first, _ in times) for s, times in zip(wanted.systems, seconds, strict=True)}
-    for_one_step = for_all = sum(alone.values()) + sum(max(others for _, others in times) for times in seconds)
-    clock.smallest.check(alone, SPARE)
+    for_one = sum(first for times in seconds for first, _ in times)
+    for_all = for_one + sum(max(others for _, others in times) for times in seconds)
+    clock.smallest.check(
+        {system.name: times[0][0] for system, times in zip(wanted.systems, seconds, strict=True)}, SPARE
+    )
     # Timing has taken its part of the budget.
     left, jobs, seeds = clock.ends - time.monotonic(), clock.smallest.jobs, wanted.seeds
     if steps_for(left, jobs, for_all) < min(ENOUGH_STEPS, MOST_STEPS):
-        for_one_step, seeds = sum(alone.values()), 1
-    steps = steps_for(left, jobs, for_one_step)
+        for_all, seeds = for_one, 1
+    steps = steps_for(left, jobs, for_all)
     plan = dataclasses.replace(wanted, steps=steps, speeds=speeds, budget=clock.smallest.budget, seeds=seeds)
     plan.write(folder)
     # Each first seed at all points of the grid, and the tests, are in what is said.
-    minutes = steps * for_one_step / jobs / SHARE / 60
+    minutes = steps * for_all / jobs / SHARE / 60
     times = {1: "once", 2: "twice"}
     said = (
         f"about {minutes:.1f} min at most: each system is trained {times.get(seeds, f'{seeds} times')}, {steps:,} steps"
@@ -666,8 +667,8 @@ def _planned(wanted: Plan, folder: Path, clock: Clock, on: Executor | None) -> P
     if seeds < wanted.seeds:
         more = times.get(wanted.seeds, f"{wanted.seeds} times")
         said += f"; {more} would leave fewer than {ENOUGH_STEPS:,}, so the same command adds the others later"
-    elif 60 * minutes > 1.05 * left:
-        said += "; the budget ends before that, and the same command then goes on"
+    if 60 * minutes > 1.05 * left:
+        said += "; the budget may end before that, and the same command then goes on"
     clock(Event("plan", 0, "note", text=said))
     remove_folder(folder / "times")
     make_folder(folder / "tuning")
@@ -705,7 +706,6 @@ def _row(folder: Path, plan: Plan, system: PositionSystem) -> dict[str, Any]:
         "encoding": system.encoding,
         "setting": None if setting is None else setting.text,
         "tuning": None if tuned is None else tuned["in_distribution"],
-        "tuned": is_tuned(folder, plan, system),
         "seeds": seeds,
         "missing": plan.seeds - len(seeds),
         "diverged": is_tuned(folder, plan, system) and setting is None,
@@ -767,16 +767,3 @@ def setting_to_copy(plan: Plan, system: PositionSystem, setting: ModelSetting) -
         },
         "training": {"lr": setting.lr, "weight_decay": setting.weight_decay, "batch_size": plan.batch_size},
     }
-
-
-def differ_in_every_seed(rows: Sequence[dict[str, Any]]) -> bool | None:
-    """Whether the first fitted system has a higher mean beyond training than the last one in every pair of seeds.
-
-    None where fewer than two systems fitted, and where one of the two has one fitted seed alone.
-    """
-    fitted = [row for row in rows if row["fitted"]]
-    if len(fitted) < 2 or min(fitted[0]["fitted"], fitted[-1]["fitted"]) < 2:
-        return None
-    best = [seed["mean_beyond"] for seed in fitted[0]["seeds"] if seed["fitted"]]
-    worst = [seed["mean_beyond"] for seed in fitted[-1]["seeds"] if seed["fitted"]]
-    return min(best) > max(worst)

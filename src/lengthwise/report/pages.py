@@ -221,7 +221,7 @@ def budget_needed(values: Mapping[str, Any]) -> str:
 
 
 def notes_of(values: Mapping[str, Any]) -> list[str]:
-    """What a reader must know: what the columns are, which seeds did not fit, and whether the order may be noise."""
+    """What a reader must know: what the columns are, and which seeds did not fit."""
     rows, few = values["systems"], f"less than {100 * EvaluationConfig.fit_threshold:g} %"
     columns = (
         f"reach: the longest length with {percent(values['reach_at'])} right, there and at all shorter tests; beyond: "
@@ -237,13 +237,6 @@ def notes_of(values: Mapping[str, Any]) -> list[str]:
         notes.append(
             f"×: not fitted, so right on {few} of strings of training lengths; counts as 0 and says nothing about "
             f"length: {', '.join(unfitted)}"
-        )
-    if (differ := values["top_and_bottom_differ_in_every_seed"]) is not None:
-        notes.append(
-            "the first and the last fitted system differ in every seed by the mean beyond training"
-            if differ
-            else "the seeds of the first and the last fitted system overlap in the mean beyond training: this ranking "
-            "may be noise"
         )
     return notes
 
@@ -320,8 +313,12 @@ def comparison_finding(values: Mapping[str, Any]) -> str:
         few = f"{values['steps']:,} steps may be too few to learn the task at all. " * too_few_steps(values)
         tried = [rate for row in rows for rate in row["tuning"] or () if rate is not None]
         if not any(row["seeds"] for row in rows):
-            top = f": at best {percent(max(tried))} of its strings are right so far" if tried else ""
-            return f"No system has finished, and none fits its training lengths yet{top}. The same command goes on."
+            top = (
+                f"fits its training lengths yet: at best {percent(max(tried))} of these strings are right"
+                if tried
+                else ""
+            )
+            return f"No system {top or 'is trained yet, so nothing is known'}. The same command goes on."
         return few + (
             f"No system fits its training lengths yet: at best {percent(max(_in_distribution(rows)))} of these strings "
             f"are right after {values['steps']:,} steps, and {percent(EvaluationConfig.fit_threshold)} are required. "
