@@ -86,7 +86,10 @@ def next_step(values: dict[str, Any], folder: Path) -> tuple[str, str]:
 
     rows, seeds, longest = values["systems"], values["seeds"], values["trained_to"]
     if started := [row["system"] for row in rows if not row["seeds"] and not row["diverged"]]:
-        return f"the same command goes on, with {', '.join(started) if len(started) < 3 else len(started)}", again()
+        return (
+            f"the same command goes on, with {', '.join(started) if len(started) < 3 else f'{len(started)} systems'}",
+            again(),
+        )
     if fits := [row for row in rows if row["fitted"]]:
         wanted = max(values["seeds_wanted"], MORE_SEEDS if seeds == 1 else seeds)
         if wanted > seeds or any(row["missing"] for row in fits):

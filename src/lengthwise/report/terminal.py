@@ -103,11 +103,14 @@ def ranking_text(values: Mapping[str, Any]) -> str:
     A number is the lowest seed that fits, in whole per cent, rounded down, so that it agrees with how far a system is
     right in all of these seeds.
     """
-    tests, rows, rest = values["tests"], dict[str, list[str]](), dict[str, str]()
+    tests, rows, rest, untrained = values["tests"], dict[str, list[str]](), dict[str, str](), list[str]()
     for row in values["systems"]:
         fitted = [seed for seed in row["seeds"] if seed["fitted"]]
         if not fitted:
-            rest[row["system"]] = not_fitted(row, values)
+            if says := not_fitted(row, values):
+                rest[row["system"]] = says
+            else:
+                untrained.append(row["system"])
             continue
         lowest = [min(seed["exact_match"][str(n)] for seed in fitted) for n in tests]
         far = min(seed["reach"] for seed in fitted)
@@ -120,17 +123,18 @@ def ranking_text(values: Mapping[str, Any]) -> str:
         f"{percent(values['reach_at'])} up to there."
     )
     lines = _laid_out(["curve", "fit", *map(str, tests), "far"], rows, rest, 2, 1)
-    return "\n".join([*lines, *(wrap(legend, WIDTH) if rows else ())])
+    left = [f"not trained yet: {', '.join(untrained)}"] if untrained else []
+    return "\n".join([*lines, *(line for text in (*left, legend * bool(rows)) for line in wrap(text, WIDTH))])
 
 
 def not_fitted(row: Mapping[str, Any], values: Mapping[str, Any]) -> str:
-    """What is known of a system of a comparison without a fitted seed."""
+    """What is known of a system of a comparison without a fitted seed; empty where that is nothing."""
     rates = [seed["in_distribution"] for seed in row["seeds"]]
     tried = [rate for rate in row["tuning"] or () if rate is not None]
     if row["diverged"]:
         return "diverged"
     if not rates and not tried:
-        return "not trained yet"
+        return ""
     low, high = min(rates or tried), max(rates or tried)
     share = f"{percent(low)}" if percent(low) == percent(high) else f"{percent(low)} to {percent(high)}"
     said = f"does not fit yet: {share} right at training lengths after {values['steps']:,} steps"
