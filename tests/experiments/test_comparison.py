@@ -258,8 +258,8 @@ def test_what_ends_early_tells_what_the_first_setting_gave(
     assert code == (0 if ends is OutOfTimeError else 130)
     assert tried == ["nope 0.01", "rope 0.01", "nope 0.001"]
     shown, notes = capsys.readouterr()
-    assert shown.count("does not fit yet: ") == 2
-    assert shown.count("setting 1 of 2") == 2
+    assert shown.count("not fitted yet: ") == 2
+    assert " ".join(shown.split()).count("setting 1 of 2") == 2
     command = f"lengthwise {' '.join([*words, '--budget', '10m'])}"
     assert command in [line.strip() for line in shown.splitlines()]
     assert ("interrupted" in notes) is (ends is KeyboardInterrupt)

@@ -64,7 +64,7 @@ def run_leased(unit: Unit, patience: float, driver: str = "") -> Outcome:
             if outcome.status == "memory":
                 unit.forget_whole(lease.folder)
             _give(unit, lease)
-            lease.release()
+        lease.release()  # once no beat can write into the folder that it deletes
     except LeaseLostError as error:
         return Outcome("lost", str(error))
     return outcome

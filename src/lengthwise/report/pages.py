@@ -314,11 +314,10 @@ def comparison_finding(values: Mapping[str, Any]) -> str:
         tried = [rate for row in rows for rate in row["tuning"] or () if rate is not None]
         if not any(row["seeds"] for row in rows):
             top = (
-                f"fits its training lengths yet: at best {percent(max(tried))} of these strings are right"
-                if tried
-                else ""
+                f"fits its training lengths yet: at best {percent(max(tried, default=0.0))} of these strings are right"
             )
-            return f"No system {top or 'is trained yet, so nothing is known'}. The same command goes on."
+            top = f"{top} after {values['steps']:,} steps" if tried else "is trained yet, so nothing is known"
+            return f"No system {top}. The same command goes on."
         return few + (
             f"No system fits its training lengths yet: at best {percent(max(_in_distribution(rows)))} of these strings "
             f"are right after {values['steps']:,} steps, and {percent(EvaluationConfig.fit_threshold)} are required. "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import median
 from textwrap import wrap
 from typing import Any
 
@@ -100,8 +101,8 @@ def _laid_out(
 def ranking_text(values: Mapping[str, Any]) -> str:
     """The systems of a comparison, best first, a line each, and what the marks mean.
 
-    A number is the lowest seed that fits, in whole per cent, rounded down, so that it agrees with how far a system is
-    right in all of these seeds.
+    A number is the lowest seed that fits, in whole per cent, rounded down, so that it agrees with how far these seeds
+    are right.
     """
     tests, rows, rest, untrained = values["tests"], dict[str, list[str]](), dict[str, str](), list[str]()
     for row in values["systems"]:
@@ -112,15 +113,15 @@ def ranking_text(values: Mapping[str, Any]) -> str:
             else:
                 untrained.append(row["system"])
             continue
-        lowest = [min(seed["exact_match"][str(n)] for seed in fitted) for n in tests]
-        far = min(seed["reach"] for seed in fitted)
-        numbers = [str(int(100 * rate + 1e-9)) for rate in lowest]
+        rates = [[seed["exact_match"][str(n)] for seed in fitted] for n in tests]
+        far = dict.fromkeys(str(seed["reach"] or "–") for seed in sorted(fitted, key=lambda seed: seed["reach"]))
+        numbers = [str(int(100 * min(of) + 1e-9)) for of in rates]
         fit = f"{len(fitted)}/{len(row['seeds'])}"
-        rows[row["system"]] = [curve(lowest), fit, *numbers, str(far or "–")]
+        rows[row["system"]] = [curve([median(of) for of in rates]), fit, *numbers, " ".join(far)]
     legend = (
-        f"fit: seeds right on {percent(EvaluationConfig.fit_threshold)} of strings of lengths up to "
-        f"{values['trained_to']}. Numbers: per cent right at each length, lowest of these seeds; far: at least "
-        f"{percent(values['reach_at'])} up to there."
+        f"fit: seeds right on {percent(EvaluationConfig.fit_threshold)} of strings up to length "
+        f"{values['trained_to']}. Of these: curve, the median; numbers (% right), the lowest; far "
+        f"({percent(values['reach_at'])} up to there), each."
     )
     lines = _laid_out(["curve", "fit", *map(str, tests), "far"], rows, rest, 2, 1)
     left = [f"not trained yet: {', '.join(untrained)}"] if untrained else []
@@ -137,10 +138,9 @@ def not_fitted(row: Mapping[str, Any], values: Mapping[str, Any]) -> str:
         return ""
     low, high = min(rates or tried), max(rates or tried)
     share = f"{percent(low)}" if percent(low) == percent(high) else f"{percent(low)} to {percent(high)}"
-    said = f"does not fit yet: {share} right at training lengths after {values['steps']:,} steps"
-    if rates:
-        return said + f" ({len(rates)} seeds)" * (len(rates) > 1)
-    return f"{said}, setting {len(row['tuning'])} of {len(values['grid'])}"
+    of = f" ({len(rates)} seeds)" * (len(rates) > 1)
+    tries = "" if rates else f", setting {len(row['tuning'])} of {len(values['grid'])}"
+    return f"not fitted yet: {share} right at training lengths{of}{tries}"
 
 
 def _number(found: Estimate | None) -> str:
