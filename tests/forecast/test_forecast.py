@@ -532,7 +532,9 @@ def test_after_a_measured_failure_what_works_is_next():
         assert found.systems[0].answer == WRONG
         assert found.settle == found.systems[0].instead[0].command
         assert "--scheme modulo" in found.settle
-        assert re.search("next Train ids modulo 2: .* To train .* would only confirm", " ".join(found.text().split()))
+        assert re.search(
+            "next Train with ids modulo 2: .* Training with .* would only confirm", " ".join(found.text().split())
+        )
     # A share of strings is no probability: 0.81 measured is wrong, and 76 % is better.
     (better,) = predict("majority", encoding="ape")["ape"].instead
     assert better.probability is not None

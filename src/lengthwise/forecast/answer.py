@@ -284,12 +284,12 @@ class SystemForecast:
 def jointly(found: Sequence[SystemForecast]) -> list[tuple[SystemForecast, ...]]:
     """The systems, the best first; those with one chance together that theory says the same *yes* of.
 
-    Their chances are one number of the forecaster, so their order by it would be chance; `joint` makes one of them.
+    What was measured of this target keeps them apart. Their chances are one number of the forecaster, so their order by it would be chance; `joint` makes one of them.
     """
     groups: dict[object, list[SystemForecast]] = {}
     for f in found:
         alike = f.verdict == "yes" and f.counted is not None and not f.by_probe
-        same = f.counted.probability if alike and f.counted else f.system
+        same = (f.counted.probability, f.own) if alike and f.counted else f.system
         groups.setdefault(same, []).append(f)
     best_first = (sorted(same, key=lambda f: f.rank, reverse=True) for same in groups.values())
     return sorted(map(tuple, best_first), key=lambda same: joint(same).rank, reverse=True)
@@ -517,15 +517,15 @@ def steps(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tuple
         yield change or f"{places} that a token needs; this shows them", found.couple
     better = next((each for each in instead if each.command and each.command == settle), None)
     if better is not None:
-        would = f"; to train {best.words} would only confirm this" * best.against
-        yield f"train {in_short(better.line)}{would}", settle
+        would = f"; training with {best.words} would only confirm this" * best.against
+        yield f"train with {in_short(better.line)}{would}", settle
         if found.confirm:
-            yield f"test {best.words} all the same: a forecast is no proof", found.confirm
+            yield f"train with {best.words} all the same: a forecast is no proof", found.confirm
     elif found.by_hand or settle:
         yield found.by_hand or purpose(found, best), settle
     for each in instead:
         if each is not better and each.command:
-            yield f"train {in_short(each.line)}", each.command
+            yield f"train with {in_short(each.line)}", each.command
     if helps and not change:
         yield helps, ""
 
@@ -543,8 +543,8 @@ def purpose(found: Forecasts, best: SystemForecast) -> str:
     name = PositionSystem(**trained).known_as
     of = words(name if name in KNOWN else best.system)
     if best.against:
-        return f"train {of} only to confirm this: nothing better is known"
-    return f"train {of} at your lengths" + f", which a test at {found.test} then settles" * (best.answer != RIGHT)
+        return f"train with {of} only to confirm this: nothing better is known"
+    return f"train with {of} at your lengths" + f", which a test at {found.test} then settles" * (best.answer != RIGHT)
 
 
 def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
@@ -616,8 +616,13 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
 
 
 def far_from_count(best: SystemForecast) -> str:
-    """Why the chance is another than the share of those `LIKE_IT` that were right; empty where the two are near."""
-    if best.probability is None or not best.record[1] or best.by_probe:
+    """Why the chance is another than what was measured of the target or of those `LIKE_IT`; empty where it is near."""
+    if best.probability is None or best.by_probe:
+        return ""
+    if best.own.endswith("right"):
+        many = "the {} % comes from all measured tasks; how this one came out depends on the model's settings"
+        return many.format(percent(best.probability))
+    if not best.record[1]:
         return ""
     if abs(best.record[0] / best.record[1] - best.probability) <= FAR_FROM_COUNT:
         return ""
@@ -678,21 +683,21 @@ def table(found: Forecasts) -> list[str]:
         rows = [(name, *rest) for name, _, *rest in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     room = WIDTH - 2 * len(widths) - sum(widths[1:])
-    names = ["positions", *(named_within(room, same) for same in groups.values())]
-    widths[0] = max(map(len, names))
-    return [
-        f"  {'  '.join(f'{cell:{width}}' for cell, width in zip((name, *rest), widths, strict=True))}".rstrip()
-        for name, (_, *rest) in zip(names, rows, strict=True)
-    ]
+    names = [["positions"], *(named_within(room, same) for same in groups.values())]
+    widths[0] = max(len(line) for lines in names for line in lines)
+    lines = list[str]()
+    for (first, *more), (_, *rest) in zip(names, rows, strict=True):
+        cells = (f"{cell:{width}}" for cell, width in zip((first, *rest), widths, strict=True))
+        lines += [f"  {'  '.join(cells)}".rstrip(), *(f"  {name}" for name in more)]
+    return lines
 
 
-def named_within(room: int, same: Sequence[SystemForecast]) -> str:
-    """The names of systems of one row; where there is no room for them, one and how many others."""
+def named_within(room: int, same: Sequence[SystemForecast]) -> list[str]:
+    """The names of systems of one row, in two lines at most; where these have no room, a name and how many others."""
     names = [f.system for f in same]
-    more = f"and {len(names) - 1} other{'s' * (len(names) > 2)}"
-    first = [USUAL] * (USUAL in names) + [names[0], min(names, key=len)]
-    shown = (", ".join(names), *(f"{name} {more}" for name in first))
-    return next((line for line in shown if len(line) <= room), shown[0] if len(names) == 1 else f"{len(names)} others")
+    wrapped = textwrap.wrap(", ".join(names), room, break_long_words=False, break_on_hyphens=False)
+    first = USUAL if USUAL in names else names[0]
+    return wrapped if len(wrapped) < 3 else [f"{first} and {len(names) - 1} others"]
 
 
 def legend(found: Forecasts, rows: Sequence[str], said: str) -> str:
