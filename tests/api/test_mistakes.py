@@ -53,7 +53,7 @@ class Small:
             "seeds must be whole numbers from 0, below 2**53, got [-1]",
         ),
         (lambda: lw.compare("addition", budget="soon"), "must be a time such as 90s, 10m or 1h, got 'soon'"),
-        (lambda: lw.results("nowhere"), "no results at nowhere; check the path"),
+        (lambda: lw.results("nowhere"), "no results at nowhere"),
         (lambda: lw.load("nowhere"), "nowhere"),
         (lambda: lw.task(3), "a task is a name, a Task or {'name': …}, got 3"),
         (lambda: lw.task(None), "a task is a name, a Task or {'name': …}, got None"),

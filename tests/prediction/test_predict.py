@@ -279,7 +279,7 @@ def test_attention_to_near_ids_alone_has_the_verdict_of_coupled_ids_where_its_wi
             beyond.add(name)
             assert (table.answer, near.answer) == ("yes", "unknown")
             (span,) = {argument.certificate["span"][0] for argument in table.arguments}
-            assert f"--set encoding.window={span}" in near.reason
+            assert f"encoding.window={span}" in near.reason
         else:
             assert (near.answer, near.arguments) == (table.answer, table.arguments)
     assert beyond == {"needle-multi-hop"}

@@ -252,7 +252,7 @@ def beyond_window(system: PositionSystem, span: int) -> str:
         return ""
     return (
         f"a token needs others up to {span} ids away, and it attends to ids at most {spec.window} away; "
-        f"possible with --set encoding.window={span}"
+        f"possible with the setting encoding.window={span}"
     )
 
 
