@@ -37,7 +37,6 @@ from lengthwise.forecast.answer import (
     WIDTH,
     WRONG,
     Forecasts,
-    percent,
 )
 from lengthwise.forecast.features import SCHEMES_OF_PLACES
 from lengthwise.forecast.model import Forecast, Forecaster, Logistic, forecaster, kinds
@@ -70,7 +69,13 @@ def rows_of(text: str) -> list[dict[str, str]]:
     first = next(number for number, line in enumerate(lines) if line.startswith("  positions  "))
     heading, *rows = (re.split(r"  +", line.strip()) for line in itertools.takewhile(bool, lines[first:]))
     heading = [name.removesuffix(" [90 % interval]") for name in heading]
-    return [dict(zip(heading, row, strict=True)) for row in rows]
+    whole = list[list[str]]()
+    for row in rows:
+        if len(row) == 1:  # More names of the row before.
+            whole[-1][0] += f" {row[0]}"
+        else:
+            whole.append(row)
+    return [dict(zip(heading, row, strict=True)) for row in whole]
 
 
 def systems_in(row: dict[str, str]) -> tuple[set[str], int]:
@@ -96,17 +101,8 @@ def agree(found: Forecasts) -> None:
     assert all(len(line) <= WIDTH for line in (*lines, *whole.splitlines())), lines
     assert len(lines) <= 34
     assert whole.startswith(found.text().partition("More: ")[0].rstrip())
-    # Systems of one chance are one: a row, an interval, a count.
-    groups = module.jointly(found.systems)
-    jointly = {f.system: module.joint(same) for same in groups for f in same}
-    best = jointly[found.systems[0].system]
+    best = found.systems[0]
     assert re.match(rf"{best.answer}[ ,]", lines[0])
-    for same in groups:
-        own, one = [f.interval for f in same], module.joint(same)
-        assert one.interval in own
-        assert one.interval is None or all(one.interval[1] - one.interval[0] >= high - low for low, high in own)
-        assert len(same) == 1 or one.record == tuple(map(sum, zip(*(f.record for f in same), strict=True)))
-        assert len({(f.verdict, f.probability) for f in same}) == 1
     assert "…" not in found.text()
     # One count of tasks alike, in the first line where theory says something, and below in full.
     first = " ".join(itertools.takewhile(lambda line: line and not line.startswith("  theory "), lines))
@@ -129,24 +125,23 @@ def agree(found: Forecasts) -> None:
     if not (found.named and len(found) == 1):
         rows = rows_of(found.text())
         # Ids of places that are positions are plain ids, which have rows of their own.
-        shown = [jointly[f.system] for f in found if found.named or PLAIN_PLACES not in f.theory]
+        shown = [f for f in found if found.named or PLAIN_PLACES not in f.theory]
         of = {name: row for row in rows for name in systems_in(row)[0]}
         assert sum(systems_in(row)[1] for row in rows) == len(shown)
         assert set(of) <= {f.system for f in shown} | {f.system for f in found}
         for f in found:
             if not found.named and PLAIN_PLACES in f.theory:
                 continue
-            one = jointly[f.system]
             places = f.scheme in SCHEMES_OF_PLACES and f.verdict == "unknown"
             theory = {"if predictable" * f.unmet, "needs places" * places, "plain ids" * places} - {""}
             theory |= {{"yes": "possible", "no": "no program", "unknown": "unknown"}[f.verdict]}
-            answer = f"{one.answer} {one.chance}" if one.probability is not None else one.answer
+            answer = f"{f.answer} {f.chance}" if f.probability is not None else f.answer
             same = [
                 row
                 for row in ([of[f.system]] if f.system in of else rows)
                 if row["in theory"] in theory
                 and row.get("answer", NOT_KNOWN) == answer
-                and row["measured"] == (one.seen or "–")
+                and row["measured"] == (f.seen or "–")
             ]
             assert same, (f, rows)
             if f.accuracy is not None:
@@ -226,9 +221,8 @@ def agree(found: Forecasts) -> None:
 def test_first_line_answers_and_no_line_contradicts_it(target: str):
     found = predict(target)
     agree(found)
-    ranks = [module.joint(same).rank for same in module.jointly(found.systems)]
+    ranks = [f.rank for f in found]
     assert ranks == sorted(ranks, reverse=True)
-    assert [f for same in module.jointly(found.systems) for f in same] == list(found)
     # Coupled ids are not proposed where they bring nothing near.
     proposed = re.findall(r"--systems (\S+)", found.settle)
     assert not found.span or "coupled" not in "".join(proposed)
@@ -251,8 +245,8 @@ def test_of_one_system(target: str, encoding: str):
     ("target", "train", "test"),
     [("(ab|ba)*", 40, 200), ("addition", 10, 40), ("examples/my_task.py:EverySecond", 40, 200)],
 )
-def test_the_answer_is_a_screen_of_twenty_lines(target: str, train: int, test: int):
-    assert len(answer.text(predict(target, train, test), more="--why").splitlines()) <= 20
+def test_the_answer_is_a_screen(target: str, train: int, test: int):
+    assert len(answer.text(predict(target, train, test), more="--why").splitlines()) <= 26
 
 
 def test_the_flagship_is_a_system_that_is_named_and_measured():
@@ -377,7 +371,7 @@ def test_ids_modulo_a_period_are_named_with_what_was_measured():
 
 def test_test_lengths_of_a_command_have_strings():
     instead = predict("(aaa)*", 40, 200, encoding="nope")["nope"].instead
-    assert all("--test-lengths 201" in each.command for each in instead if "state-scratchpad" not in each.command)
+    assert all("--test-lengths 78,201" in each.command for each in instead if "state-scratchpad" not in each.command)
 
 
 class MadeUpProbe:
@@ -503,7 +497,7 @@ def test_the_commands_of_a_task_with_settings_are_of_that_task():
             assert lw.api.components.changed_task(lw.task(words[2]), edits) == task
         assert found.systems == predict(task, 4, 16).systems or found.settle
     assert predict(Language(language="(ab)*")).settle == (
-        "lengthwise run 'regex:(ab)*' --encoding nope --max-length 40 --test-lengths 200"
+        "lengthwise run 'regex:(ab)*' --encoding nope --max-length 40 --test-lengths 80,200"
     )
 
 
@@ -1119,21 +1113,20 @@ def test_a_comparison_has_rope_unless_it_is_excluded(target: str, has: bool) -> 
     assert has or found["rope"].verdict == "no" or found["rope"].answer == UNLIKELY
 
 
-def test_systems_of_one_chance_are_one_row_with_one_count_and_the_widest_interval() -> None:
+def test_a_row_says_nothing_of_a_system_that_is_not_its_own() -> None:
     found = predict("(ab|ba)*")
     one = [f for f in found if f.probability is not None]
-    right, of = (sum(f.record[index] for f in one) for index in (0, 1))
-    assert len({f.probability for f in one}) == 1 < len(one)
-    (row,) = (row for row in rows_of(found.text()) if systems_in(row)[0] & {f.system for f in one})
-    assert systems_in(row)[0] == {f.system for f in one}
-    assert says(found.text(), f"{right} of {of} other languages whose programs compare counts were right with these")
-    assert f"of {of} like it" in found.text()
-    assert not re.search(r"^  doubt", found.text(), re.M)
-    widest = max((f.interval or (0, 0) for f in one), key=lambda ends: ends[1] - ends[0])
-    assert f"anything from {percent(widest[0])} to {percent(widest[1])} %" in " ".join(found.text().split())
+    assert len({f.probability for f in one}) == 1 < len({f.interval for f in one})
+    rows = {name: row for row in rows_of(found.text()) for name in systems_in(row)[0]}
+    for f in one:
+        assert f"{f.answer} {f.chance}" == rows[f.system]["answer"]
+        assert rows[f.system]["measured"] == "{} of {} like it".format(*f.record)
+    # Why the chance is another than the count beside it.
+    assert re.search(r"^  doubt", found.text(), re.M)
+    assert found.systems[0].in_brackets in " ".join(found.text().split())
     # Each by itself keeps its own numbers.
     alone = predict("(ab|ba)*", encoding="ape")
-    assert alone.systems[0].interval == found["ape"].interval != widest
+    assert alone.systems[0].interval == found["ape"].interval
     assert alone.systems[0].chance in repr(alone)
     # What has a better record than that is next, and no comparison of what is hardly right.
     (instead,) = found.systems[0].instead

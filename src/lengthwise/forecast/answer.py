@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, get_args
 
@@ -105,7 +105,7 @@ def words(system: str | PositionSystem) -> str:
     return NAMES.get(name, name)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Instead:
     """A system that does better, by a forecast or by measurements, and the command that trains it."""
 
@@ -129,6 +129,9 @@ class Instead:
         if self.measured or self.probability is None or self.interval is None:
             return f"{self.words}: {self.measured}"
         return "{}: {} % (from {} to {})".format(self.words, *map(percent, (self.probability, *self.interval)))
+
+    def __repr__(self) -> str:
+        return f"<{self.line}>"
 
 
 @dataclass(frozen=True, repr=False)
@@ -279,47 +282,6 @@ class SystemForecast:
 
     def __repr__(self) -> str:
         return f"<{words(self.system)}: {' '.join(part for part in (self.answer, self.chance) if part)}>"
-
-
-def jointly(found: Sequence[SystemForecast]) -> list[tuple[SystemForecast, ...]]:
-    """The systems, the best first; those with one chance together that theory says the same *yes* of.
-
-    What was measured of this target keeps them apart. Their chances are one number of the forecaster, so their order by it would be chance; `joint` makes one of them.
-    """
-    groups: dict[object, list[SystemForecast]] = {}
-    for f in found:
-        alike = f.verdict == "yes" and f.counted is not None and not f.by_probe
-        same = (f.counted.probability, f.own) if alike and f.counted else f.system
-        groups.setdefault(same, []).append(f)
-    best_first = (sorted(same, key=lambda f: f.rank, reverse=True) for same in groups.values())
-    return sorted(map(tuple, best_first), key=lambda same: joint(same).rank, reverse=True)
-
-
-def joint(same: Sequence[SystemForecast]) -> SystemForecast:
-    """Systems of one chance as one: the widest of their intervals, and what was measured of all of them."""
-    first = same[0]
-    if first.forecast is None or len(same) == 1:
-        return first
-    widest = max((f.forecast.interval for f in same if f.forecast), key=lambda ends: ends[1] - ends[0])
-    right, of = (sum(counts) for counts in zip(*(f.record for f in same), strict=True))
-    weak = next((f.weak for f in same if f.weak), "")
-    forecast = replace(first.forecast, interval=widest)
-    return replace(first, forecast=forecast, record=(right, of), measured=measured_of(same, right, of), weak=weak)
-
-
-def measured_of(same: Sequence[SystemForecast], right: int, of: int) -> str:
-    """What was measured of systems of one chance, in one sentence, with the counts of those that did better."""
-    most = max(same, key=lambda f: f.record[1])
-    if not most.record[1]:
-        return most.measured
-    line = re.sub(f"^{OWN_LANGUAGE}.*{TOO_FAR} \\d+; ", "", most.measured.removesuffix(SO_FEW))
-    line = in_short(line).replace(f" with {most.words}", " with these", 1)
-    line = line.replace("{} of {}".format(*most.record), f"{right} of {of}", 1)
-    ahead = [f for f in same if f.record[1] and f.record[0] / f.record[1] > right / of + FAR_FROM_COUNT]
-    few = any(f.record[1] < FEW for f in ahead)
-    alone = ", ".join("with {} alone {} of {}".format(f.words, *f.record) for f in ahead)
-    better = f"; {alone}" + few * ": too few to tell whether it is better"
-    return line + (better if ahead else SO_FEW * (of < FEW))
 
 
 @dataclass(frozen=True, repr=False)
@@ -477,7 +439,7 @@ def text(found: Forecasts, why: bool = False, more: str = MORE) -> str:
     asked = found
     if found.nearer is not None:
         found = found.nearer
-    best, alone = joint(jointly(found.systems)[0]), found.named and len(found) == 1
+    best, alone = found.systems[0], found.named and len(found) == 1
     first, beyond = head(found, best, alone), ""
     if asked is not found:
         reason = next(f.refusal for f in asked if BEYOND in f.refusal).removeprefix("no forecast: ")
@@ -550,8 +512,7 @@ def purpose(found: Forecasts, best: SystemForecast) -> str:
 def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
     """The answer."""
     same = (best.answer, best.chance, None)
-    groups = [(joint(group), group) for group in jointly(found.systems)]
-    alike = [f for one, group in groups if (one.answer, one.chance, one.accuracy) == same for f in group] or [best]
+    alike = [f for f in found if (f.answer, f.chance, f.accuracy) == same] or [best]
     tied = [f.words if f.system in f.words.lower() else f"{f.words} ({f.system})" for f in alike]
     of = f" with {in_a_row(tied, 'or') if len(tied) < 4 else f'{tied[0]} and {len(tied) - 1} others'}"
     trained = f", trained to {found.train}, is right at {found.test}"
@@ -627,7 +588,7 @@ def far_from_count(best: SystemForecast) -> str:
     if abs(best.record[0] / best.record[1] - best.probability) <= FAR_FROM_COUNT:
         return ""
     shown = percent(best.probability)
-    return f"the {shown} % also weighs what was measured of other positions and of other kinds of languages"
+    return f"the {shown} % also weighs other positions and other kinds of languages"
 
 
 def in_a_row(names: Iterable[str], word: str = "and") -> str:
@@ -666,13 +627,13 @@ def exceptions(counted: Mapping[str, bool]) -> str:
 def table(found: Forecasts) -> list[str]:
     """The systems with their answers, those of which it says the same in one row."""
     groups: dict[tuple[str, str, str], list[SystemForecast]] = {}
-    for f, own in ((joint(same), own) for same in jointly(found.systems) for own in same):
+    for f in found:
         if PLAIN_PLACES in f.theory and not found.named:
             continue
         theory = IF_PREDICTABLE if f.unmet else IN_THEORY[f.verdict]
         theory = NO_PLACES if NEEDS_PLACES in f.theory else "plain ids" if PLAIN_PLACES in f.theory else theory
         answer = f"{f.answer} {f.chance}" if f.counted else f.answer
-        groups.setdefault((answer, theory, f.seen or "–"), []).append(own)
+        groups.setdefault((answer, theory, f.seen or "–"), []).append(f)
     if len(groups) == 1 and not found.named:
         return []  # Nothing tells them apart.
     chances = any("[" in f.chance and f.counted for f in found)

@@ -45,8 +45,6 @@ from lengthwise.forecast.answer import (
     SystemForecast,
     chance_of,
     exceptions,
-    joint,
-    jointly,
     name_of,
     near_ratio,
     percent,
@@ -262,8 +260,8 @@ def predict(
 
     chosen = tuple(
         replace(f, instead=instead_of(f, ranked, periods, pad, train_it, cut))
-        for same in jointly([f for f in ranked if not requested or f.system in wanted])
-        for f in same
+        for f in ranked
+        if not requested or f.system in wanted
     )
     settle = settle_command(trainable, word, chosen, bool(requested), train, at, probe, folder, train_it, bool(span))
     by_hand = ""
@@ -280,7 +278,7 @@ def predict(
             f"{AFTER}compare, with the places written in",
         )
     other = any(each.command == settle for each in chosen[0].instead if settle)
-    open_ones = chosen[0].answer in (UNLIKELY, UNCERTAIN) and not chosen[0].against
+    open_ones = chosen[0].answer in (UNLIKELY, UNCERTAIN, NOT_KNOWN) and not chosen[0].against
     confirm = train_it(chosen[0]) * (other and chosen[0].verdict == "yes" and open_ones)
     nearer = None
     if tested is None and probe is None and any(BEYOND in f.refusal for f in chosen):
@@ -501,16 +499,16 @@ def why_untrained(task: Task, system: str) -> str:
 
 
 def run_command(task: Task | None, word: str, scheme: str, encoding: str, train: int, test: int, more: str = "") -> str:
-    """The command that trains a system to ``train`` and tests at ``test``; empty if none does."""
+    """The command that trains a system to ``train`` and tests at ``test`` and, first, at 2N; empty if none does."""
     if task is None or not word or why_untrained(task, f"{scheme}+{encoding}"):
         return ""
-    tests = task.lengths(train + 1, test)[-1:]
+    tests = sorted({*task.lengths(train + 1, min(2 * train, test))[-1:], *task.lengths(train + 1, test)[-1:]})
     if not tests:
         return ""
     # A scheme of its own has a learned table, unless another encoding is named.
     ids = "" if scheme == "sequential" else f" --scheme {scheme}"
     ids += f" --encoding {encoding}" * (not ids or encoding != "learned")
-    return f"lengthwise run {word}{ids}{more} --max-length {train} --test-lengths {tests[0]}"
+    return f"lengthwise run {word}{ids}{more} --max-length {train} --test-lengths {','.join(map(str, tests))}"
 
 
 def named_scheme(found: SystemForecast) -> str:
@@ -540,7 +538,7 @@ def settle_command(
 
     if task is None or not word:
         return ""
-    one = joint(jointly(found)[0])
+    one = found[0]
     if probe is not None and probe.status == "out of time" and one.accuracy is None:
         lengths = "" if (train, test) == (40, 200) else f" --train {train} --test {test}"
         how = f" --scheme {one.scheme} --encoding {one.encoding}"
@@ -550,8 +548,9 @@ def settle_command(
         return f"lengthwise predict {word}{how}{lengths} --probe {minutes}m{where}"
     alone = named and len(found) == 1
     hopeless = one.answer in (WRONG, UNLIKELY) or (one.answer == NOT_KNOWN and one.verdict != "yes" and not alone)
+    is_open = one.answer == UNCERTAIN or (one.answer == NOT_KNOWN and not alone)
     for each in one.instead:
-        if each.command and (hopeless or (one.answer == UNCERTAIN and (each.share or 0.0) > (share(one) or 0.0))):
+        if each.command and (hopeless or (is_open and (each.share or 0.0) > (share(one) or 0.0))):
             return each.command
     if alone:
         return train_it(one) or next((each.command for each in one.instead), "")
@@ -942,8 +941,7 @@ def of_task(
     if verdict is not None:
         known = replace(known, verdict=verdict.answer, unmet=verdict.unmet, basis=verdict.basis or "")
         if task and system.coupled and verdict.answer == "yes" and known.accuracy is None:
-            doubt = doubt_in_task(task)
-            known = replace(known, weak=f"{doubt}; `lengthwise couple` looks for places that can" * bool(doubt))
+            known = replace(known, weak=doubt_in_task(task))
     known = replace(known, record=measured.alike, own=measured.seen)
     return with_probe(known, "task", values, cut, probe)
 

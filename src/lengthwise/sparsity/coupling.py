@@ -276,8 +276,8 @@ def not_told_apart(
 def doubt_of(lost: int, whole: int) -> str:
     """What to say of places where ``lost`` of so many predicted tokens are `not_told_apart`; empty for up to half."""
     return (
-        f"{lost} of {whole} predicted tokens need a token of the prompt that shares its place with another one, and "
-        "such ids can't tell the two apart"
+        f"{lost} of {whole} predicted tokens need a token of the prompt that shares its place with another one; "
+        "the ids don't say which of the two, so the model must tell by their order"
     ) * (2 * lost > whole)
 
 

@@ -395,7 +395,10 @@ def places_start_at_one_without_gaps(task: Task) -> None:
         used = np.sort(batch.places[:, :, 0], axis=1)
         for row in np.flatnonzero((np.diff(used, axis=1) > 1).any(axis=1))[:1]:
             found = sorted(set(used[row].tolist()) - {0})
-            need(False, f"length {batch.layout.length}: places {found} leave a gap; number them from 1")
+            need(
+                False,
+                f"length {batch.layout.length}: places {found} leave a gap; number them from 1, often with 1 for <sep>",
+            )
 
 
 def places_follow_the_rule(task: Task) -> None:
