@@ -376,7 +376,7 @@ def test_a_length_has_one_count_and_the_page_one_story() -> None:
     page = told.html()
     order = [told.answer[1:], told.fails, told.why.splitlines()[0], "<svg", "Where it breaks"]
     assert sorted(order, key=page.index) == order
-    assert told.computes.startswith("It computes an automaton")
+    assert told.computes.startswith("What it accepts is, on short words, an automaton")
     for line in (told.answer, *told.why.splitlines(), *itertools.chain(*told.failures.findings)):  # No sentence twice.
         assert page.count(line[1:]) == 1
     screen = repr(told).splitlines()

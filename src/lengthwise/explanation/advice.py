@@ -24,6 +24,7 @@ MORE_ROWS = 0.1
 """The share of rows of a kind that is advised where that kind fails."""
 DONE = "If that was done:"
 NEW = "A model trained again can fail elsewhere, so ask again."
+OTHERS = "Ask which positions, or which way of writing the task, go farther:"
 NO_COMMAND = "There is no command for it: it is done in your training script."
 
 
@@ -95,15 +96,10 @@ def _advice(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]
         return f"It has no room beyond length {room}.\nTo go on, train one with more position ids: {more}.", command
     if moved is not None and (moved.to_blame or moved.absolute) and (start := _other_ids(subject, moved.known, call)):
         return start
-    text = "Compare other position systems, on small models of this task:"
-    return text, _systems(subject)
-
-
-def _systems(subject: Subject) -> str:
-    """What compares position systems on the task."""
-    if task := typed_name(subject.task):
-        return f"lengthwise compare {task} --max-length {subject.train} --budget 10m"
-    return f"lengthwise.compare(task, max_length={subject.train}, budget='10m')"
+    asked, task = max(longest, subject.train + 1), typed_name(subject.task)
+    if task:
+        return OTHERS, f"lengthwise predict {task} --train {subject.train} --test {asked}"
+    return OTHERS, f"lengthwise.predict(task, train={subject.train}, test={asked})"
 
 
 def _train_longer(subject: Subject, call: Call, verdict: Verdict, failures: Failures) -> tuple[str, str]:

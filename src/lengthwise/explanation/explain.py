@@ -112,8 +112,9 @@ class Explanation(Tabular):
         """The automaton, or else the program; empty where there is neither."""
         found = self.automaton or self.program
         first = self.automaton and self.automaton.first_contradiction
-        left = f" From length {first.length} on the model leaves it." if first else ""
-        return f"It computes {found.line}.{left}" if found else ""
+        left = f" From length {first.length} on it contradicts that." if first else ""
+        of = "What it accepts is, on short words," if self.automaton else "It computes"
+        return f"{of} {found.line}.{left}" if found else ""
 
     @property
     def why(self) -> str:
