@@ -561,7 +561,7 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     seen = [in_short(best.measured)] * bool(best.measured)
     if best.base_rate and best.alike == "task":
         alike = [alike_in_words(found, best)] * (best.verdict != "unknown")
-        yield "measured", "; ".join([*seen, *alike]) or "this task was not trained"
+        yield "measured", "; ".join([*seen, *alike]) or f"this task was not trained with {best.words}"
     elif seen:
         yield "measured", "; ".join(seen)
     elif best.refusal:
