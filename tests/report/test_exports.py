@@ -230,11 +230,11 @@ def test_runs_are_sorted_and_chosen_by_task_and_system(tmp_path: Path) -> None:
 
 
 def test_too_many_lines_are_an_error_that_names_the_choice() -> None:
-    found = _of([result(f"system {index}") for index in range(13)])
-    for ax in (None, Figure().subplots()):
-        with pytest.raises(LengthwiseError, match=r"13 lines .* choose some with `.only"):
-            found.plot(ax)
-    assert found.only(systems=[f"system {index}" for index in range(12)]).plot() is not None
+    scores = [score(n, 100, axes={"chains": chains}) for n in (8, 40) for chains in (1, 4)]
+    found = _of([result(f"system {index}", scores=scores) for index in range(7)])
+    with pytest.raises(LengthwiseError, match=r"14 lines .* choose some with `.only"):
+        found.plot(Figure().subplots())
+    assert found.only(systems=[f"system {index}" for index in range(6)]).plot(Figure().subplots()) is not None
 
 
 def test_a_figure_says_what_is_drawn_and_zooms_in() -> None:
@@ -268,7 +268,7 @@ def test_what_did_not_fit_is_said_with_its_accuracy_in_distribution_and_the_way_
         for table in (wide, found.table(), found.accuracy().table()):
             assert any("not fitted: right on less than 98 %" in line for line in table.advice)
             (then,) = [line for line in table.advice if line.startswith("next: ")]
-            assert "training.steps" in then
+            assert " for twice the steps: Experiment(..., steps=2000)" in then
             assert "% " + then in table.to_latex()
     fitted = lw.Result([(Path("run"), SeedResult.of(made[0]))])
     assert "not fitted" not in "".join((*fitted.table().advice, *fitted.table().legend.values()))

@@ -17,6 +17,7 @@ from lengthwise.api.result import PAGE
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.core.rank import REACH
 from lengthwise.core.table import Spread
+from lengthwise.experiments.defaults import chosen_systems
 from lengthwise.prediction.example import to_store
 from lengthwise.report import differences
 from lengthwise.report.summary import (
@@ -127,7 +128,12 @@ def test_a_finding_speaks_of_every_tested_length_of_the_systems_that_it_names(fo
                     lowest = min(far, key=lambda n: (right[n], n))
                     assert f"{right[lowest]:.3f} at {lowest}" in clause
                 reaches = {by_reach_of(mine) for mine in rates(one) if mine}
-                assert ("seeds: " in clause) is (len(reaches) > 1) or len(one.fitted) < len(one.results)
+                assert ("by seed " in clause) is (len(reaches) > 1) or len(one.fitted) < len(one.results)
+        first, *others = [one for one in in_order(found.systems) if one.cells] or [None]
+        for one in others:
+            longer = [two for two in found.systems if two is not one and one.label in two.label]
+            if first is not None and one.max_length != first.max_length and f"; {one.label} " in said and not longer:
+                assert f"; {one.label} (trained to {one.max_length})" in said
         if "of any longer length" in said:
             lowest = min(medians(systems[0]).values())
             shown = float(re.findall(r" has (\d\.\d+) at", said)[0])
@@ -193,7 +199,7 @@ def test_a_dip_before_the_longest_length_is_said() -> None:
     late = seeds("late", *[{8: 200, 16: 200, 32: 9, 64: 200}] * 3)
     assert "every tested length up to 16 (0.045 at 32, 1.000 at 64)" in headline(of(*late).systems)
     odd = seeds("odd", *[{8: 200, 16: 200, 32: 200}] * 2, {8: 200, 16: 0, 32: 200})
-    assert "up to 32, the longest (seeds: 8, 32, 32)" in headline(of(*odd).systems)
+    assert "up to 32, the longest (by seed up to 8, 32 and 32)" in headline(of(*odd).systems)
 
 
 def test_a_finding_names_the_nearest_of_other_positions_and_says_how_far_all_others_go() -> None:
@@ -204,7 +210,62 @@ def test_a_finding_names_the_nearest_of_other_positions_and_says_how_far_all_oth
     assert said.endswith("; b up to 16 (0.000 at 32); 3 others not beyond training; lost did not fit.")
     low = [seeds(name, *[{8: 200, 16: right}] * 3) for name, right in zip("abcde", (100, 80, 60, 50, 0), strict=True)]
     said = headline(of(*[one for each in low for one in each]).systems)
-    assert said.endswith("of any longer length; a has 0.500 at length 16; b 0.400 there; 3 others at most 0.300.")
+    assert said.endswith("of any longer length; a has 0.500 at length 16; b 0.400 there.")
+
+
+def test_others_that_go_beyond_training_are_named_or_counted_apart_from_those_that_do_not() -> None:
+    def said(*right: int) -> str:
+        made = [seeds(f"s{at}", *[{8: 200, 16: many, 32: 0}] * 3) for at, many in enumerate(right)]
+        return headline(of(*[one for each in made for one in each]).systems)
+
+    assert said(200, 199, 198, 0, 0).endswith("; s1 up to 16 (0.000 at 32); s2 up to 16 (0.000 at 32); 2 others not "
+                                              "beyond training.")  # fmt: skip
+    assert said(200, 199, 198, 197, 196, 195, 0).endswith(
+        "; s1 up to 16 (0.000 at 32); 4 others beyond training, 1 not."
+    )
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_what_a_finding_counts_is_of_those_that_it_does_not_name(folder: Path) -> None:
+    for found in contests(folder):
+        said, systems = headline(found.systems), [one for one in in_order(found.systems) if one.cells]
+        alike = [one for one in systems if one.max_length == systems[0].max_length]
+        assert " at most" not in said
+        far = sum(by_reach(one)[0] > one.max_length for one in alike)
+        if counted := re.search(r"(\d+) others? beyond training(, (\d+) not)?", said):
+            assert int(counted[1]) < far
+            assert int(counted[3] or 0) <= len(alike) - far
+        elif counted := re.search(r"(\d+) others? not beyond training", said):
+            assert int(counted[1]) <= len(alike) - far
+            assert said.count(" up to ") - said.count("seed up to ") - 1 >= far
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_no_system_has_a_dagger_where_another_is_above_it_in_every_seed(folder: Path) -> None:
+    """As notes say: *is above it in every seed at 16*."""
+    for found in contests(folder):
+        table = wide(found) if len(found.systems) > 20 else found.wide(lengths="all")
+        owners = {(one.name, one.settings): one for one in found.systems}
+        for at, column in table.alike:
+            name, settings, layout, *_ = table.rows[at]
+            mine, length = owners[name, settings], int(table.columns[column])
+            for (_, _, where), other in ((row[:3], owners[row[:2]]) for row in table.rows):
+                if where == layout == "":
+                    rates, high = (
+                        [cell.scores for cell in one.cells if cell.length == length] for one in (other, mine)
+                    )
+                    low = min((score.rate() for some in rates for score in some), default=0)
+                    top = max(score.rate() for some in high for score in some)
+                    assert low <= top or len(other.fitted) == len(mine.fitted) == 1
+
+
+def test_a_dagger_is_of_the_first_of_those_that_are_best() -> None:
+    sure, low = seeds("sure", *[{8: 200, 16: 200}] * 3), seeds("low", *[{8: 200, 16: 0}] * 3)
+    risky = seeds("risky", {8: 200, 16: 200}, {8: 200, 16: 200}, {8: 200, 16: 0})
+    table = of(*sure, *risky, *low).wide()
+    assert [row[0] for row in table.rows] == ["sure", "risky", "low"]
+    assert {at for at, _ in table.bold} == {0, 1}
+    assert not table.alike
 
 
 def test_a_harder_test_costs_no_rank() -> None:
@@ -389,7 +450,7 @@ def test_what_differs_besides_positions_is_made_equal_before_there_are_more_seed
         table = wide(found) if len(found) else None
         if table is None or not any("besides positions, " in note for note in table.notes):
             continue
-        alike, more = (table.advice[0].find(says) for says in ("train all with the same settings: ", "more runs"))
+        alike, more = (table.advice[0].find(says) for says in ("train all with the same settings", "more runs"))
         assert alike > 0
         assert alike < more or more < 0
         for note in table.notes:
@@ -476,9 +537,35 @@ def test_all_are_trained_longer_before_there_are_more_seeds_where_some_did_not_f
         table = of(*seeds("a", *[{40: 200}] * 3), *rival).wide()
         assert f"b not beyond training ({3 - lost} of 3 seeds fitted; 0.000 at 40)" in table.caption
         advice = table.advice
-        assert advice[0].startswith("next: train all systems longer (training.steps)")
-        assert "; then more runs of" in advice[0]
-        assert sum("all systems longer" in line for line in advice) == 1
+        assert advice[0].startswith(
+            "next: train all systems for twice the steps: Experiment(..., steps=2000); then more"
+        )
+        assert sum("twice the steps" in line for line in advice) == 1
+
+
+def test_what_did_not_fit_with_settings_is_not_told_to_be_trained_with_them() -> None:
+    """A system that fitted with others is told by these; and there are runs for all tests that there will be."""
+    makes = {
+        (scheme, encoding, steps): lw.Experiment(
+            "addition", scheme, encoding, max_length=8, steps=steps,
+            model={"layers": 2, "log_length": None}, training={"lr": 1e-3, "stop_when_fitted": False},
+        ).configuration.to_json()
+        for scheme, encoding, steps in (
+            ("coupled", "learned", 2500), ("sequential", "rope", 2500), ("random-start", "learned", 2500),
+            ("random-start", "learned", 6000),
+        )
+    }  # fmt: skip
+    runs = [
+        one | {"experiment": config, "steps": key[2]}
+        for (key, config), right in zip(makes.items(), (200, 0, 0, 0), strict=True)
+        for one in seeds(
+            "+".join(key[:2]), *[{16: right, 40: right}] * 3, fitted=key != ("random-start", "learned", 2500)
+        )
+    ]
+    table = of(*runs).wide()
+    assert "the cause is not tested: the control random-start+learned (steps 6000) has other settings" in table.notes[0]
+    assert table.advice[0].startswith("next: train all with the same settings: Experiment(..., steps=6000)")
+    assert "twice the steps" not in table.advice[0]
 
 
 def test_runs_that_are_asked_for_are_enough_with_the_control_that_is_asked_for() -> None:
@@ -564,13 +651,60 @@ def test_where_the_best_falls_its_tokens_and_the_command_that_explains_it_are_na
     runs[0]["scores"][1] |= {"tokens": 1900, "tokens_total": 2000, "first_error": {"eos": 30, "token": 10}}
     found = placed(tmp_path, runs)
     falls = "a falls at length 16: right on 0.800 of the strings and 95 % of their tokens"
-    assert f"{falls}; 75 % of the wrong strings stop too early or too late" in found.wide().advice
+    assert f"{falls}; 75 % of its wrong strings stop too early or too late" in found.wide().advice
     command = f"why a falls: lengthwise explain {tmp_path}"
     for there in (False, True):
         for table in (found.table(), found.wide(), found.accuracy().table()):
             assert (command in table.advice) is there
         (tmp_path / "checkpoint.safetensors").touch()
     assert not any("falls" in line for line in of(*seeds("a", {16: 200})).wide().advice)
+
+
+def test_the_run_to_explain_is_the_lowest_of_the_length_that_is_named_and_has_the_numbers_and_the_label(
+    tmp_path: Path,
+) -> None:
+    runs = seeds("a", {12: 200, 16: 200}, {12: 200, 16: 20}, {12: 200, 16: 120})
+    made = list[tuple[Path, SeedResult]]()
+    for seed, values in enumerate(runs):
+        values["scores"][1] |= {"tokens": 1000 + seed, "tokens_total": 2000, "first_error": {}}
+        folder = tmp_path / f"seed{seed}"
+        folder.mkdir()
+        (folder / "checkpoint.safetensors").touch()
+        made.append((folder, SeedResult.of(values).model_copy(update={"folder": folder})))
+    table = lw.Result(made).wide(labels={"a": "ours"})
+    assert "ours falls at length 16: seed 1, the lowest, is right on 0.100 of the strings and 50 % of their tokens" in (
+        table.advice
+    )
+    assert f"why ours falls: lengthwise explain {tmp_path}/seed1" in table.advice
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_the_missing_control_does_not_hang_on_which_systems_are_shown(folder: Path) -> None:
+    for found in contests(folder):
+        systems = [one for one in in_order(found.systems) if one.cells]
+        said = set[str]()
+        for other in systems[1:6]:
+            (_, then) = differences.how_sure_and_next([systems[0], other], whole=found.systems)
+            said |= {*re.findall(r"train the control ([^;]+)", then)}
+        assert len(said) <= 1
+
+
+def test_systems_go_by_the_names_that_a_comparison_takes() -> None:
+    task = TASKS.build("addition")
+    names = ("random-start", "learned", "ape", "rope", "pose", "coupled", "nope", "alibi", "coupled+local-bias")
+    for name in names:
+        (system,) = chosen_systems(task, [name])
+        scheme = "random-start" if system.random_start else system.scheme
+        made = lw.Experiment("addition", scheme, system.encoding, max_length=8).configuration.to_json()
+        found = of(*(one | {"experiment": made} for one in seeds(system.name, {16: 1})))
+        assert len(found.only(systems=[name])) == 1
+
+
+def test_of_too_many_systems_the_first_are_drawn_and_the_others_named() -> None:
+    found = of(*[one for at in range(14) for one in seeds(f"s{at:02}", {8: 200, 16: 100 - at})])
+    for drawn in (found.plot(), found.plot(Figure().subplots())):
+        assert "not drawn, as they rank last: s12, s13" in drawn.alt  # type: ignore[union-attr]
+        assert found.wide().caption.partition(".\n")[0] in drawn.alt  # type: ignore[union-attr]
 
 
 def placed(folder: Path, runs: list[dict[str, Any]]) -> lw.Result:
@@ -614,7 +748,7 @@ def test_a_failing_seed_does_not_win_and_is_said() -> None:
     assert [one.label for one in ranked(found.systems)] == ["sure", "risky", "low"]
     said = found.wide().caption
     assert "sure is right on at least 95 % of the strings of every tested length up to 40, the longest" in said
-    assert "risky up to 40, the longest (seeds: 8, 40, 40)" in said
+    assert "risky up to 40, the longest (by seed up to 8, 40 and 40)" in said
     assert found.plot().alt.startswith(said.partition(".\n")[0])  # type: ignore[union-attr]
 
 

@@ -147,9 +147,9 @@ class Measured(Tabular):
 
         The caption is the finding and what the numbers are. At most three notes say what the marks mean, how sure the
         finding is, and in what else systems differ; ``advice`` has the rest. Systems of one task and layout compete for
-        bold; nothing is bold whose interval holds chance. A dagger marks what is not told apart from the best, whatever
-        ``brackets`` shows. Lengths of training have no marks. Where seeds did not fit, or training lengths differ, a
-        column says so.
+        bold; nothing is bold whose interval holds chance. A dagger marks what is not told apart from the best, of
+        several the first in order, whatever ``brackets`` shows, unless another system is above it in every seed.
+        Lengths of training have no marks. Where seeds did not fit, or training lengths differ, a column says so.
 
         Arguments:
             lengths: the columns, or ``"all"``; by default at most six with brackets: the last, and those nearest to the
@@ -170,12 +170,14 @@ class Measured(Tabular):
         axes = panel_axes([cell for system in systems for cell in system.cells])
         cells, guessed = dict[tuple[str, str, str], dict[int, Estimate]](), set[tuple[tuple[str, str, str], int]]()
         shown: dict[tuple[Any, ...], float | None] = {}
+        rates: dict[tuple[Any, ...], list[float]] = {}
         for system in systems:
             for cell in system.cells:
                 key = (system.name, system.settings, axes_text(panel_of(cell.axes, axes)))
                 row = cells.setdefault(key, {})
                 if (found := cell.estimate(of.metric)) is not None:
                     row[cell.length] = found
+                    rates[key, cell.length] = [score.rate(of.metric) for score in cell.scores]
                     shown[*key, cell.length] = spread(cell.scores, of.metric, brackets)
                     if found.median >= FAILED and found.low <= (
                         chance(system, cell.length, cell.axes, of.metric) or -1
@@ -225,10 +227,12 @@ class Measured(Tabular):
                 and (key, length) not in guessed
             }  # fmt: skip
             bold |= {(at, column) for at in first}
-            least = min((rivals[at][1].low for at in first), default=0)
+            least = rivals[min(first)][1].low if first else 2  # rows are in rank
             alike |= {
-                (at, column) for at, (_, found) in rivals.items() if first and at not in first and found.high >= least
-            }
+                (at, column) for at, (key, found) in rivals.items()
+                if at not in first and found.high >= least
+                and not any(above(rates[other, length], rates[key, length]) for other, _ in rivals.values())
+            }  # fmt: skip
         layouts, tasks_of = ({each[at] for each in contests} for at in (1, 0))
         of_each = ["length", *["layout"] * (len(layouts - {""}) > 1), *["task"] * (len(tasks_of) > 1)]
         best_of = (
@@ -258,6 +262,7 @@ class Measured(Tabular):
         lacks = f"{', '.join(map(str, left_out))} (lengths='all')" * bool(left_out)
         said = (
             f"next: {then}" * bool(then),
+            *_why(systems),
             *of.notes,
             f"tested and not shown: {lacks}" * bool(lacks),
             *(clause for clause in sure[1:] if clause not in compared),
@@ -293,7 +298,7 @@ class Measured(Tabular):
         ylim: tuple[float, float] | None = None,
         band: Brackets = "interval",
     ) -> Drawing | Axes:
-        """Accuracy against length, one line per system.
+        """Accuracy against length, one line per system; of more than 12 of one task the first, ``alt`` has the rest.
 
         Arguments:
             ax: matplotlib axes to draw on, in their fonts and sizes; by default a figure of its own.
@@ -316,6 +321,9 @@ class Measured(Tabular):
         named, limits = of._labelled(labels), limits_of(ylim)
         if band not in BRACKETS:
             raise UnknownNameError("kind of band", band, BRACKETS)
+        whole, contests = named, {system.contest for system in named}
+        more = {at for panel in panels(named) for at in sorted(panel.cells)[MOST_DRAWN:] if len(contests) == 1}
+        named = [one for at, one in enumerate(whole) if at not in more]
         lines = [len(panel.cells) for panel in panels(named)]
         drawn = max(lines, default=0) if ax is None else sum(lines)
         require(
@@ -334,15 +342,15 @@ class Measured(Tabular):
             raise LengthwiseError(
                 f"no seed fitted in distribution after {steps} steps, so there is no accuracy to draw; train longer"
             )
-        compared = compared_text(how_sure_and_next(named, of.metric, whole=of.whole)[0])
+        compared = compared_text(how_sure_and_next(whole, of.metric, whole=of.whole)[0])
         compared = f" {compared[:1].upper()}{compared[1:]}." * bool(compared)
         if ax is not None:
-            alt = draw_accuracy_on(ax, named, of.metric, limits, band) + compared
+            alt = draw_accuracy_on(ax, named, of.metric, limits, band, whole) + compared
             ax.alt = alt  # pyright: ignore[reportAttributeAccessIssue]
             return ax
         size = "a width and a height in inches (25.4 mm) from 0.5 to 40, such as (3.3, 2.4)"
         width, height = (WIDE, None) if figsize is None else arguments.pair("figsize", figsize, size, 0.5, 40)
-        figure = draw_accuracy(named, width, of.metric, limits, band, height=height, fonts=own_fonts())
+        figure = draw_accuracy(named, width, of.metric, limits, band, whole, height=height, fonts=own_fonts())
         assert figure is not None
         figure.alt += compared
         return figure
@@ -382,7 +390,12 @@ class Accuracy(Measured):
             caption=f"{self._what} by length, {trained_text(self.systems)}{_left_out(self.systems)}.",
             legend={"low to high": brackets_text(len(system.fitted) for system in self.systems)},
             notes=tuple(filter(None, [differ_text(self.systems)])),
-            advice=(*_next(self.systems, self.metric, self.whole), *details(self.systems), *self.notes),
+            advice=(
+                *_next(self.systems, self.metric, self.whole),
+                *details(self.systems),
+                *_why(self.systems),
+                *self.notes,
+            ),
             empty=empty([system for system in self.systems for _ in self._rows(system)]),
             named=frozenset(("median", "low", "high")),
         )
@@ -451,6 +464,16 @@ def _next(
     return [f"next: {then}"] * bool(then)
 
 
+def _why(systems: Sequence[SystemSummary]) -> list[str]:
+    """Of the first system that falls beyond training the command that explains it.
+
+    Where even the best is wrong beyond training, what to do next has that command.
+    """
+    first = None if failing(systems) else next((one for one in in_order(systems) if fall(one)), None)
+    command = "" if first is None else explain_command(first)
+    return [f"why {first.label} falls: {command}"] if first is not None and command else []
+
+
 MOST_LENGTHS = 6
 """Columns of a table with brackets that fit on a page."""
 
@@ -485,6 +508,11 @@ def spread(scores: Sequence[Score], metric: str = "exact_match", brackets: Brack
     if found is None or brackets == "none":
         return None if found is None else found.median
     return Spread(found.median, found.low, found.high)
+
+
+def above(rates: Sequence[float], others: Sequence[float]) -> bool:
+    """Whether every seed of one system is above every seed of another; of one seed each it says nothing."""
+    return len(rates) + len(others) > 2 and min(rates) > max(others)
 
 
 def _inside(systems: Sequence[SystemSummary], brackets: Brackets, rows: Iterable[Sequence[Any]]) -> dict[str, str]:
@@ -620,7 +648,7 @@ class Result(Measured):
         """Accuracy against length by ``exact_match``, ``exact_match_ids``, ``oracle_ids`` or ``answer``."""
         if metric not in METRICS:
             raise UnknownNameError("metric", metric, METRICS)
-        return Accuracy(self.systems, metric, self.chosen, self.whole.systems, self.source, self._notes)
+        return Accuracy(self.systems, metric, self.chosen, self.whole.systems, self.source, self._page_notes)
 
     @property
     def source(self) -> str:
@@ -654,15 +682,8 @@ class Result(Measured):
         return tuple(page.as_posix() for page in found)
 
     @property
-    def _notes(self) -> tuple[str, ...]:
-        """Of the first system that falls beyond training the command that explains it, and the pages of studies.
-
-        Where even the best is wrong beyond training, what to do next has that command.
-        """
-        first = None if failing(self.systems) else next((one for one in in_order(self.systems) if fall(one)), None)
-        command = "" if first is None else explain_command(first)
-        why = [f"why {first.label} falls: {command}"] if first is not None and command else []
-        return (*why, *(f"{PAGE}{page}" for page in self.pages))
+    def _page_notes(self) -> tuple[str, ...]:
+        return tuple(f"{PAGE}{page}" for page in self.pages)
 
     def table(self) -> Table:
         """One row per system: all seeds, how many fitted, accuracy in distribution and at the longest length.
@@ -696,7 +717,7 @@ class Result(Measured):
             f"Exact match on {task_title(systems)} at training lengths and at the longest test: {OVER}"
             f"{_left_out(systems)}.",
             notes=tuple(filter(None, (of_all, differ_text(systems)))),
-            advice=(*_next(systems, whole=self.whole.systems), *details(systems), *self._notes),
+            advice=(*_next(systems, whole=self.whole.systems), *details(systems), *_why(systems), *self._page_notes),
             legend=_inside(systems, "interval", rows)
             | dict.fromkeys([LOW] * bool(low), low)
             | dict.fromkeys([NOT_FITTED] * any(not one.fitted for one in systems), "not fitted"),

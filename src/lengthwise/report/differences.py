@@ -59,9 +59,6 @@ UNTESTED = "the cause is not tested"
 """The beginning of the clause where nothing tests that."""
 HIDDEN = "p is corrected for tests with systems not shown, too, as results may have decided which are"
 """The clause for the author where not all systems are shown."""
-TRAIN_LONGER = "train all systems longer (training.steps), or larger models of all"
-TRAIN_IT_LONGER = "train longer (training.steps), or a larger model"
-"""What to do about seeds that did not fit, before more seeds fail to fit, too; settings stay equal."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +157,8 @@ def how_sure_and_next(
     for contest in dict.fromkeys(system.contest for system in systems):
         mine = [system for system in systems if system.contest == contest]
         order = ranked(mine, metric)
-        there = [system for system in whole or systems if system.contest == contest]
+        shown = {id(system.results[0]): system for system in systems}  # under their labels
+        there = [shown.get(id(one.results[0]), one) for one in whole or systems if one.contest == contest]
         some, seeds, control, confounds = _of_contest(order, every, there, whole=True)
         if len(tests) < len(every):  # what to do next does not hang on which lengths are shown
             some, *_ = _of_contest(order, tests, there, whole=False)
@@ -175,20 +173,24 @@ def how_sure_and_next(
     who = "each system" if len(few) == sum(bool(system.fitted) for system in systems) else _some(few)
     # Runs that did not fit stay, so that as many more have to be asked for.
     runs = wanted + max((len(system.results) - len(system.fitted) for system in few), default=0)
-    alike = [f"train all with the same settings: {_as_arguments(same)}"] * bool(same)
+    unfit = [system for system in systems if not all(run.fitted for run in _stands_for(system, systems).results)]
+    planned = [steps for one in systems if (steps := one.experiment["training"].get("steps"))]
+    said = "train all with the same settings" if same else "train all systems" if len(systems) > 1 else "train it"
+    if unfit and planned:  # before more seeds fail to fit, too; settings stay equal
+        steps = 2 * (same.get(STEPS) or max(planned))
+        same = {STEPS: steps} | same | {STEPS: steps}
+        said += ", twice the steps" if said.endswith("settings") else " for twice the steps"
+    alike = [f"{said}: {_as_arguments(same)}"] * bool(same)
     alike += ["let systems differ in one setting alone"] * (several and not same)
     more = list[str]()
     for verb in ("show ", "train "):
         named = [one.removeprefix(verb) for one in controls if one.startswith(verb)]
         more += [f"{verb}the control {some_of(named)}"] * bool(named)
-    unfit = f": {wanted}, and {runs - wanted} for what did not fit" * (runs > wanted)
-    more += [f"more runs of {who} (seeds={runs}{unfit})"] * bool(few)
+    more += [f"more runs of {who} (seeds={runs})"] * bool(few)
     falls = failing(systems, metric)
     why = [] if falls is None else [_find_out(falls)]
-    unfitted = any(len(system.fitted) < len(system.results) for system in systems)
-    longer = [TRAIN_LONGER if len(systems) > 1 else TRAIN_IT_LONGER] * unfitted
     clauses += [HIDDEN] * (bool(clauses) and any(test.hidden for test in tests))
-    return clauses, "; then ".join([*why, *alike, *longer, *more])
+    return clauses, "; then ".join([*why, *alike, *more])
 
 
 def _find_out(best: SystemSummary) -> str:
@@ -198,21 +200,48 @@ def _find_out(best: SystemSummary) -> str:
 
 
 def _values(order: Sequence[SystemSummary], settings: Iterable[Setting]) -> dict[Setting, Any]:
-    """The values that all these systems should have of settings: those of the first, and as many steps as planned."""
-    first, found = order[0].experiment, dict[Setting, Any]()
+    """The values that all these systems should have: of each setting that with which most fitted.
+
+    Not one with which a system did not fit that did with another. Of equals it is the larger number of steps, else the
+    value of the first in order.
+    """
+    found = dict[Setting, Any]()
     for section, part, name in settings:
-        if (section, name) != ("training", "steps"):
-            value: Any = first[section] if section != name else {name: first["task"]["name"]}
-            for key in name.split("."):
-                value = value.get(key) if isinstance(value, dict) else None
+        tried, steps = dict[str, list[SystemSummary]](), (section, part, name) == STEPS
+        for one in order:
+            if part in ("", one.experiment[section].get("name")):
+                tried.setdefault(repr(_value(one, section, name)), []).append(one)
+        ranks = {
+            value: (
+                -sum(not one.fitted and bool(_stands_for(one, order).fitted) for one in some),
+                sum(bool(one.fitted) for one in some),
+                _value(some[0], section, name) if steps else 0,
+            )
+            for value, some in tried.items()
+        }
+        value = _value(tried[max(ranks, key=lambda value: ranks[value])][0], section, name)
+        if not steps or len(tried) > 1:
             found[section, part, name] = False if name == "stop_when_fitted" else value
-            continue
-        planned = {one.experiment["training"].get("steps") for one in order}
-        if len(planned) > 1:
-            found[section, part, name] = first["training"].get("steps")
-        if any(one.experiment["training"].get("stop_when_fitted") for one in order):
+        if steps and any(one.experiment["training"].get("stop_when_fitted") for one in order):
             found["training", "", "stop_when_fitted"] = False
     return found
+
+
+def _value(system: SystemSummary, section: str, name: str) -> Any:
+    value: Any = system.experiment[section] if section != name else {name: system.experiment["task"]["name"]}
+    for key in name.split("."):
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+STEPS: Setting = ("training", "", "steps")
+
+
+def _stands_for(system: SystemSummary, among: Sequence[SystemSummary]) -> SystemSummary:
+    """Of several configurations of a system the one of which most seeds fitted; of equals the system itself."""
+    own = (system.contest, system.results[0].system)
+    same = [system, *(one for one in among if (one.contest, one.results[0].system) == own)]
+    return max(same, key=lambda one: len(one.fitted) / len(one.results))
 
 
 def _as_arguments(values: Mapping[Setting, Any]) -> str:
@@ -293,7 +322,7 @@ def _of_contest(
                 else f"{one.label} is not told apart from {other.label}"
             )
             parts.append(f"{said}; {IDS_ALONE}")
-    made += _tests_with_control(first, there) * control.startswith("train ")
+    made += _more_tests(first, there, control.startswith("train "))
     second = next(iter(held), second)
     seeds = min(len(first.fitted), len(second.fitted))
     enough = next(n for n in count(2) if 2 * made / comb(2 * n, n) <= 1 - LEVEL)
@@ -440,20 +469,26 @@ def _control(
 ) -> tuple[list[str], str]:
     """That no run is shown which tells whether the ids of ``first`` are the cause, or its encoding, and what to do.
 
-    Beside a table it has a random start: without, the table would have met no id beyond training, and fail for that.
+    The control has plain ids and all else of the first; beside a table they have a random start, since the table would
+    else have met no id beyond training, and fail for that.
     """
     alone = [other for other in rivals if ids_alone(first, other)]
     if first.positions.scheme == second.positions.scheme or any(not is_untrained(other) for other in alone):
         return [], ""
-    control = replace(first.positions, scheme=second.positions.scheme)
     encoding = first.experiment["encoding"]["name"]
     table = encoding in ENCODINGS and ENCODINGS.get(encoding).has_table
-    if table and control.scheme == "sequential" and not first.positions.random_start:
-        control = replace(control, scheme=RANDOM_START)
-    found = next((one for one in there if one.positions == control and ids_alone(first, one)), None)
-    if found is not None:
-        name = first.prefix + found.label.removeprefix(found.prefix)
-        if found.fitted:
+    control = replace(first.positions, scheme=RANDOM_START if table else "sequential")
+    if first.positions.scheme in (control.scheme, "sequential"):
+        return [], ""
+    names = {other.results[0].system for other in there if ids_alone(first, other)}
+    found = [
+        one for one in there if one.positions == control and (ids_alone(first, one) or one.results[0].system in names)
+    ]
+    for one in sorted(found, key=lambda one: (not one.fitted, not ids_alone(first, one))):
+        name = first.prefix + one.label.removeprefix(one.prefix)
+        if one.fitted and not ids_alone(first, one):
+            return [f"{UNTESTED}: the control {name} has other settings"], ""
+        if one.fitted:
             return [f"{UNTESTED} by the systems shown"], f"show {name}"
         return [f"{UNTESTED}: the control {name} did not fit"], ""
     if ENCODINGS.is_built_in(encoding):  # its settings are those of the first, too, such as a sink
@@ -476,14 +511,14 @@ def _control_says(first: SystemSummary, control: SystemSummary, tests: Sequence[
     return f"{NO_CAUSE}: {first.label} is not significantly above {which}"
 
 
-def _tests_with_control(first: SystemSummary, there: Sequence[SystemSummary]) -> int:
-    """How many tests a control adds that is trained and tested as the first: with each system at the lengths shared."""
-    mine = {(cell.length, cell.axes) for cell in first.every_cell}
-    return sum(
-        cell.length > max(first.max_length, other.max_length) and (cell.length, cell.axes) in mine
-        for other in there
-        for cell in other.every_cell
+def _more_tests(first: SystemSummary, there: Sequence[SystemSummary], control: bool) -> int:
+    """How many tests come with a control to be trained, and with what did not fit once it does: all as the first."""
+    mine = {(cell.length, cell.axes) for cell in first.every_cell if cell.length > first.max_length}
+    new = control + sum(not _stands_for(one, there).fitted for one in there)
+    shared = sum(
+        cell.length > one.max_length and (cell.length, cell.axes) in mine for one in there for cell in one.every_cell
     )
+    return new * shared + comb(new, 2) * len(mine)
 
 
 def _span(system: SystemSummary, lengths: tuple[int, ...]) -> StructureRow | None:

@@ -25,7 +25,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
 from lengthwise.core import config as arguments
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, listed, require
 from lengthwise.core.files import make_folder, replacing
 from lengthwise.prediction.example import TokenSequence
 from lengthwise.report.looks import COLOURS, MARKERS
@@ -326,15 +326,16 @@ def draw_accuracy(
     metric: str = "exact_match",
     limits: tuple[float, float] = (LOW, HIGH),
     band: Brackets = "interval",
+    whole: Sequence[SystemSummary] = (),
     *,
     height: float | None = None,
     fonts: Mapping[str, Any] | None = None,
 ) -> Drawing | None:
     """One panel per task and axes, ``width`` inches wide; None if no seed of any system fitted.
 
-    ``limits`` are those of the vertical axis, from `limits_of`. More than `MOST_NAMED` panels of the same systems are
-    about 2 inches wide, above one legend. A narrow figure of a given ``height`` is for print: a legend below names the
-    systems, also those that did not fit.
+    ``limits`` are those of the vertical axis, from `limits_of`; ``whole`` has the systems that are left out, too.
+    More than `MOST_NAMED` panels of the same systems are about 2 inches wide, above one legend. A narrow figure of
+    a given ``height`` is for print: a legend below names the systems, also those that did not fit.
     """
     drawn = [panel for panel in panels(systems) if panel.cells]
     if not drawn:
@@ -378,8 +379,8 @@ def draw_accuracy(
             figure.legend(handles=handles, loc="outside lower left", ncols=columns // 2, fontsize=size)
         if below:
             named = {index: panel for panel in reversed(drawn) for index in panel.cells}
-            whole = [_with_fitted(system, 999).replace("\n", ", ") for system in systems]
-            handles = [_handle(named[i], i, systems[i], whole[i], metric) for i in sorted(named)]
+            full = [_with_fitted(system, 999).replace("\n", ", ") for system in systems]
+            handles = [_handle(named[i], i, systems[i], full[i], metric) for i in sorted(named)]
             handles += [
                 *_unfitted(systems),
                 *{line.get_label(): line for part in parts for line in part.named}.values(),
@@ -389,11 +390,17 @@ def draw_accuracy(
             room, most = 0.95 * width * 72, (height or float("inf")) * 72 / (5 if rows > 1 else 3)
             figure.set_layout_engine(ConstrainedLayoutEngine(h_pad=0.03, w_pad=0.05))
             _fitting_legend(figure, handles, room, most, loc="outside lower center", fontsize=size, borderaxespad=0.3)
-        figure.alt = _described(parts, systems, metric, band)
+        figure.alt = _described(parts, systems, metric, band, whole)
         return figure
 
 
-def _described(parts: Sequence[_Panel], systems: Sequence[SystemSummary], metric: str, band: Brackets) -> str:
+def _described(
+    parts: Sequence[_Panel],
+    systems: Sequence[SystemSummary],
+    metric: str,
+    band: Brackets,
+    whole: Sequence[SystemSummary],
+) -> str:
     """What is drawn, for captions and screen readers: of each kind of mark that is there, what it stands for."""
     what, drew = metric.replace("_", " "), set[str]().union(*(part.drew for part in parts))
     shaded = f"shaded: {'lengths that all systems drawn were trained on' if 'trained' in drew else 'training lengths'}"
@@ -404,15 +411,18 @@ def _described(parts: Sequence[_Panel], systems: Sequence[SystemSummary], metric
         *(says for kind, says in KINDS.items() if kind in drew),
         shaded,
     )
+    whole = whole or systems
+    more = [one.label for one in whole if one not in systems]
     drawn = (
         f"{what} on {task_title(systems)} against length",
         *marks,
         _cut(parts, systems, metric),
         chance_text(systems, metric=metric) * ("chance" in drew),
-        left_out_text(systems),
+        left_out_text(whole),
+        f"not drawn, as they rank last: {listed(more)}" * bool(more),
     )
     said = (
-        headline(systems).removesuffix(".") if metric == "exact_match" else trained_text(systems),
+        headline(whole).removesuffix(".") if metric == "exact_match" else trained_text(systems),
         "; ".join(part for part in drawn if part),
     )
     text = " ".join(f"{part[0].upper()}{part[1:]}." for part in said)
@@ -493,6 +503,7 @@ def draw_accuracy_on(
     metric: str = "exact_match",
     limits: tuple[float, float] = (LOW, HIGH),
     band: Brackets = "interval",
+    whole: Sequence[SystemSummary] = (),
 ) -> str:
     """Draw on axes of somebody else's what `draw_accuracy` draws, in their fonts and sizes, with a legend.
 
@@ -529,7 +540,7 @@ def draw_accuracy_on(
             ax, ax.get_legend_handles_labels()[0], room, loc="upper center", bbox_to_anchor=(0.5, 0),
             bbox_transform=under, borderaxespad=0, frameon=False, fontsize="small",
         )  # fmt: skip
-    return _described(drawn, systems, metric, band)
+    return _described(drawn, systems, metric, band, whole)
 
 
 MOST_UNFITTED = 3

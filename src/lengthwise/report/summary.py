@@ -30,7 +30,7 @@ from lengthwise.core.user_code import code_words, no_new_code
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
-from lengthwise.positions.system import RANDOM_START, PositionSystem
+from lengthwise.positions.system import ALIASES, RANDOM_START, PositionSystem
 from lengthwise.prediction.example import StoredTask, stored_task, title_of
 from lengthwise.prediction.target import typed_task
 from lengthwise.report.looks import FIRST, LOOKS, Look, beside, distinct
@@ -226,7 +226,7 @@ def chance_text(
 
 
 MOST_DRAWN = 12
-"""Systems on the same axes that can be told apart."""
+"""Systems on the same axes that can be told apart; of more of one task the first are drawn."""
 MOST_SHORT = 20
 """A task has strings as short as that."""
 LEAST_CHANCE = 0.005
@@ -345,8 +345,9 @@ class SystemSummary:
         Short ones, such as ``rope`` for ``sequential+rope``, are those by which `compare` takes it.
         """
         own, positions = self.short, self.positions
-        usual = (own.removeprefix("sequential+"), positions.known_as) if own == positions.name else ()
-        return *self.labels, *self.names, self.results[0].system, own, *usual
+        usual = (own.removeprefix("sequential+"), own.removesuffix("+learned"), positions.known_as)
+        usual = (*usual, *(short for short, of in ALIASES.items() if of == positions.known_as))
+        return *self.labels, *self.names, self.results[0].system, own, *usual * (own == positions.name)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -648,8 +649,9 @@ def in_runs(lengths: Collection[int], tested: Iterable[int]) -> str:
 
 
 def explain_command(system: SystemSummary) -> str:
-    """What explains its first fitted seed; empty where its weights are not there."""
-    folder = system.fitted[0].folder if system.fitted else None
+    """What explains the seed of which `fall_text` speaks; empty where there is none, or its weights are not there."""
+    found = fall(system)
+    folder = found[1].folder if found else None
     if folder is None or not (folder / CHECKPOINT).exists():
         return ""
     return shlex.join(["lengthwise", *code_words(system.results[0].experiment), "explain", str(folder)])
@@ -868,25 +870,31 @@ def details(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
     return tuple(line for line in said if line)
 
 
-def fall(system: SystemSummary) -> Cell | None:
-    """The shortest test beyond training at which its median seed is not right; None where it is right at all."""
+def fall(system: SystemSummary) -> tuple[Cell, SeedResult, Score] | None:
+    """The shortest test beyond training at which its median seed is not right, and its worst seed there; or None."""
     low = (cell for cell in system.cells if cell.length > system.max_length and _rate(cell) < RIGHT)
-    return min(low, key=lambda cell: (cell.length, _rate(cell)), default=None)
+    cell = min(low, key=lambda cell: (cell.length, _rate(cell)), default=None)
+    if cell is None:
+        return None
+    seeds = (
+        (seed, score) for seed in system.fitted for score in seed.scores if any(score is one for one in cell.scores)
+    )
+    return cell, *min(seeds, key=lambda each: each[1].rate())
 
 
 def fall_text(system: SystemSummary) -> str:
-    """Where a system falls, how many tokens are right there, and whether the end is what goes wrong first; or empty."""
-    cell = fall(system)
-    counts = [(score.tokens, score.tokens_total) for score in cell.scores] if cell else []
-    tokens, of = (sum(count or 0 for count in some) for some in zip(*counts, strict=True)) if counts else (0, 0)
-    if cell is None or not of:
+    """Where a system falls, how many tokens of its worst seed are right, and whether ends go wrong first; or empty."""
+    found = fall(system)
+    if found is None or not found[2].tokens_total:
         return ""
-    wrong, ends = cell.first_errors.total(), cell.first_errors["eos"]
-    where = f"; {percent(ends / wrong)} of the wrong strings stop too early or too late" * (2 * ends > wrong)
-    at = f"length {cell.length}{_layout(cell, _tests(system))}"
-    share = percent(tokens / of, digits=int(tokens / of > 0.99))
-    right = f"right on {_rate(cell):.3f} of the strings and {share} of their tokens"
-    return f"{system.label} falls at {at}: {right}{where}"
+    cell, seed, score = found
+    wrong, ends = sum(score.first_error.values()), score.first_error.get("eos", 0)
+    share = (score.tokens or 0) / (score.tokens_total or 1)
+    who = f"seed {seed.seed}, the lowest, is " * (len(cell.scores) > 1)
+    tokens = percent(share, digits=int(share > 0.99))
+    where = f"; {percent(ends / max(wrong, 1))} of its wrong strings stop too early or too late" * (2 * ends > wrong)
+    right = f"{who}right on {score.rate():.3f} of the strings and {tokens} of their tokens{where}"
+    return f"{system.label} falls at length {cell.length}{_layout(cell, _tests(system))}: {right}"
 
 
 def trained_text(systems: Sequence[SystemSummary]) -> str:
@@ -1169,7 +1177,9 @@ def is_untrained(system: SystemSummary) -> bool:
 
 
 MOST_COMPARED = 3
-"""Systems that a finding names all; of more it names the first, its nearest rival, and what went farther."""
+"""Systems that a finding names all; of more the first, its nearest rival, and what goes farther, or that many others
+that go beyond training.
+"""
 MOST_TASKS = 5
 """Tasks that a finding has a line for; of more it says how many they are."""
 WIDE_RANGE = 0.1
@@ -1203,7 +1213,7 @@ def headline(systems: Sequence[SystemSummary]) -> str:
 
 def told_lengths(finding: str) -> list[int]:
     """The lengths of which `headline` says what is right there, in its order."""
-    said = re.findall(r"\d\.\d{3} at (?:length )?(\d+)|(?<!lengths) up to (\d+)", finding)
+    said = re.findall(r"\d\.\d{3} at (?:length )?(\d+)|(?<!lengths)(?<!seed) up to (\d+)", finding)
     return list(dict.fromkeys(int(length) for found in said for length in found if length))
 
 
@@ -1215,19 +1225,20 @@ def _finding(order: Sequence[SystemSummary]) -> str:
     best, *others = tested
     rival, alike = nearest_rival(best, others), trained_alike(best, others)
     reaches = {id(one): how_far(one.results, 0, layouts=_layouts(one))[0] for one in tested}
+    beyond = [one for one in alike if one is not rival and reaches[id(one)] > one.max_length]
     named = [
         one for one in alike
-        if len(alike) < MOST_COMPARED or one is rival or reaches[id(one)] > max(reaches[id(best)], one.max_length)
+        if len(alike) < MOST_COMPARED or one is rival
+        or (one in beyond and (len(beyond) <= MOST_COMPARED or reaches[id(one)] > reaches[id(best)]))
     ]  # fmt: skip
-    rest = [reaches[id(one)] for one in alike if one not in named]
+    rest = [one for one in alike if one not in named]
+    far = sum(one in beyond for one in rest)
     trained, share = f"Trained on lengths up to {best.max_length}, ", f"{percent(REACH)} of the strings"
     none = len(tested) > 1 and all(reaches[id(one)] <= one.max_length for one in tested)
     goes = [f"{_and_trained(one, best)} {_goes(one, reaches[id(one)])}" for one in (best, *named)]
-    most, far = max(rest, default=0), NOT_FAR
     if reaches[id(best)] > best.max_length:
         first = f"{best.label} is right on at least {share} of every tested length"
         said = [f"{first} up to {_up_to(best, reaches[id(best)])}", *goes[1:]]
-        far = f"up to {most} at most" if most > best.max_length else far
     elif any(_rate(cell) >= REACH for one in tested for cell in one.cells if cell.length > one.max_length):
         first = "no system stays right" if none else f"{best.label} does not stay right"
         said = [f"{first} on {share} at longer lengths", *(one.replace(f" {NOT_FAR}", "") for one in goes)]
@@ -1236,10 +1247,11 @@ def _finding(order: Sequence[SystemSummary]) -> str:
         at = min((n for n in mine if n > best.max_length), default=max(mine))
         said = [f"{first} on {share} of any longer length", f"{best.label if none else 'it'} has {_at(best, at, at)}"]
         said += [f"{_and_trained(one, best)} {_at(one, at)}" for one in named]
-        there = (_hardest(cell for cell in one.cells if cell.length == at) for one in alike if one not in named)
-        far = f"at most {max((_rate(cell) for cell in there if cell is not None), default=0):.3f}"
-    said += [f"{len(rest)} other{'s' * (len(rest) > 1)} {far}"] * bool(rest)
-    lost = [one.label for one in order if not one.fitted]
+    others = f"{len(rest)} other{'s' * (len(rest) > 1)} {NOT_FAR}"
+    if far:
+        others = f"{far} others beyond training" + f", {len(rest) - far} not" * (far < len(rest))
+    said += [others] * (bool(rest) and not none)
+    lost = [_and_trained(one, best) for one in order if not one.fitted]
     some = some_of(lost) if len(lost) < MOST_COMPARED else f"{len(lost)} systems"
     return f"{trained}{'; '.join([*said, *[f'{some} did not fit'] * bool(lost)])}."
 
@@ -1272,17 +1284,20 @@ def _up_to(system: SystemSummary, reach: int) -> str:
     tests, fitted, seeds = _tests(system), len(system.fitted), len(system.results)
     beyond = [cell for cell in tests.values() if cell.length > reach]
     far = sorted(seed_far(one, 0, layouts=_layouts(system))[0] for one in system.fitted)
-    each = ", ".join(map(str, far)) if fitted <= MOST_SEEDS else f"{far[0]} to {far[-1]}"
+    each = f"by seed up to {_and(far)}" if fitted <= MOST_SEEDS else f"by seed from {far[0]} to {far[-1]}"
     hidden = len({*far}) > 1 or (fitted < seeds and far[0] > max(reach, system.max_length))
     shown = sorted((cell for cell in beyond if _rate(cell) < REACH), key=lambda cell: (_rate(cell), cell.length))[:1]
     shown += [end for end in [_hardest(beyond)] if shown and _rate(end) >= _rate(shown[0]) + WIDE_RANGE]
     aside = [
         *[f"{fitted} of {seeds} seeds fitted"] * (fitted < seeds),
-        *[f"seeds: {each}"] * hidden,
+        *[each] * hidden,
         *[", ".join(f"{_rate(cell):.3f} at {cell.length}{_layout(cell, tests)}" for cell in shown)] * bool(shown),
     ]
-    last = ", the longest" * (not beyond)
-    return f"{reach}{last}" + f" ({'; '.join(aside)})" * bool(aside)
+    return f"{reach}{', the longest' * (not beyond)}" + f" ({'; '.join(aside)})" * bool(aside)
+
+
+def _and(numbers: Sequence[int]) -> str:
+    return " and ".join(filter(None, [", ".join(map(str, numbers[:-1])), str(numbers[-1])]))
 
 
 def _at(system: SystemSummary, length: int, first: int = 0) -> str:
