@@ -129,10 +129,10 @@ def test_a_finding_speaks_of_every_tested_length_of_the_systems_that_it_names(fo
                     assert f"{right[lowest]:.3f} at {lowest}" in clause
                 reaches = {by_reach_of(mine) for mine in rates(one) if mine}
                 assert ("by seed " in clause) is (len(reaches) > 1) or len(one.fitted) < len(one.results)
-        first, *others = [one for one in in_order(found.systems) if one.cells] or [None]
-        for one in others:
+        shown = [one for one in in_order(found.systems) if one.cells]
+        for one in shown[1:]:
             longer = [two for two in found.systems if two is not one and one.label in two.label]
-            if first is not None and one.max_length != first.max_length and f"; {one.label} " in said and not longer:
+            if one.max_length != shown[0].max_length and f"; {one.label} " in said and not longer:
                 assert f"; {one.label} (trained to {one.max_length})" in said
         if "of any longer length" in said:
             lowest = min(medians(systems[0]).values())

@@ -200,10 +200,9 @@ def _find_out(best: SystemSummary) -> str:
 
 
 def _values(order: Sequence[SystemSummary], settings: Iterable[Setting]) -> dict[Setting, Any]:
-    """The values that all these systems should have: of each setting that with which most fitted.
+    """The values that all these systems should have: those of the first, and the steps with which most fitted.
 
-    Not one with which a system did not fit that did with another. Of equals it is the larger number of steps, else the
-    value of the first in order.
+    Of equals these are the larger number. No value is one with which a system did not fit that did with another.
     """
     found = dict[Setting, Any]()
     for section, part, name in settings:
@@ -213,9 +212,12 @@ def _values(order: Sequence[SystemSummary], settings: Iterable[Setting]) -> dict
                 tried.setdefault(repr(_value(one, section, name)), []).append(one)
         ranks = {
             value: (
-                -sum(not one.fitted and bool(_stands_for(one, order).fitted) for one in some),
-                sum(bool(one.fitted) for one in some),
-                _value(some[0], section, name) if steps else 0,
+                -sum(
+                    not one.fitted and bool(other.fitted) and repr(_value(other, section, name)) != value
+                    for one in some
+                    for other in [_stands_for(one, order)]
+                ),
+                *((sum(bool(one.fitted) for one in some), _value(some[0], section, name)) if steps else ()),
             )
             for value, some in tried.items()
         }
