@@ -679,6 +679,17 @@ def test_the_run_to_explain_is_the_lowest_of_the_length_that_is_named_and_has_th
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_nothing_is_told_to_be_trained_for_steps_with_which_it_did_not_fit(folder: Path) -> None:
+    for found in contests(folder):
+        (_, then) = differences.how_sure_and_next(found.systems)
+        fits = {one.results[0].system for one in found.systems if len(one.fitted) == len(one.results)}
+        lost = [one for one in found.systems if len(one.fitted) < len(one.results)]
+        planned = [one.experiment["training"]["steps"] for one in lost if one.results[0].system not in fits]
+        if planned:
+            assert int(re.findall(r"steps=(\d+)", then)[0]) > max(planned)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_the_missing_control_does_not_hang_on_which_systems_are_shown(folder: Path) -> None:
     for found in contests(folder):
         systems = [one for one in in_order(found.systems) if one.cells]

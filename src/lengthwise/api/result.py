@@ -321,8 +321,8 @@ class Measured(Tabular):
         named, limits = of._labelled(labels), limits_of(ylim)
         if band not in BRACKETS:
             raise UnknownNameError("kind of band", band, BRACKETS)
-        whole, contests = named, {system.contest for system in named}
-        more = {at for panel in panels(named) for at in sorted(panel.cells)[MOST_DRAWN:] if len(contests) == 1}
+        whole, of_one = named, (each for each in panels(named) if len({named[at].contest for at in each.cells}) == 1)
+        more = {at for panel in of_one for at in sorted(panel.cells)[MOST_DRAWN:]}
         named = [one for at, one in enumerate(whole) if at not in more]
         lines = [len(panel.cells) for panel in panels(named)]
         drawn = max(lines, default=0) if ax is None else sum(lines)

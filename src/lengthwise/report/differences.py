@@ -176,12 +176,12 @@ def how_sure_and_next(
     unfit = [system for system in systems if not all(run.fitted for run in _stands_for(system, systems).results)]
     planned = [steps for one in systems if (steps := one.experiment["training"].get("steps"))]
     said = "train all with the same settings" if same else "train all systems" if len(systems) > 1 else "train it"
+    several &= not same
     if unfit and planned:  # before more seeds fail to fit, too; settings stay equal
-        steps = 2 * (same.get(STEPS) or max(planned))
-        same = {STEPS: steps} | same | {STEPS: steps}
+        same = {STEPS: 2 * max(planned)} | same | {STEPS: 2 * max(planned)}
         said += ", twice the steps" if said.endswith("settings") else " for twice the steps"
     alike = [f"{said}: {_as_arguments(same)}"] * bool(same)
-    alike += ["let systems differ in one setting alone"] * (several and not same)
+    alike += ["let systems differ in one setting alone"] * several
     more = list[str]()
     for verb in ("show ", "train "):
         named = [one.removeprefix(verb) for one in controls if one.startswith(verb)]
