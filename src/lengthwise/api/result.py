@@ -344,6 +344,8 @@ class Measured(Tabular):
             )
         compared = compared_text(how_sure_and_next(whole, of.metric, whole=of.whole)[0])
         compared = f" {compared[:1].upper()}{compared[1:]}." * bool(compared)
+        if more:
+            warn(f"{len(more)} of {len(whole)} systems are not drawn, as they rank last; choose by `.only(systems=…)`")
         if ax is not None:
             alt = draw_accuracy_on(ax, named, of.metric, limits, band, whole) + compared
             ax.alt = alt  # pyright: ignore[reportAttributeAccessIssue]

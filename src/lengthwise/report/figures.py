@@ -25,7 +25,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
 from lengthwise.core import config as arguments
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, listed, require
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
 from lengthwise.core.files import make_folder, replacing
 from lengthwise.prediction.example import TokenSequence
 from lengthwise.report.looks import COLOURS, MARKERS
@@ -42,6 +42,7 @@ from lengthwise.report.summary import (
     headline,
     left_out_text,
     panels,
+    some_of,
     task_title,
     trained_text,
 )
@@ -419,7 +420,7 @@ def _described(
         _cut(parts, systems, metric),
         chance_text(systems, metric=metric) * ("chance" in drew),
         left_out_text(whole),
-        f"not drawn, as they rank last: {listed(more)}" * bool(more),
+        f"{len(more)} not drawn, as they rank last: {some_of(more)}" * bool(more),
     )
     said = (
         headline(whole).removesuffix(".") if metric == "exact_match" else trained_text(systems),
