@@ -543,6 +543,13 @@ def test_all_are_trained_longer_before_there_are_more_seeds_where_some_did_not_f
         assert sum("twice the steps" in line for line in advice) == 1
 
 
+def test_runs_that_are_asked_for_are_enough_for_the_tests_of_what_did_not_fit_yet() -> None:
+    """Three tests need five seeds, and nine need six."""
+    made = [*seeds("a", *[{16: 200, 24: 200, 40: 200}] * 3), *seeds("b", *[{16: 0, 24: 0, 40: 0}] * 3)]
+    for lost, enough in (([], 5), (seeds("c", *[{}] * 3, fitted=False), 6)):
+        assert of(*made, *lost).wide().advice[0].endswith(f"more runs of each system (seeds={enough})")
+
+
 def test_what_did_not_fit_with_settings_is_not_told_to_be_trained_with_them() -> None:
     """A system that fitted with others is told by these; and there are runs for all tests that there will be."""
     makes = {
