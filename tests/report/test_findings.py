@@ -134,7 +134,7 @@ def test_a_finding_speaks_of_every_tested_length_of_the_systems_that_it_names(fo
             longer = [two for two in found.systems if two is not one and one.label in two.label]
             if one.max_length != shown[0].max_length and f"; {one.label} " in said and not longer:
                 assert f"; {one.label} (trained to {one.max_length})" in said
-        if "of any longer length" in said:
+        if "of any longer tested length" in said:
             lowest = min(medians(systems[0]).values())
             shown = float(re.findall(r" has (\d\.\d+) at", said)[0])
             assert f"{lowest:.3f} at " in said or shown - lowest < 0.1
@@ -210,7 +210,7 @@ def test_a_finding_names_the_nearest_of_other_positions_and_says_how_far_all_oth
     assert said.endswith("; b up to 16 (0.000 at 32); 3 others not beyond training; lost did not fit.")
     low = [seeds(name, *[{8: 200, 16: right}] * 3) for name, right in zip("abcde", (100, 80, 60, 50, 0), strict=True)]
     said = headline(of(*[one for each in low for one in each]).systems)
-    assert said.endswith("of any longer length; a has 0.500 at length 16; b 0.400 there.")
+    assert said.endswith("of any longer tested length; a has 0.500 at length 16; b 0.400 there.")
 
 
 def test_others_that_go_beyond_training_are_named_or_counted_apart_from_those_that_do_not() -> None:
@@ -487,7 +487,7 @@ def test_where_one_system_alone_fitted_the_finding_says_where_it_falls_and_that_
     found = of(*seeds("a", *[{8: 200, 16: 4, 40: 0}] * 3), *seeds("b", {}, {}, fitted=False))
     said = headline(found.systems)
     assert said.endswith(
-        "a is not right on 95 % of the strings of any longer length; it has 0.020 at length 16; b did not fit."
+        "a is not right on 95 % of the strings of any longer tested length; it has 0.020 at length 16; b did not fit."
     )
 
 
