@@ -21,7 +21,7 @@ from lengthwise.cli.main import app, main
 from lengthwise.explanation.advice import Call
 from lengthwise.explanation.model import FunctionNetwork, Subject, subject_of
 
-COMMAND = re.compile(r"lengthwise (?:explain|run|predict) .*|lengthwise\.\w+[(.].*\)")
+COMMAND = re.compile(r"lengthwise (?:explain|run|compare) .*|lengthwise\.\w+[(.].*\)")
 
 
 def command_in(command: str) -> str:
@@ -99,8 +99,8 @@ def up_to(last: int, task: lw.Task) -> Callable[[torch.Tensor, torch.Tensor], to
     return model
 
 
-@pytest.mark.parametrize(("last", "says"), [(99, "lengths=[6, 12, 24]"), (8, "predict 'regex:{a,b}*' --train 6")])
-def test_what_holds_is_asked_further_and_what_breaks_asks_predict(last: int, says: str) -> None:
+@pytest.mark.parametrize(("last", "says"), [(99, "lengths=[6, 12, 24]"), (8, "run 'regex:{a,b}*' --encoding")])
+def test_what_holds_is_asked_further_and_what_breaks_gets_what_is_forecast(last: int, says: str) -> None:
     task = lw.task("regex:{a,b}*")
     told = lw.explain(up_to(last, task), task, train=6, lengths=[3, 6, 12], samples=16, seconds=4)
     assert says in command_in(told.command)

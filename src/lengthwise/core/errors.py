@@ -87,6 +87,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     other = OTHER_NAMES.get(name.lower().replace("_", "-"))
     same = [each for each in names if _letters(each) == _letters(name)]
     close = [other] if other in names else same or difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    if not close and "." not in name:  # A setting by its last part.
+        ends = {each.rpartition(".")[2]: each for each in names if "." in each}
+        close = [ends[end] for end in difflib.get_close_matches(name, ends, n=1, cutoff=0.6)]
     prefix = name[: name.rfind(".") + 1]  # that of a setting, such as training.steps
     tail = name.removeprefix(prefix)
     alike = [difflib.SequenceMatcher(None, each.removeprefix(prefix), tail).ratio() for each in close]

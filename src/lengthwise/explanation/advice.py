@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lengthwise.core.errors import LengthwiseError
 from lengthwise.explanation.failures import Failures
 from lengthwise.explanation.kinds import weakest_way
 from lengthwise.explanation.model import HuggingFaceNetwork, Subject
 from lengthwise.explanation.verdict import Verdict
-from lengthwise.forecast.predict import typed_name
+from lengthwise.forecast.predict import predict, typed_name
 from lengthwise.positions.schemes import Coupled, Sequential
 from lengthwise.tasks.kinds import EDITS
 
@@ -24,7 +25,7 @@ MORE_ROWS = 0.1
 """The share of rows of a kind that is advised where that kind fails."""
 DONE = "If that was done:"
 NEW = "A model trained again can fail elsewhere, so ask again."
-OTHERS = "Ask which positions, or which way of writing the task, go farther:"
+OTHERS = "Train what has the best record on such tasks (lengthwise predict says why):"
 NO_COMMAND = "There is no command for it: it is done in your training script."
 
 
@@ -96,10 +97,20 @@ def _advice(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]
         return f"It has no room beyond length {room}.\nTo go on, train one with more position ids: {more}.", command
     if moved is not None and (moved.to_blame or moved.absolute) and (start := _other_ids(subject, moved.known, call)):
         return start
-    asked, task = max(longest, subject.train + 1), typed_name(subject.task)
-    if task:
-        return OTHERS, f"lengthwise predict {task} --train {subject.train} --test {asked}"
-    return OTHERS, f"lengthwise.predict(task, train={subject.train}, test={asked})"
+    return _others(subject, max(longest, subject.train + 1))
+
+
+def _others(subject: Subject, test: int) -> tuple[str, str]:
+    """What a forecast of the task names next; a comparison, where that is what this model had, or nothing."""
+    own, run = typed_name(subject.task), subject.experiment
+    compared = f"lengthwise.compare(task, max_length={subject.train}, budget='10m')"
+    compared = f"lengthwise compare {own} --max-length {subject.train} --budget 10m" if own else compared
+    try:
+        named = predict(subject.task, subject.train, test).settle
+    except LengthwiseError:
+        named = ""
+    same = run is not None and f" --encoding {run.encoding.label} " in named and " --scheme " not in named
+    return OTHERS, compared if same or not named else named
 
 
 def _train_longer(subject: Subject, call: Call, verdict: Verdict, failures: Failures) -> tuple[str, str]:

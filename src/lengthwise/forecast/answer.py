@@ -176,6 +176,8 @@ class SystemForecast:
     unmet: bool = False
     """Whether the condition of theory's *yes* is not known to hold (`Verdict.unmet`)."""
     cut: float = 0.95
+    m: int = 1
+    """Of ids modulo m, the m that a language gives; 1 where it gives none, and for other ids."""
     weak: str = ""
     """How such forecasts were wrong in an earlier study, where they were most often; empty elsewhere."""
 
@@ -205,7 +207,7 @@ class SystemForecast:
     @property
     def words(self) -> str:
         """What it is called in a sentence."""
-        return words(self.system)
+        return f"ids modulo {self.m}" if self.m > 1 else words(self.system)
 
     @property
     def base_rate(self) -> str:
@@ -250,12 +252,14 @@ class SystemForecast:
         """
         share = self.others[0] / self.others[1] if self.others and self.others[1] else 0.0
         hoped = self.others is not None and self.verdict == "yes" and (share > 0 or self.alike == "task")
-        word = "possible in theory" if hoped else self.answer
+        # Of ids modulo m, which have no forecast, a good record is worth more than a chance that is open.
+        recorded = hoped and self.alike == "language" and share >= LIKELY_FROM / 100
+        word = UNCERTAIN if recorded else "possible in theory" if hoped else self.answer
         forecast = whole_percent(self.probability or 0.0) / 100
         number = self.accuracy if self.accuracy is not None else share if self.others else forecast
         right, of = self.record
         by_theory = ("no", "unknown", "yes").index(self.verdict) - 0.5 * (self.scheme == "predictive-coupling")
-        by_theory *= self.answer == NOT_KNOWN
+        by_theory *= self.answer == NOT_KNOWN and not recorded
         return ORDER.index(word), by_theory, number, right / of if of else 0.0
 
     @property
@@ -503,10 +507,12 @@ def purpose(found: Forecasts, best: SystemForecast) -> str:
         )
     trained = {"scheme": "sequential", "encoding": "learned"} | dict(re.findall(r"--(scheme|encoding) (\S+)", command))
     name = PositionSystem(**trained).known_as
-    of = words(name if name in KNOWN else best.system)
+    of = best.words if name == best.system or name not in KNOWN else words(name)
     if best.against:
         return f"train with {of} only to confirm this: nothing better is known"
-    return f"train with {of} at your lengths" + f", which a test at {found.test} then settles" * (best.answer != RIGHT)
+    return f"train with {of} at your lengths" + f": if it fits, the test at {found.test} settles it" * (
+        best.answer != RIGHT
+    )
 
 
 def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
@@ -520,10 +526,12 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
         whether = f"{NOT_KNOWN} whether {found.target}{of * alone}{trained}"
         count = best.base_rate * bool(best.verdict != "unknown" and best.others and best.others[1])
         if alone or best.verdict != "yes":
-            return whether + f"; {count}" * bool(alone and count)
+            right, of = left_open(found)
+            return whether + (f"; {count}" if alone and count else f"; {right} of {of} others were" if of else "")
         return f"{whether}. Most promising: {tied[0]}" + (f"; {count}" if count else ", possible in theory")
-    if best.answer == UNLIKELY and len(found) > 1:
-        return f"{best.answer} {best.in_brackets}: {found.target}{trained}, even{of}, the best positions known"
+    if best.answer in (UNLIKELY, UNCERTAIN) and len(found) > 1:
+        even = ", even" * (best.answer == UNLIKELY)
+        return f"{best.answer} {best.in_brackets}: {found.target}{trained}{even}{of}, the best positions known"
     if best.accuracy is None:
         return f"{best.answer} {best.in_brackets}: {found.target}{of}{trained}"
     at = re.search(rf"trained to (\d+): ({NOT_FITTED}|\S+ at (\S+))", best.measured)
@@ -560,8 +568,7 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
         yield "", brief(found.span)
     seen = [in_short(best.measured)] * bool(best.measured)
     if best.base_rate and best.alike == "task":
-        alike = [alike_in_words(found, best)] * (best.verdict != "unknown")
-        yield "measured", "; ".join([*seen, *alike]) or f"this task was not trained with {best.words}"
+        yield "measured", "; ".join([*seen, alike_in_words(found, best)])
     elif seen:
         yield "measured", "; ".join(seen)
     elif best.refusal:
@@ -588,7 +595,7 @@ def far_from_count(best: SystemForecast) -> str:
     if abs(best.record[0] / best.record[1] - best.probability) <= FAR_FROM_COUNT:
         return ""
     shown = percent(best.probability)
-    return f"the {shown} % also weighs other positions and other kinds of languages"
+    return f"go by the {shown} %: it also weighs other positions and other kinds of languages"
 
 
 def in_a_row(names: Iterable[str], word: str = "and") -> str:
@@ -600,11 +607,22 @@ def in_a_row(names: Iterable[str], word: str = "and") -> str:
 def alike_in_words(found: Forecasts, best: SystemForecast) -> str:
     """How tasks came out that are like this one in what theory says of them."""
     right, of = best.others or (0, 0)
+    if best.verdict == "unknown" and not (found.named and len(found) == 1):
+        open_right, open_of = left_open(found)
+        most = f"; most with {best.words}, {right} of {of}{exceptions(best.named)}" * bool(open_right)
+        of_each = "other tasks that theory leaves open, counted for each of the positions"
+        return f"of {of_each}, {open_right} of {open_of} were right {found.near}{most}" * bool(open_of)
     kind = in_common(best)
     if not of:
         return f"no task {LIKE_IT} was trained: {kind}"
     were = "was" if of == 1 else "were"
     return f"{right} of {counted(of)} {LIKE_IT} ({kind}) {were} right {found.near}{exceptions(best.named)}"
+
+
+def left_open(found: Forecasts) -> tuple[int, int]:
+    """Of other tasks of which theory says nothing, how many were right, and of how many, over all positions."""
+    counts = [f.others for f in found if f.others and f.verdict == "unknown" and f.alike == "task"]
+    return sum(right for right, _ in counts), sum(of for _, of in counts)
 
 
 def in_common(f: SystemForecast) -> str:
@@ -627,13 +645,16 @@ def exceptions(counted: Mapping[str, bool]) -> str:
 def table(found: Forecasts) -> list[str]:
     """The systems with their answers, those of which it says the same in one row."""
     groups: dict[tuple[str, str, str], list[SystemForecast]] = {}
+    # Else what theory leaves open is not what to look at.
+    is_open = all(f.answer == NOT_KNOWN and f.verdict != "yes" for f in found)
     for f in found:
         if PLAIN_PLACES in f.theory and not found.named:
             continue
         theory = IF_PREDICTABLE if f.unmet else IN_THEORY[f.verdict]
         theory = NO_PLACES if NEEDS_PLACES in f.theory else "plain ids" if PLAIN_PLACES in f.theory else theory
         answer = f"{f.answer} {f.chance}" if f.counted else f.answer
-        groups.setdefault((answer, theory, f.seen or "–"), []).append(f)
+        others = "{} of {} others".format(*f.others) if is_open and f.verdict == "unknown" and f.others else ""
+        groups.setdefault((answer, theory, f.seen or others.removeprefix("0 of 0 others") or "–"), []).append(f)
     if len(groups) == 1 and not found.named:
         return []  # Nothing tells them apart.
     chances = any("[" in f.chance and f.counted for f in found)
@@ -657,8 +678,10 @@ def named_within(room: int, same: Sequence[SystemForecast]) -> list[str]:
     """The names of systems of one row, in two lines at most; where these have no room, a name and how many others."""
     names = [f.system for f in same]
     wrapped = textwrap.wrap(", ".join(names), room, break_long_words=False, break_on_hyphens=False)
-    first = USUAL if USUAL in names else names[0]
-    return wrapped if len(wrapped) < 3 else [f"{first} and {len(names) - 1} others"]
+    if len(wrapped) < 3 and all(len(line) <= room for line in wrapped):
+        return wrapped
+    first = USUAL if USUAL in names else min(names, key=len)
+    return [f"{first} and {len(names) - 1} other{'s' * (len(names) > 2)}"]
 
 
 def legend(found: Forecasts, rows: Sequence[str], said: str) -> str:

@@ -43,6 +43,12 @@ def verdict(dfa: Dfa, format: Format, fragment: str) -> FragmentVerdict:
     return decision_for(dfa, format).verdict(fragment, END[format])
 
 
+def period(dfa: Dfa, format: Format) -> int:
+    """The period of a language's smallest program, else that of its cycles (`Dfa.period`): the m of ids modulo m."""
+    found = verdict(dfa, format, "periodic").period or 1
+    return found if found > 1 else dfa.period
+
+
 def plain(dfa: Dfa, format: Format) -> bool:
     """Whether a program without positions is known to exist."""
     return verdict(dfa, format, "none").verdict == "yes"

@@ -55,11 +55,11 @@ from lengthwise.forecast.others import bin_of, name_in_full, others_by_name, tra
 from lengthwise.languages.automaton import Dfa, language, minimize
 from lengthwise.languages.sampling import lengths_with_words
 from lengthwise.measured.cells import Format, MeasuredCell, cells, others
-from lengthwise.positions.structure import farthest_step
+from lengthwise.positions.structure import farthest_step, needed_by_all
 from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem
 from lengthwise.prediction.couple import doubt_in_task
 from lengthwise.prediction.measured import same_task
-from lengthwise.prediction.predict import COUPLING, predict_target, predict_with_search
+from lengthwise.prediction.predict import COUPLING, nearest, predict_target, predict_with_search
 from lengthwise.prediction.recurrent import MODELS
 from lengthwise.prediction.search import BY_HAND, COUPLING_SEARCHED, NOT_SEARCHED, STOPPED
 from lengthwise.prediction.target import AutomatonFile, Expression, parse_target, setting, task_of, typed_task
@@ -216,7 +216,9 @@ def predict(
         span, mend = not_near(theory, trainable)
         asked = set(map(name_of, requested))
         helps = "" if any(f.verdict == "yes" for f in forecasts) else mend or what_helps(theory, asked)
-        if helps.endswith(COUPLING) and word:
+        if helps.endswith(COUPLING) and trainable and (needs := needed_by_all(trainable, nearest(trainable, 20))):
+            helps, span = "", f"every answer token needs token {needs}, which no places bring near all of them"
+        elif helps.endswith(COUPLING) and word:
             searched = [line for line in theory.searched if line.startswith(COUPLING_SEARCHED)]
             if searched and not any(STOPPED in line for line in searched):  # `couple` would search the same again.
                 helps += f"; a search found none of the usual forms; {BY_HAND}"
@@ -442,9 +444,9 @@ def run_probe(
 
 
 def period_of(task: Task) -> int | None:
-    """The smallest period with which a language's program works; None for other tasks."""
+    """The m of ids modulo m for a language (`features.period`); None for other tasks."""
     regular = language_in(task)
-    return None if regular is None else features.verdict(*regular, "periodic").period
+    return None if regular is None else features.period(*regular)
 
 
 def probe_line(probe: Probe) -> str:
@@ -684,8 +686,9 @@ def instead_of(
 
 
 def share(found: SystemForecast) -> float | None:
-    """How likely a system is right by all that is known: `sure`, else the share of other tasks; None without both."""
-    by_others = found.others[0] / found.others[1] if found.others and found.others[1] else None
+    """How likely a system is right by all that is known: `sure`, else the share of others; None without both."""
+    right, of = found.others or found.record
+    by_others = right / of if of else None
     return by_others if sure(found) is None else sure(found)
 
 
@@ -758,12 +761,12 @@ def scratchpad_instead(task: Task | None, train: int, test: int, cut: float, at:
 def modulo_instead(
     dfa: Dfa, format: Format, task: Task | None, word: str, train: int, test: int, at: int, cut: float
 ) -> Instead | None:
-    """Ids modulo the smallest period of a language's program, where such ids were mostly right when measured.
+    """Ids modulo a language's period, where such ids were mostly right when measured.
 
     They have no forecast: the languages that were measured are counted instead. The command tests at ``at``.
     """
-    m, system = features.verdict(dfa, format, "periodic").period, KNOWN["modulo"]
-    if m is None or m < 2 or features.plain(dfa, format) or format != "next":
+    m, system = features.period(dfa, format), KNOWN["modulo"]
+    if m < 2 or format != "next":
         return None
     measured, speaks, rate = measured_modulo(dfa, format, train, test / train, cut)
     if not speaks:
@@ -778,7 +781,7 @@ def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float, cut: flo
     And whether that speaks for such ids: most of them were right, and this one, too, if it was measured. And the share
     that was right, of its own seeds if it was.
     """
-    m = features.verdict(dfa, format, "periodic").period or 1
+    m = features.period(dfa, format)
     counts = not no_counting(with_residues(dfa, m))
     alike: list[list[bool]] = []
     others: list[list[bool]] = []
@@ -885,8 +888,10 @@ def of_language(
         known = answered(system, forecast, theory, measured, cut)
         known = replace(known, weak=weak_spot(kind, format, system.encoding) * (known.answer in (LIKELY, UNCERTAIN)))
     known = replace(known, record=measured.alike)
-    if system.scheme == "modulo" and known.accuracy is None:
-        known = replace(known, others=measured.alike if measured.alike[1] else None)
+    if system.scheme == "modulo":
+        known = replace(known, m=features.period(dfa, format))
+        if known.accuracy is None:
+            known = replace(known, others=measured.alike if measured.alike[1] else None)
     basis = "" if decided is None or answer == "unknown" else system.rests_on(answer, decided.basis)
     return with_probe(replace(known, verdict=answer, basis=basis), "language", values, cut, probe)
 

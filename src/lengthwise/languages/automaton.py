@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -112,6 +113,22 @@ class Dfa:
         ends = [state for state, flag in enumerate(self.accepting) if flag]
         live = set(Search(-1, lambda state: sources[state] if state >= 0 else ends))
         return tuple(state in live for state in range(self.size))
+
+    @cached_property
+    def period(self) -> int:
+        """The greatest number that divides the lengths of all cycles from which a word can still be reached; 1 without.
+
+        At positions of one remainder modulo it, a word in the same cycles is at the same stage of them.
+        """
+        steps = {0: 0}
+        for state in (order := [0]):
+            for target in self.delta[state]:
+                if self.live[target] and target not in steps:
+                    steps[target] = steps[state] + 1
+                    order.append(target)
+        within = strongly_connected(self.delta)
+        edges = ((s, t) for s in order for t in self.delta[s] if t in steps and within[s] == within[t])
+        return math.gcd(*(steps[s] + 1 - steps[t] for s, t in edges)) or 1
 
     @cached_property
     def _numbers(self) -> dict[str, int]:

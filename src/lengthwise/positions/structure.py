@@ -129,6 +129,20 @@ def farthest_step(task: Task, length: int) -> tuple[FarStep, int]:
     return step, reach(batch, batch.parents, moved).span
 
 
+def needed_by_all(task: Task, length: int) -> int | None:
+    """The first position of a prompt that all predicted tokens with parents need; None without one, or for few tokens.
+
+    No places bring it near all of them, since their places must tell them from one another.
+    """
+    batch = task.batch(length, 64, stream(0, "structure", "all", length))
+    tokens = [t for t in np.flatnonzero(batch.scored) if (batch.parents[:, t] >= 0).any()]
+    shared = [set(batch.parents[row, t].tolist()) for t in tokens for row in range(batch.size)]
+    common = set.intersection(*shared) if len(tokens) >= FEW_TOKENS else set()
+    return min((p for p in common if 0 <= p < batch.prompt_length), default=None)
+
+
+FEW_TOKENS = 5
+"""So few predicted tokens can be near one place."""
 PLACES_TELL = (
     "places of the prompt depend on what it says: under coupled ids your code must compute them, which may be the "
     "task itself"

@@ -1245,7 +1245,10 @@ def _finding(order: Sequence[SystemSummary]) -> str:
     else:
         first, mine = "no system is right" if none else f"{best.label} is not right", {n for n, _ in _tests(best)}
         at = min((n for n in mine if n > best.max_length), default=max(mine))
-        said = [f"{first} on {share} of any longer tested length", f"{best.label if none else 'it'} has {_at(best, at, at)}"]
+        said = [
+            f"{first} on {share} of any longer tested length",
+            f"{best.label if none else 'it'} has {_at(best, at, at)}",
+        ]
         said += [f"{_and_trained(one, best)} {_at(one, at)}" for one in named]
     others = f"{len(rest)} other{'s' * (len(rest) > 1)} {NOT_FAR}"
     if far:
