@@ -15,6 +15,7 @@ import pytest
 import torch
 
 import lengthwise as lw
+from lengthwise.api.experiment import read_recipe
 from lengthwise.cli.main import main
 from lengthwise.explanation.model import subject_of
 from lengthwise.languages.automaton import language
@@ -223,6 +224,19 @@ def test_what_does_not_fit_is_one_line(gpt2, change: dict, line: str) -> None:
     with pytest.raises(lw.LengthwiseError, match=line) as error:
         lw.explain(folder, **given)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("run", ["arithmetic/results/addition-methods", "golowich/results/golowich-ablations"])
+def test_a_run_that_keeps_its_results_alone_is_said_to_and_how_to_train_it_again(run: str) -> None:
+    """With its configuration beside them, or without."""
+    folder = next((ROOT / "studies" / run).glob("*/result.json")).parent
+    with pytest.raises(lw.LengthwiseError, match="keeps the results of a run, and not its model") as error:
+        lw.explain(folder)
+    (again,) = re.findall(r"`lengthwise run --config (\S+)`", str(error.value))
+    (job,) = read_recipe(Path(again)).jobs
+    values = json.loads((folder / "result.json").read_text("utf-8"))
+    assert list(job.seeds) == [values["seed"]]
+    assert job.experiment.task.name == values["experiment"]["task"]["name"]
 
 
 def test_lengths_fit_the_model_unless_they_are_chosen(gpt2) -> None:

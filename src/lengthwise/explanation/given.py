@@ -8,6 +8,7 @@ from typing import TypeVar
 from lengthwise.core.config import whole
 from lengthwise.core.errors import require
 from lengthwise.core.files import read_json
+from lengthwise.experiments.run_directory import RESULT
 from lengthwise.positions.saved import SAVED
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.structure import longest_with_ids
@@ -56,7 +57,12 @@ def title_of(task: Task) -> str:
 def check_folder(folder: Path, task: Task | None, typed: str, train: int | None, vocab: object) -> None:
     """Raises `LengthwiseError` for what a path, which is no run, lacks: by its configuration alone."""
     require(folder.exists(), f"there is no model at {folder}; name a run directory, a folder or a .safetensors file")
-    file = folder / "config.json"
+    file, result = folder / "config.json", folder / RESULT
+    require(
+        not result.is_file() or any(folder.glob("*.safetensors")),
+        f"{folder} keeps the results of a run, and not its model; train it again with `lengthwise run --config "
+        f"{result}`, and explain the run that this makes in runs",
+    )
     settings = read_json(file, what="model configuration") if file.is_file() else {}
     if not isinstance(settings, dict) or "experiment" in settings:
         return
