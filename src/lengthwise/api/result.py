@@ -256,12 +256,13 @@ class Measured(Tabular):
             ),
             **dict([guess.split(": ", 1)] if guess else []),
         }
-        differ, (sure, then) = differ_text(systems), how_sure_and_next(systems, of.metric, lengths, of.whole)
+        differ, (sure, cause, then) = differ_text(systems), how_sure_and_next(systems, of.metric, lengths, of.whole)
         compared = compared_text(sure)
         left_out = [length for length in tested if length not in lengths]
         lacks = f"{', '.join(map(str, left_out))} (lengths='all')" * bool(left_out)
         said = (
             f"next: {then}" * bool(then),
+            cause,
             *_why(systems),
             *of.notes,
             f"tested and not shown: {lacks}" * bool(lacks),
@@ -277,7 +278,7 @@ class Measured(Tabular):
             ("system", "settings", "layout", *named, *map(str, lengths)),
             rows,
             caption=f"{finding}{of._what} by length{trained}: {_over(systems)}{strings}{_left_out(systems)}.",
-            notes=(*[compared] * bool(compared), *[differ] * (bool(differ) and MAY_BE not in compared)),
+            notes=tuple(filter(None, ["; ".join(filter(None, [compared, differ * (MAY_BE not in compared)]))])),
             advice=tuple(line for line in said if line),
             bold=frozenset(bold),
             alike=frozenset(alike),
@@ -459,11 +460,11 @@ class Accuracy(Measured):
 def _next(
     systems: Sequence[SystemSummary], metric: str = "exact_match", whole: Sequence[SystemSummary] = ()
 ) -> list[str]:
-    """What to do next, the first advice of every table."""
+    """What to do next, the first advice of every table, and why systems fall."""
     from lengthwise.report.differences import how_sure_and_next
 
-    _, then = how_sure_and_next(in_order(systems, metric), metric, whole=whole)
-    return [f"next: {then}"] * bool(then)
+    _, cause, then = how_sure_and_next(in_order(systems, metric), metric, whole=whole)
+    return [*[f"next: {then}"] * bool(then), *[cause] * bool(cause)]
 
 
 def _why(systems: Sequence[SystemSummary]) -> list[str]:

@@ -33,6 +33,10 @@ SMALL = r"\small\setlength{\tabcolsep}{3pt}"
 SIZES = {"": (5.1, 12), SMALL: (4.6, 6), SMALL.replace("small", "footnotesize"): (4.1, 6),
          SMALL.replace("small", "scriptsize"): (3.6, 6)}  # fmt: skip
 """What sets a table in letters of this size, and the points of a letter and of the room between columns then."""
+WHY = "why: "
+"""The beginning of the line of advice that stands right under the finding in a terminal."""
+MOST_SPREADS = 3
+"""Columns that keep their brackets in LaTeX, however wide they are."""
 LONGEST = 45
 """Rows of a table that a page has room for."""
 WRAPPED = (32, 24, 20, 16, 12)
@@ -92,7 +96,7 @@ class Table:
     advice: tuple[str, ...] = ()
     """For the author: what to do, what was trained, how it was chosen. In LaTeX comments.
 
-    A terminal has the first, to its first ``; then``.
+    A terminal has the first, to its first ``; then``, and the line that begins with `WHY` below the finding.
     """
     legend: Mapping[str, str] = field(default_factory=dict)
     """What ``bold``, ``†`` and other marks mean: the first line below; plain text has a star in place of bold."""
@@ -116,11 +120,13 @@ class Table:
         shown, left_out = self._screen() if self.rows else ("", [])
         gone = [f"{'; '.join(left_out)} (all: `.to_markdown()`)"] * bool(left_out) + [self.lacks] * bool(self.lacks)
         missing = f"not shown: {'; '.join(gone)}" * bool(gone)
-        first, *steps = "".join(self.advice[:1]).split("; then ")
-        count = len(steps) + len(self.advice) - 1
+        why, rest = ([line for line in self.advice if line.startswith(WHY) is is_why] for is_why in (True, False))
+        first, *steps = "".join(rest[:1]).split("; then ")
+        count = len(steps) + len(rest) - 1
         more = f" ({count} more: `.advice`)" * (count > 0)
         below = (missing, *self._below("*", left_out), f"{first}{more}" * bool(first))
-        lines = [*self.caption.split("\n"), *[shown] * bool(shown), *below]
+        *finding, what = self.caption.split("\n")
+        lines = [*finding, *why * bool(finding), what, *[shown] * bool(shown), *below]
         wrapped = (line if line is shown else textwrap.fill(line, WIDTH, break_on_hyphens=False) for line in lines)
         return "\n".join(line for line in wrapped if line)
 
@@ -253,7 +259,8 @@ class Table:
         """The table in LaTeX, with the rules of the package booktabs, numbers to the right.
 
         The first line says as a comment which packages it needs; letters that these lack are commands. Where it is
-        wider than a page of one column, its letters are small, then brackets are left out, and a comment says so.
+        wider than a page of one column, its letters are small; then brackets of more than three columns are left out,
+        and a comment says so.
 
         A ``table`` with its caption above and its notes below; where there are none, a ``tabular``. The columns
         ``sentences`` and the advice follow as comments, for the author to make use of.
@@ -270,9 +277,8 @@ class Table:
             if value is not None:
                 arguments.text(name, value)
         columns = [index for index in self._filled() if self.columns[index] not in self.sentences]
-        if self._wide(columns, *SIZES[SMALL]) > PAGE and any(
-            isinstance(cell, Spread) for row in self.rows for cell in row
-        ):
+        spreads = [at for at in columns if any(isinstance(row[at], Spread) for row in self.rows)]
+        if self._wide(columns, *SIZES[SMALL]) > PAGE and len(spreads) > MOST_SPREADS:
             bare = tuple(tuple(float(cell) if isinstance(cell, Spread) else cell for cell in row) for row in self.rows)
             legend = {mark: says for mark, says in self.legend.items() if mark != "brackets"}
             left = (*self.advice, "brackets are left out, as they are wider than a page: choose three lengths for them")

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import combinations, count
 from math import comb
 from typing import Any
 
-from lengthwise.core.config import canonical_json
 from lengthwise.core.errors import LengthwiseError, listed
 from lengthwise.core.result_file import Axes
 from lengthwise.core.statistics import LEVEL, holm, rank_test
+from lengthwise.core.table import WHY
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes import SCHEMES, scheme_with_ids
 from lengthwise.positions.system import RANDOM_START
-from lengthwise.prediction.predict import structure_row
-from lengthwise.prediction.verdict import StructureRow
 from lengthwise.report.summary import (
-    WRONG,
     Brackets,
     Setting,
     SystemSummary,
@@ -31,7 +25,6 @@ from lengthwise.report.summary import (
     differing_settings,
     explain_command,
     failing,
-    hardest,
     ids_alone,
     in_runs,
     is_untrained,
@@ -42,15 +35,11 @@ from lengthwise.report.summary import (
     some_of,
     trained_alike,
 )
+from lengthwise.report.why import IDS, same_task, span, why
 from lengthwise.report.words import setting_text, weight
-from lengthwise.tasks import TASKS
 
-REMEMBERED = 4096
-"""Tasks and schemes whose structure is remembered."""
 IDS_ALONE = "these two differ in the ids alone"
 """The end of a clause about such a pair."""
-CAUSE = "distances in ids"
-"""The beginning of the clause of what theory says of a difference."""
 MAY_BE = ", which may be the cause"
 """The end of the clause of what else two systems differ in."""
 NO_CAUSE = "the ids are not shown to be the cause"
@@ -132,10 +121,10 @@ def differences(
 def how_sure(
     systems: Sequence[SystemSummary], metric: str = "exact_match", brackets: Brackets = "interval"
 ) -> list[str]:
-    """The clauses of `how_sure_and_next`, what bands and brackets are, and what to do next."""
-    (said, then), seeds = how_sure_and_next(systems, metric), (len(system.fitted) for system in systems)
+    """The parts of `how_sure_and_next`, with what bands and brackets are before what to do next."""
+    (said, cause, then), seeds = how_sure_and_next(systems, metric), (len(system.fitted) for system in systems)
     shown = [f"band and brackets: {brackets_text(seeds, brackets)}"] * bool(said)
-    return [*said, *shown, *[f"next: {then}"] * bool(then)]
+    return [*said[:1], *[cause] * bool(cause), *said[1:], *shown, *[f"next: {then}"] * bool(then)]
 
 
 def how_sure_and_next(
@@ -143,17 +132,17 @@ def how_sure_and_next(
     metric: str = "exact_match",
     lengths: Collection[int] | None = None,
     whole: Sequence[SystemSummary] = (),
-) -> tuple[list[str], str]:
-    """Whether the best system beyond training is above the second, by what test, why in theory; and what to do next.
+) -> tuple[list[str], str, str]:
+    """Whether the best system beyond training is above the second, by what test; `why` systems fall; what to do next.
 
     The first is a list of clauses, the answer first, of each task by itself, empty where fewer than two systems were
     tested beyond training. With ``lengths`` only these are spoken of; p is corrected for the tests at all lengths and
-    of all systems of ``whole``, since the choice may have followed the results. What to do next is the same for all.
+    of all systems of ``whole``, since the choice may have followed the results. The others are the same for all.
     """
     every = differences(systems, metric, whole=whole)
     tests = [test for test in every if lengths is None or test.length in lengths]
     clauses, wanted, controls, same = list[str](), 0, dict[str, None](), dict[Setting, Any]()
-    several = False
+    several, causes = False, list[str]()
     for contest in dict.fromkeys(system.contest for system in systems):
         mine = [system for system in systems if system.contest == contest]
         order = ranked(mine, metric)
@@ -163,6 +152,7 @@ def how_sure_and_next(
         if len(tests) < len(every):  # what to do next does not hang on which lengths are shown
             some, *_ = _of_contest(order, tests, there, whole=False)
         clauses, wanted = [*clauses, *some], max(wanted, seeds)
+        causes += [why(order, "; ".join(some)).removeprefix(WHY)]
         controls |= dict.fromkeys([control] * bool(control))
         who, settings = confounds
         if len({system.positions for system in who}) > 1:
@@ -175,11 +165,12 @@ def how_sure_and_next(
     runs = wanted + max((len(system.results) - len(system.fitted) for system in few), default=0)
     unfit = [system for system in systems if not all(run.fitted for run in _stands_for(system, systems).results)]
     planned = [steps for one in systems if (steps := one.experiment["training"].get("steps"))]
-    said = "train all with the same settings" if same else "train all systems" if len(systems) > 1 else "train it"
+    said = "train all with the same settings" if same else f"train {'all systems' if len(systems) > 1 else 'it'} longer"
     several &= not same
-    if unfit and planned:  # before more seeds fail to fit, too; settings stay equal
-        same = {STEPS: 2 * max(planned)} | same | {STEPS: 2 * max(planned)}
-        said += ", twice the steps" if said.endswith("settings") else " for twice the steps"
+    lost = [steps for one in unfit if (steps := one.experiment["training"].get("steps"))]
+    if lost:  # before more seeds fail to fit, too; settings stay equal
+        steps = max(2 * max(lost), *planned)
+        same = {STEPS: steps} | same | {STEPS: steps}
     alike = [f"{said}: {_as_arguments(same)}"] * bool(same)
     alike += ["let systems differ in one setting alone"] * several
     more = list[str]()
@@ -188,9 +179,10 @@ def how_sure_and_next(
         more += [f"{verb}the control {some_of(named)}"] * bool(named)
     more += [f"more runs of {who} (seeds={runs})"] * bool(few)
     falls = failing(systems, metric)
-    why = [] if falls is None else [_find_out(falls)]
+    first = [] if falls is None else [_find_out(falls)]
     clauses += [HIDDEN] * (bool(clauses) and any(test.hidden for test in tests))
-    return clauses, "; then ".join([*why, *alike, *more])
+    cause = "; ".join(filter(None, dict.fromkeys(causes)))
+    return clauses, f"{WHY}{cause}" * bool(cause), "; then ".join([*first, *alike, *more])
 
 
 def _find_out(best: SystemSummary) -> str:
@@ -206,10 +198,11 @@ def _values(order: Sequence[SystemSummary], settings: Iterable[Setting]) -> dict
     """
     found = dict[Setting, Any]()
     for section, part, name in settings:
+        if part:  # of a scheme or an encoding, which are what is compared
+            continue
         tried, steps = dict[str, list[SystemSummary]](), (section, part, name) == STEPS
         for one in order:
-            if part in ("", one.experiment[section].get("name")):
-                tried.setdefault(repr(_value(one, section, name)), []).append(one)
+            tried.setdefault(repr(_value(one, section, name)), []).append(one)
         ranks = {
             value: (
                 -sum(
@@ -247,19 +240,16 @@ def _stands_for(system: SystemSummary, among: Sequence[SystemSummary]) -> System
 
 
 def _as_arguments(values: Mapping[Setting, Any]) -> str:
-    """What to write, such as ``Experiment(..., steps=600, model={"layers": 1})``, and parts of it with settings."""
-    alone, sections, parts = list[str](), dict[str, list[str]](), dict[tuple[str, str], list[str]]()
-    for (section, part, name), value in values.items():
+    """What to write, such as ``Experiment(..., steps=600, model={"layers": 1})``."""
+    alone, sections = list[str](), dict[str, list[str]]()
+    for (section, _, name), value in values.items():
         written = f'"{value}"' if isinstance(value, str) else repr(value)
         if name in ALONE:
             alone.append(f"{name}={written}")
-        elif part:
-            parts.setdefault((section, part), []).append(f"{name}={written}")
         else:
             sections.setdefault(section, []).append(f'"{name}": {written}')
     given = [*alone, *(f"{section}={{{', '.join(some)}}}" for section, some in sections.items())]
-    made = [f'lw.{of}("{part}", {", ".join(some)}) as each {of} {part}' for (of, part), some in parts.items()]
-    return " and ".join([*[f"Experiment(..., {', '.join(given)})"] * bool(given), *made])
+    return f"Experiment(..., {', '.join(given)})"
 
 
 ALONE = ("task", "steps", "max_length")
@@ -279,7 +269,7 @@ def _of_contest(
     about the control, and in what the best and its rival differ besides, then in what all do. ``there`` has systems
     that are not shown, too; ``whole`` says whether these are the tests at all lengths.
     """
-    every: Confounds = (ranked, other_settings(ranked))
+    every: Confounds = (ranked, _to_make_equal(ranked))
     met = {id(system) for test in tests for system in (test.one, test.other)}
     ranked = [system for system in ranked if id(system) in met]
     facing = {id(other): found for other in ranked[1:] if (found := _between(ranked[0], other, tests))}
@@ -296,7 +286,7 @@ def _of_contest(
     controls = [other for other in rivals if ids_alone(first, other) and not is_untrained(other)]
     said = list[str]()
     if lengths_apart(found):
-        said.append(_measured(first, held, found) + _confounded(first, held[0]))
+        said.append(_measured(first, held, found) + _confounded(first, nearest_rival(first, held) or held[0]))
     if alike:
         overlap = not any(test.turned.apart for other in alike for test in facing[id(other)])
         level = (
@@ -307,9 +297,13 @@ def _of_contest(
         said = [*said, level] if wins else [level, *said]
     parts.append("; ".join(said or [f"{first.label} is above the others at no {lengths} alike"]))
     for other in (*held, *(one for one in above if one.positions.scheme != first.positions.scheme)):
-        causes, control = _cause(first, other, rivals, there, facing[id(other)])
-        if causes:  # that nothing tests it is told first
-            parts += sorted(causes, key=lambda clause: not clause.startswith(UNTESTED))
+        lengths_of = (min(first.max_length, other.max_length), max(test.length for test in facing[id(other)]))
+        ours, theirs = span(first, lengths_of), span(other, lengths_of)
+        unknown = ours is None or theirs is None  # of a task of the user's own
+        if same_task(first, other) and (unknown or ours != theirs):
+            if ours is None or theirs is None or ours.span[-1] < theirs.span[-1]:
+                untested, control = _control(first, other, rivals, there)
+                parts += untested
             break
     shown = f"{NO_CAUSE}: {_some(controls)} differ{'s' * (len(controls) == 1)} in the ids alone"
     told = all(other in alike for other in controls)
@@ -325,14 +319,20 @@ def _of_contest(
             )
             parts.append(f"{said}; {IDS_ALONE}")
     made += _more_tests(first, there, control.startswith("train "))
-    second = next(iter(held), second)
+    second = nearest_rival(first, held) or second
     seeds = min(len(first.fitted), len(second.fitted))
     enough = next(n for n in count(2) if 2 * made / comb(2 * n, n) <= 1 - LEVEL)
     more = enough * (seeds < enough) if held else max(enough, 2 * seeds)
     if not held or not (besides := _confounds(first, second)):
         return parts, more, control, every
     alone = first.positions == second.positions
-    return parts, more, control, ((first, second), [*besides] if alone else [*(besides | other_settings(ranked))])
+    return parts, more, control, ((first, second), [*besides] if alone else [*besides, *_to_make_equal(ranked)])
+
+
+def _to_make_equal(systems: Sequence[SystemSummary]) -> list[Setting]:
+    """The settings in which these differ, after training length."""
+    lengths = [("training", "", "max_length")] * (len({one.max_length for one in systems}) > 1)
+    return [*lengths, *other_settings(systems)]
 
 
 def compared_text(clauses: Sequence[str]) -> str:
@@ -419,53 +419,6 @@ def _confounded(first: SystemSummary, second: SystemSummary) -> str:
     return f"; {said}{MAY_BE}" * bool(said)
 
 
-def _cause(
-    first: SystemSummary,
-    second: SystemSummary,
-    rivals: Sequence[SystemSummary],
-    there: Sequence[SystemSummary],
-    tests: Sequence[Difference],
-) -> tuple[list[str], str]:
-    """Whether the farthest parent is nearer under the ids of the better system, and that it is not tested by itself.
-
-    It is that of the longest length that was tested. The second is what to do about the control, or empty.
-    """
-    lengths = (min(first.max_length, second.max_length), max(test.length for test in tests))
-    ours, theirs = _span(first, lengths), _span(second, lengths)
-    same_task = canonical_json(first.experiment["task"]) == canonical_json(second.experiment["task"])
-    if not same_task:
-        return [], ""
-    if ours is None or theirs is None:  # of a task of the user's own no ids are known
-        return _control(first, second, rivals, there)
-    if ours == theirs:
-        return [], ""
-    spans = (
-        f"the farthest token needed is at distance {_span_text(ours)} under {ours.scheme} ids, {_span_text(theirs)} "
-        f"under {theirs.scheme} ids"
-    )
-    if ours.span[-1] >= theirs.span[-1]:
-        return [f"{CAUSE} do not explain it: {spans}"], ""
-    # In order: one that is as near, below one that is farther.
-    known = [(one, row) for one in rivals if (row := _span(one, lengths)) is not None]
-    for at, (one, row) in enumerate(known):
-        above = [other.label for other, its in known[:at] if its.span[-1] > ours.span[-1]]
-        if row.span[-1] <= ours.span[-1] and above:
-            exception = f"yet {one.label}, whose ids bring it as near, is below {above[0]}"
-            untested, control = _control(first, second, rivals, there)
-            return [f"{CAUSE} alone do not explain it: {spans}, {exception}", *untested], control
-    wrong, longest, layout = hardest(first) or (0.0, 0, "")
-    says = (
-        f"fit the order, though {first.label} is wrong at length {longest}{layout}, too"
-        if wrong < WRONG
-        else "predict it"
-    )
-    untrained = f"; so would its ids beyond training, which the table of {second.label} never met" * is_untrained(
-        second
-    )
-    untested, control = _control(first, second, rivals, there)
-    return [f"{CAUSE} {says}: {spans}{untrained}", *untested], control
-
-
 def _control(
     first: SystemSummary, second: SystemSummary, rivals: Sequence[SystemSummary], there: Sequence[SystemSummary]
 ) -> tuple[list[str], str]:
@@ -509,7 +462,7 @@ def _control_says(first: SystemSummary, control: SystemSummary, tests: Sequence[
     some = f", and of which {fitted} of {seeds} seeds fitted" * (fitted < seeds)
     which = f"{control.label}, which differs in the ids alone{some}"
     if any(test.apart and test.holm <= 1 - LEVEL for test in tests):
-        return f"the ids are the cause: {first.label} is above {which}"
+        return f"{IDS}: {first.label} is above {which}"
     return f"{NO_CAUSE}: {first.label} is not significantly above {which}"
 
 
@@ -521,30 +474,3 @@ def _more_tests(first: SystemSummary, there: Sequence[SystemSummary], control: b
         cell.length > one.max_length and (cell.length, cell.axes) in mine for one in there for cell in one.every_cell
     )
     return new * shared + comb(new, 2) * len(mine)
-
-
-def _span(system: SystemSummary, lengths: tuple[int, ...]) -> StructureRow | None:
-    """The structure of the system's task under its ids at these lengths; None where it is unknown."""
-    if system.known_task is None:
-        return None
-    return _structure(canonical_json(system.experiment["task"]), canonical_json(system.experiment["scheme"]), lengths)
-
-
-def _span_text(row: StructureRow) -> str:
-    """The ids to the farthest token needed: where it grows, at the longest length that is asked for."""
-    low, high, last = row.span[0], row.span[-1], row.lengths[-1]
-    return f"{low}" if low == high and len(row.lengths) > 1 else f"up to {high} at length {last}"
-
-
-MANY = 1 << 16
-"""Ids for a scheme that has too few for the lengths that are asked for."""
-
-
-@lru_cache(maxsize=REMEMBERED)
-def _structure(task: str, scheme: str, lengths: tuple[int, ...]) -> StructureRow | None:
-    with suppress(LengthwiseError):
-        built, own = TASKS.build(json.loads(task)), SCHEMES.build(json.loads(scheme))
-        with suppress(LengthwiseError):
-            return structure_row(built, own, lengths)
-        return structure_row(built, scheme_with_ids(own.name, MANY), lengths)
-    return None

@@ -669,16 +669,15 @@ def predict_command(system: SystemSummary) -> str:
 def failing(systems: Sequence[SystemSummary], metric: str = "exact_match") -> SystemSummary | None:
     """The best system of the first task, where on no task the best is right beyond training; else None.
 
-    It is not where its median reach is no longer than training, and less than half is right, or it may be chance, at
-    its longest test. More seeds would only be sure of that.
+    It is not where less than half is right, or it may be chance, at its longest test. More seeds would only be sure of
+    that.
     """
     order = [one for one in in_order(systems, metric) if any(cell.length > one.max_length for cell in one.cells)]
     best = {one.contest: one for one in reversed(order)}
     for one in best.values():
         end = _hardest(one.cells)
         found, guess = end.estimate(metric), chance(one, end.length, end.axes, metric) or 0.0
-        right = found is None or (found.median >= WRONG and found.low > guess)
-        if right or how_far(one.results, one.max_length, metric)[0] > one.max_length:
+        if found is None or (found.median >= WRONG and found.low > guess):
             return None
     return order[0] if order else None
 
@@ -871,7 +870,10 @@ def details(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
 
 
 def fall(system: SystemSummary) -> tuple[Cell, SeedResult, Score] | None:
-    """The shortest test beyond training at which its median seed is not right, and its worst seed there; or None."""
+    """The shortest test beyond training at which its median seed is not right, and its worst seed there; or None.
+
+    Of seeds with as many right strings the one with fewer right tokens is the worst.
+    """
     low = (cell for cell in system.cells if cell.length > system.max_length and _rate(cell) < RIGHT)
     cell = min(low, key=lambda cell: (cell.length, _rate(cell)), default=None)
     if cell is None:
@@ -879,7 +881,7 @@ def fall(system: SystemSummary) -> tuple[Cell, SeedResult, Score] | None:
     seeds = (
         (seed, score) for seed in system.fitted for score in seed.scores if any(score is one for one in cell.scores)
     )
-    return cell, *min(seeds, key=lambda each: each[1].rate())
+    return cell, *min(seeds, key=lambda each: (each[1].rate(), (each[1].tokens or 0) / (each[1].tokens_total or 1)))
 
 
 def fall_text(system: SystemSummary) -> str:
@@ -1155,9 +1157,14 @@ def trained_alike(first: SystemSummary, rivals: Sequence[SystemSummary]) -> list
 
 
 def nearest_rival(first: SystemSummary, rivals: Sequence[SystemSummary]) -> SystemSummary | None:
-    """Of rivals in order, the first with other positions than ``first``, or the first of all where none has."""
+    """Of rivals in order, the first with other positions than ``first``, or the first of all where none has.
+
+    Of several configurations of that system it is the one that differs from ``first`` in the fewest settings.
+    """
     alike = trained_alike(first, rivals)
-    return next((one for one in alike if one.positions != first.positions), next(iter(alike), None))
+    found = next((one for one in alike if one.positions != first.positions), next(iter(alike), None))
+    same = [one for one in alike if found is not None and one.results[0].system == found.results[0].system]
+    return min(same, key=lambda one: len(other_settings((first, one))), default=None)
 
 
 def ids_alone(one: SystemSummary, other: SystemSummary) -> bool:
@@ -1222,17 +1229,10 @@ def _finding(order: Sequence[SystemSummary]) -> str:
     tested = [one for one in order if _tests(one)]
     if not tested:
         return _no_finding(order)
-    best, *others = tested
-    rival, alike = nearest_rival(best, others), trained_alike(best, others)
-    reaches = {id(one): how_far(one.results, 0, layouts=_layouts(one))[0] for one in tested}
-    beyond = [one for one in alike if one is not rival and reaches[id(one)] > one.max_length]
-    named = [
-        one for one in alike
-        if len(alike) < MOST_COMPARED or one is rival
-        or (one in beyond and (len(beyond) <= MOST_COMPARED or reaches[id(one)] > reaches[id(best)]))
-    ]  # fmt: skip
-    rest = [one for one in alike if one not in named]
-    far = sum(one in beyond for one in rest)
+    best, *named = told(order)
+    reaches = _reaches(tested)
+    rest = [one for one in tested if one is not best and one not in named]
+    far = sum(reaches[id(one)] > one.max_length for one in rest)
     trained, share = f"Trained on lengths up to {best.max_length}, ", f"{percent(REACH)} of the strings"
     none = len(tested) > 1 and all(reaches[id(one)] <= one.max_length for one in tested)
     goes = [f"{_and_trained(one, best)} {_goes(one, reaches[id(one)])}" for one in (best, *named)]
@@ -1257,6 +1257,37 @@ def _finding(order: Sequence[SystemSummary]) -> str:
     lost = [_and_trained(one, best) for one in order if not one.fitted]
     some = some_of(lost) if len(lost) < MOST_COMPARED else f"{len(lost)} systems"
     return f"{trained}{'; '.join([*said, *[f'{some} did not fit'] * bool(lost)])}."
+
+
+def told(order: Sequence[SystemSummary]) -> list[SystemSummary]:
+    """Of systems that are compared with each other, in order, those that were tested and the finding names.
+
+    Up to three are all named. Of more it is the first and its `nearest_rival`, and of those that were trained to the
+    same length what goes farther than the first, and others beyond training that are few.
+    """
+    tested = [one for one in order if _tests(one)]
+    if len(tested) <= MOST_COMPARED:
+        return tested
+    best, *others = tested
+    rival, alike, reaches = nearest_rival(best, others), trained_alike(best, others), _reaches(tested)
+    beyond = [one for one in alike if one is not rival and reaches[id(one)] > one.max_length]
+    return [best] + [
+        one for one in alike
+        if one is rival
+        or (one in beyond and (len(beyond) <= MOST_COMPARED or reaches[id(one)] > reaches[id(best)]))
+    ]  # fmt: skip
+
+
+def _reaches(systems: Sequence[SystemSummary]) -> dict[int, int]:
+    return {id(one): how_far(one.results, 0, layouts=_layouts(one))[0] for one in systems}
+
+
+def median_rates(system: SystemSummary) -> dict[int, float]:
+    """The median of the fitted seeds by length, of several layouts the lowest."""
+    found = dict[int, float]()
+    for cell in system.cells:
+        found[cell.length] = min(found.get(cell.length, 1.0), _rate(cell))
+    return found
 
 
 def _no_finding(systems: Sequence[SystemSummary]) -> str:

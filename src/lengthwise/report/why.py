@@ -1,0 +1,151 @@
+"""Why systems fall beyond training: ids that were never trained, then the distance in ids to what is needed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import lru_cache
+
+import numpy as np
+
+from lengthwise.core.config import canonical_json
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.rng import stream
+from lengthwise.core.table import WHY
+from lengthwise.positions.encodings import ENCODINGS
+from lengthwise.positions.schemes import SCHEMES, scheme_with_ids
+from lengthwise.prediction.predict import structure_row
+from lengthwise.prediction.verdict import StructureRow
+from lengthwise.report.summary import WRONG, SystemSummary, fall, hardest, median_rates, some_of, told, trained_alike
+from lengthwise.tasks import TASKS
+
+CAUSE = "distances in ids"
+"""The beginning of the clause of what theory says of a difference."""
+IDS = "the ids are the cause"
+"""The beginning of the clause where the first is surely above its control."""
+UNKNOWN = "not known"
+"""What is said of systems of which neither ids nor distances say why they fall."""
+REMEMBERED = 4096
+"""Tasks and schemes whose ids and structure are remembered."""
+TRAINED = 2048
+"""Strings of the longest training length whose ids stand for those of training."""
+MANY = 1 << 16
+"""Ids for a scheme that has too few for the lengths that are asked for."""
+
+
+def why(order: Sequence[SystemSummary], tested: str = "") -> str:
+    """Why those systems fall that the finding names, or all where none of these does; empty if none falls.
+
+    They are compared with each other, and in order.
+
+    First come ids that were never trained, then distances in ids: systems whose farthest needed token is farther than
+    that of the first, where no system is an exception; then what ``tested``, the measured comparison, shows.
+    """
+    falls = [one for one in told(order) if fall(one)] or [one for one in order if fall(one)]
+    found = {id(one): says for one in falls if (says := _never_trained(one))}
+    rest = [one for one in falls if id(one) not in found]
+    parts = [f"{one.label} {found[id(one)]}" for one in falls if id(one) in found]
+    if rest:
+        far, says = _farther(order, rest)
+        parts += [says] * bool(says)
+        shown = [one for one in rest if f"{IDS}: {order[0].label} is above {one.label}," in tested]
+        left = [one.label for one in rest if one not in far and one not in shown]
+        parts += [f"{one.label}: its ids, as the comparison shows" for one in shown if one not in far]
+        parts += [f"{some_of(left)}: {UNKNOWN}" if len(order) > 1 else UNKNOWN] * bool(left)
+    return f"{WHY}{'; '.join(parts)}" * bool(parts)
+
+
+def _never_trained(system: SystemSummary) -> str:
+    """Where a table falls just where its ids leave those of training; empty where it falls clearly before, or not."""
+    rates, end = median_rates(system), system.max_length
+    if system.known_task is None:
+        return ""
+    parts = (canonical_json(system.experiment[part]) for part in ("task", "scheme", "encoding"))
+    known, first = _untrained(*parts, end, tuple(sorted(n for n in rates if n > end)))
+    before = [rates[n] for n in sorted(rates) if n < first]
+    if not first or rates[first] >= WRONG or before[-1:] < [WRONG] * bool(before):
+        return ""
+    return f"falls from {first}, where ids above {known} begin, which were never trained"
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _untrained(task: str, scheme: str, encoding: str, trained: int, lengths: tuple[int, ...]) -> tuple[int, int]:
+    """The largest id that training reads from a learned table, and the first of these lengths that has a larger one."""
+    specs, none = (json.loads(scheme), json.loads(encoding)), (0, 0)
+    if not (SCHEMES.is_built_in(specs[0]["name"]) and ENCODINGS.is_built_in(specs[1]["name"])):
+        return none
+    with suppress(LengthwiseError):
+        built, ids, rows = TASKS.build(json.loads(task)), SCHEMES.build(specs[0]), 8
+        if not ENCODINGS.build(specs[1]).has_table:
+            return none
+
+        def largest(length: int, training: bool) -> int:
+            rng, most = stream(0, "why", "ids", length), 0
+            draws = [None] * rows if training else [None, *built.test_layouts(length)]
+            for layout in draws:
+                batch = built.batch(length, TRAINED // rows if training else rows, rng, layout)
+                given = (ids if training else ids.for_evaluation()).assign(batch.places, built.levels, rng)
+                levels = [at for at, kind in enumerate(ids.kinds(built.levels)) if kind == "position"]
+                most = max(most, int(given[:, : int(np.flatnonzero(batch.scored)[-1]), levels].max(initial=0)))
+            return most
+
+        known = largest(trained, training=True)
+        return known, next((length for length in lengths if largest(length, training=False) > known), 0)
+    return none
+
+
+def _farther(order: Sequence[SystemSummary], falls: Sequence[SystemSummary]) -> tuple[Sequence[SystemSummary], str]:
+    """Which of these need a token farther away than the first of all, and that in words; none where that explains none.
+
+    It is that of the longest length that was tested. Where a system whose ids bring it as near as the first does is
+    below one where it is farther, distances do not explain the order.
+    """
+    first, *others = (one for one in order if one.cells)
+    lengths = (first.max_length, max(cell.length for cell in first.cells))
+    if (ours := span(first, lengths)) is None:
+        return (), ""
+    alike = [first, *trained_alike(first, others)] if others else [first]
+    spans = [row.span[-1] > ours.span[-1] for one in alike if (row := span(one, lengths)) is not None]
+    rows = {id(one): row for one in falls if (row := span(one, lengths)) is not None and same_task(one, first)}
+    far = [one for one in falls if id(one) in rows and rows[id(one)].span[-1] > ours.span[-1]]
+    if not far or spans != sorted(spans):
+        return (), ""
+    schemes = dict[str, dict[str, None]]()
+    for one in far:
+        schemes.setdefault(_span_text(rows[id(one)]), {})[rows[id(one)].scheme] = None
+    fit = f"predict that {some_of([one.label for one in far])} fall{'s' * (len(far) == 1)}"
+    wrong, longest, layout = hardest(first) or (0.0, 0, "")
+    if wrong < WRONG:
+        fit, far = f"fit the order, though {first.label} is wrong at length {longest}{layout}, too", [*far, first]
+    says = [f"{_span_text(ours)} under {ours.scheme} ids"]
+    says += [f"{far_away} under {some_of([*under])} ids" for far_away, under in schemes.items()]
+    return far, f"{CAUSE} {fit}: the farthest token needed is at distance {', '.join(says)}"
+
+
+def same_task(one: SystemSummary, other: SystemSummary) -> bool:
+    """Whether two systems learn one task with the same settings."""
+    return canonical_json(one.experiment["task"]) == canonical_json(other.experiment["task"])
+
+
+def span(system: SystemSummary, lengths: tuple[int, ...]) -> StructureRow | None:
+    """The structure of the system's task under its ids at these lengths; None where it is unknown."""
+    if system.known_task is None:
+        return None
+    return _structure(canonical_json(system.experiment["task"]), canonical_json(system.experiment["scheme"]), lengths)
+
+
+def _span_text(row: StructureRow) -> str:
+    """The ids to the farthest token needed: where it grows, at the longest length that is asked for."""
+    low, high, last = row.span[0], row.span[-1], row.lengths[-1]
+    return f"{low}" if low == high and len(row.lengths) > 1 else f"up to {high} at length {last}"
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _structure(task: str, scheme: str, lengths: tuple[int, ...]) -> StructureRow | None:
+    with suppress(LengthwiseError):
+        built, own = TASKS.build(json.loads(task)), SCHEMES.build(json.loads(scheme))
+        with suppress(LengthwiseError):
+            return structure_row(built, own, lengths)
+        return structure_row(built, scheme_with_ids(own.name, MANY), lengths)
+    return None
