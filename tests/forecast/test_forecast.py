@@ -350,7 +350,7 @@ def test_ids_modulo_a_period_are_named_with_what_was_measured():
     assert (modulo.system, modulo.words, modulo.probability) == ("modulo", "ids modulo 2", None)
     found = re.fullmatch(
         r"measured, right near 5 times the training length in (\d+) of the (\d+) measured languages that need no "
-        r"count beside the period, as this one \((\d+) of (\d+) seeds\), and in \d+ of the \d+ others; "
+        r"count once positions modulo their period are known, as this one \((\d+) of (\d+) seeds\), and in \d+ of the \d+ others; "
         r"on this language in 5 of 5 seeds",
         modulo.measured,
     )
@@ -986,7 +986,7 @@ def test_a_language_without_a_period_is_not_counted_among_those_with_one():
     assert "as this one" not in found["modulo"].measured
     assert "the last 3 symbols suffice" in found["alibi"].theory
     assert "modulo a number" not in found["alibi"].measured
-    assert "modulo a number" in found["ape"].measured
+    assert "modulo a number" not in found["ape"].measured
     assert "as this one" in predict("(aa)*", 40, 200)["modulo"].measured
 
 

@@ -154,9 +154,8 @@ class TrainingClock:
         seconds += time.monotonic() - self._started
         counts = (len(self._left), "run"), (len(self._jobs), "system")
         runs, systems = (f"{count} {what}{'s' * (count > 1)}" for count, what in counts)
-        return (
-            f"{runs} of {systems}: about {_in_words(seconds)} of training in all, by its first steps; tests come on top"
-        )
+        at_most = f"at most about {_in_words(seconds)} of training in all, by its first steps"
+        return f"{runs} of {systems}: {at_most}; tests come on top"
 
     def _seconds_left(self) -> float | None:
         passed = 0.0 if self._started is None else time.monotonic() - self._started

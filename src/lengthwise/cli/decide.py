@@ -173,7 +173,9 @@ def draw_decision(
     if first:
         answers = {verdict.verdict for row in rows.values() for verdict in row}
         means = "; ".join(LEGENDS[word] for word in ("yes", "no", "unknown") if word in {*answers, "yes"})
-        notes = [means, f"predict asks another question: {ASKED['next']}"][: 1 + membership]
+        notes = [means, f"predict says whether training finds it, asked another question: {ASKED['next']}"][
+            : 1 + membership
+        ]
         console.print(Text(". ".join(notes) + "." + " More: --why" * (not why), style="dim"))
     if why:
         for fragment, end in _telling(decision) if membership else ():

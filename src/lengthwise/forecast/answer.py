@@ -248,7 +248,8 @@ class SystemForecast:
     def rank(self) -> tuple[int, float, float, float]:
         """What systems are ordered by, the best last: the answer, theory, the number that is shown, those like it.
 
-        Ids that a model predicts ask more of it than the same ids given, so they come after these.
+        Ids that a model predicts ask more of it than the same ids given, so they come after these; and a table, which
+        must learn to attend to near ids, asks more than attention that does.
         """
         share = self.others[0] / self.others[1] if self.others and self.others[1] else 0.0
         hoped = self.others is not None and self.verdict == "yes" and (share > 0 or self.alike == "task")
@@ -259,6 +260,7 @@ class SystemForecast:
         number = self.accuracy if self.accuracy is not None else share if self.others else forecast
         right, of = self.record
         by_theory = ("no", "unknown", "yes").index(self.verdict) - 0.5 * (self.scheme == "predictive-coupling")
+        by_theory -= 0.25 * (self.scheme == "coupled" and self.encoding != LOCAL_BIAS)
         by_theory *= self.answer == NOT_KNOWN and not recorded
         return ORDER.index(word), by_theory, number, right / of if of else 0.0
 
@@ -510,7 +512,7 @@ def purpose(found: Forecasts, best: SystemForecast) -> str:
     of = best.words if name == best.system or name not in KNOWN else words(name)
     if best.against:
         return f"train with {of} only to confirm this: nothing better is known"
-    return f"train with {of} at your lengths" + f": if it fits, the test at {found.test} settles it" * (
+    return f"train with {of} at your lengths" + f": if it fits, the test at {found.test} tells, of one seed" * (
         best.answer != RIGHT
     )
 
@@ -595,7 +597,8 @@ def far_from_count(best: SystemForecast) -> str:
     if abs(best.record[0] / best.record[1] - best.probability) <= FAR_FROM_COUNT:
         return ""
     shown = percent(best.probability)
-    return f"go by the {shown} %: it also weighs other positions and other kinds of languages"
+    go_by = "the {} % also weighs" if best.answer == UNCERTAIN else "go by the {} %: it also weighs"
+    return f"{go_by.format(shown)} other positions and other kinds of languages"
 
 
 def in_a_row(names: Iterable[str], word: str = "and") -> str:

@@ -804,7 +804,8 @@ def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float, cut: flo
     line = f"right {near_ratio(ratio)} in "
     if m > 1:
         line += (
-            f"{held} of the {len(alike)} measured languages that need {needs} beside the period, as this one "
+            f"{held} of the {len(alike)} measured languages that need {needs} once positions modulo their period "
+            "are known, as this one "
             f"({sum(seeds)} of {len(seeds)} seeds), and in {right} of the {len(others)} others"
         )
     else:
@@ -1037,6 +1038,8 @@ def measured_language(
             alike.setdefault(of_kind(other, format, system), {})[str(cell.task["language"])] = right
         else:
             others.append(right)
+    if first := alike[of_kind(dfa, format, system)]:  # Of languages that need something else the same is known.
+        alike = {of_kind(dfa, format, system): first}
     counts = sum(sum(found.values()) for found in alike.values()), sum(map(len, alike.values()))
     near = [one for one in own if trained_near(one[0], train)]
     elsewhere = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from statistics import median, median_low
@@ -353,13 +354,16 @@ def _in_distribution(rows: Sequence[Mapping[str, Any]]) -> list[float]:
 
 
 def _far(row: Mapping[str, Any], longest: int | None = None) -> str:
-    """Up to which length all fitted seeds of a system are right, and the median seed where it goes farther."""
-    far, seeds = sorted(seed["reach"] for seed in row["seeds"] if seed["fitted"]), len(row["seeds"])
-    who = f"all {seeds} seeds" if len(far) == seeds else f"{len(far)} of {seeds} seeds, the others do not fit"
-    who = "one seed" if seeds == 1 else who
-    said = f"{far[0]}, the longest length tested" if far[0] == longest else str(far[0])
-    middle = median_low(far)
-    return f"{said} ({who}{f'; {middle} in the median' if middle > far[0] else ''})"
+    """Up to which length how many seeds of a system are right, the farthest first, and how many do not fit."""
+    far, seeds = [seed["reach"] for seed in row["seeds"] if seed["fitted"]], len(row["seeds"])
+    counts = sorted(Counter(far).items(), reverse=True)
+    (first, count), *less = counts
+    length = f"{first}, the longest length tested," if first == longest else f"{first}"
+    if seeds == 1:
+        return f"{length.rstrip(',')} (one seed)"
+    said = f"{length} in {f'all {seeds}' if count == seeds else f'{count} of {seeds}'} seeds"
+    said += "".join(f", {reach} in {of}" for reach, of in less)
+    return said + f", and {seeds - len(far)} not fitted" * (len(far) < seeds)
 
 
 def comparison_page(values: Mapping[str, Any], systems: Sequence[SystemSummary] = ()) -> str:

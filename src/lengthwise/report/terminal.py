@@ -101,8 +101,7 @@ def _laid_out(
 def ranking_text(values: Mapping[str, Any]) -> str:
     """The systems of a comparison, best first, a line each, and what the marks mean.
 
-    A number is the lowest seed that fits, in whole per cent, rounded down, so that it agrees with how far these seeds
-    are right.
+    A number is the median of the seeds that fit, in whole per cent, rounded down, so that 95 is right at 95 %.
     """
     tests, rows, rest, untrained = values["tests"], dict[str, list[str]](), dict[str, str](), list[str]()
     for row in values["systems"]:
@@ -115,12 +114,12 @@ def ranking_text(values: Mapping[str, Any]) -> str:
             continue
         rates = [[seed["exact_match"][str(n)] for seed in fitted] for n in tests]
         far = dict.fromkeys(str(seed["reach"] or "–") for seed in sorted(fitted, key=lambda seed: seed["reach"]))
-        numbers = [str(int(100 * min(of) + 1e-9)) for of in rates]
+        numbers = [str(int(100 * median(of) + 1e-9)) for of in rates]
         fit = f"{len(fitted)}/{len(row['seeds'])}"
         rows[row["system"]] = [curve([median(of) for of in rates]), fit, *numbers, " ".join(far)]
     legend = (
         f"fit: seeds right on {percent(EvaluationConfig.fit_threshold)} of strings up to length "
-        f"{values['trained_to']}. Of these: curve, the median; numbers (% right), the lowest; far "
+        f"{values['trained_to']}. Of these: curve and numbers (% right), the median; far "
         f"({percent(values['reach_at'])} up to there), each."
     )
     lines = _laid_out(["curve", "fit", *map(str, tests), "far"], rows, rest, 2, 1)
@@ -137,7 +136,8 @@ def not_fitted(row: Mapping[str, Any], values: Mapping[str, Any]) -> str:
     if not rates and not tried:
         return ""
     low, high = min(rates or tried), max(rates or tried)
-    share = f"{percent(low)}" if percent(low) == percent(high) else f"{percent(low)} to {percent(high)}"
+    low, high = (f"{int(100 * rate + 1e-9)} %" for rate in (low, high))  # Down: 97.5 % is not the 98 % that it needs.
+    share = low if low == high else f"{low} to {high}"
     of = f" ({len(rates)} seeds)" * (len(rates) > 1)
     tries = "" if rates else f", setting {len(row['tuning'])} of {len(values['grid'])}"
     return f"not fitted yet: {share} right at training lengths{of}{tries}"
