@@ -350,7 +350,8 @@ def test_ids_modulo_a_period_are_named_with_what_was_measured():
     assert (modulo.system, modulo.words, modulo.probability) == ("modulo", "ids modulo 2", None)
     found = re.fullmatch(
         r"measured, right near 5 times the training length in (\d+) of the (\d+) measured languages that need no "
-        r"count once positions modulo their period are known, as this one \((\d+) of (\d+) seeds\), and in \d+ of the \d+ others; "
+        r"count once positions modulo their period are known, as this one \((\d+) of (\d+) seeds\), and in \d+ of the "
+        r"\d+ others; "
         r"on this language in 5 of 5 seeds",
         modulo.measured,
     )
