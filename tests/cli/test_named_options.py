@@ -18,7 +18,13 @@ from lengthwise.cli.main import COMMANDS, GROUPS, main
 from lengthwise.cli.options import with_flags
 
 SOURCES = Path(__file__).parents[2] / "src" / "lengthwise"
-OTHERS = ("forecast/predict.py", "forecast/answer.py", "explanation/advice.py", "report/summary.py")
+OTHERS = (
+    "forecast/predict.py",
+    "forecast/answer.py",
+    "explanation/advice.py",
+    "explanation/given.py",
+    "report/summary.py",
+)
 """What prints whole commands; tests/forecast, tests/explanation and test_code_of_commands run these as written."""
 
 
