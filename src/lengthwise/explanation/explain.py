@@ -35,7 +35,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 21
+VERSION = 22
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -151,7 +151,9 @@ class Explanation(Tabular):
             told = ["No cause was found.", *([f"Seen, not tested: {left[0]}."] if left else []),
                     *([] if failures.feature else [nothing])]  # fmt: skip
         if (self.verdict.broken() or self.accuracy.train) > self.accuracy.train:
-            told += moved.cause if moved else filter(None, [failures.ids])
+            # Where all ids are moved, distances stay as they are.
+            far = failures.distance and (moved is None or moved.harmless)
+            told += [failures.distance] if far else moved.cause if moved else filter(None, [failures.ids])
         return told
 
     @property

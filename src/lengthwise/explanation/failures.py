@@ -31,6 +31,7 @@ from lengthwise.explanation.model import RandomStrings, Subject
 from lengthwise.explanation.verdict import CUT, LengthShares, Share, Verdict
 from lengthwise.languages.automaton import Dfa
 from lengthwise.models.generate import END
+from lengthwise.positions.structure import reach
 from lengthwise.tasks.kinds import select
 
 AT_RANDOM = "found among random strings"
@@ -80,6 +81,11 @@ class Moved:
     def absolute(self) -> bool:
         """Whether ids that training showed make right strings wrong, too: the outputs depend on the ids themselves."""
         return any(map(self.breaks, self.inside))
+
+    @property
+    def harmless(self) -> bool:
+        """Whether right strings stay right under all these ids."""
+        return not self.absolute and not self._beyond
 
     @property
     def _beyond(self) -> bool:
@@ -139,6 +145,8 @@ class Failures:
     train: int
     ids: str = ""
     """What is known of the position ids where no strings were moved to others."""
+    distance: str = ""
+    """How much farther back answers of the first length that breaks need a token than in training, by ids."""
     tried: bool = True
     """Whether there are strings enough to look for a feature."""
     within: Compared | None = None
@@ -336,11 +344,35 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
         at_border = longer if longer is not None and longer.found else at_border
     return Failures(
         tuple(shares), tuple(smallest), ids[0] or None, telling_feature(strings, seed), subject.train, ids[1],
-        min(wrong, len(strings) - wrong) >= 2 * LEAST,
+        _distance(subject, broken), min(wrong, len(strings) - wrong) >= 2 * LEAST,
         within, at_border,
         shared_mistake(mistakes), usual.elsewhere(there, broken) if broken is not None else "",
         kinds, _ways(made), kinds_asked,
     )  # fmt: skip
+
+
+def _distance(subject: Subject, broken: int | None) -> str:
+    """How much farther back, in ids, answers of this length need a token than in training; empty where not."""
+    trained = subject.task.lengths(1, subject.train)[-1:]
+    if broken is None or not trained or broken <= trained[0]:
+        return ""
+    now, most = (_farthest(subject, length) for length in (broken, trained[0]))
+    far = f"Answers of length {broken} need a token {now} ids back, and training had {most} at most"
+    return f"{far}: this may be why, and was not tested." * (now > most)
+
+
+def _farthest(subject: Subject, length: int) -> int:
+    """How many ids back answers of a length need a token; 0 where nothing says which tokens they need."""
+    rng = stream(0, "explain", "distance", length)
+    batch = subject.task.batch(length, DRAWN, rng)
+    ids = subject.position_ids(batch, rng)[..., :1]
+    # The last token is never read, and may have no id.
+    whole = np.pad(ids, ((0, 0), (0, batch.tokens - ids.shape[1]), (0, 0)), mode="edge").astype(np.int64)
+    return reach(batch, batch.parents, whole).span if batch.allowed is None else 0
+
+
+DRAWN = 32
+"""Strings of a length of which distances are taken."""
 
 
 def _compared(
