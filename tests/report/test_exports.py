@@ -129,7 +129,7 @@ def test_a_wide_table_has_the_chosen_columns_names_and_facts() -> None:
     assert [row[0] for row in table.rows] == ["ours", "near"]
     compiled = "\n".join(line for line in table.to_latex().splitlines() if not line.startswith("%"))
     for fact in (
-        "Bold: best median of a length beyond training.\nBeyond training, ours is above near in every seed at 40, "
+        "Bold: best median of a length beyond training.\nHow sure: beyond training, ours is above near in every seed at 40, "
         "not significantly",
         r"Trained on lengths up to 8, ours is right on at least 95 \% of the strings of every tested length up to 40",
         "Exact match on addition by length: medians of 2 seeds, 200 strings a length and seed.",
@@ -145,7 +145,7 @@ def test_models_that_differ_are_named_below_tables() -> None:
     found = _of([result("a"), result("b", config=larger)])
     for table in (found.table(), found.wide(), found.accuracy().table()):
         assert "models differ: layers 1 (a), 3 (b)" in table.advice
-        assert "systems differ in layers" in "; ".join(table.notes)
+        assert "ystems differ in layers" in "; ".join(table.notes)
     assert not any("differ" in note for note in _two_systems().wide().notes)
 
 
@@ -543,7 +543,7 @@ def test_what_differs_besides_is_said_where_one_system_is_above_another() -> Non
         scores = [[score(16, right), score(40, right)] for right in low]
         made = [result("b", seed, scores=scores[seed], config=config) for seed in range(5)]
         (first, *_), *_ = differences.how_sure_and_next(_of([*_seeds("a", high), *made]).systems)
-        assert ("; besides positions, they differ in layers, which may be the cause" in first) is said
+        assert (". Besides positions, they differ in layers, which may be the cause" in first) is said
 
 
 def test_a_first_system_that_is_below_elsewhere_is_said_to_be() -> None:
@@ -672,7 +672,7 @@ def test_every_pair_that_differs_in_its_ids_alone_is_named_and_no_other() -> Non
     assert alone.advice[0].startswith("next: ")
     assert "train the control random-start+learned" in alone.advice[0]
     for text in (repr(alone), "\n".join(line for line in alone.to_latex().splitlines() if not line.startswith("%"))):
-        assert "the cause is not tested" in " ".join(text.split()), "no reader of the table may miss it"
+        assert "The cause is not tested" in " ".join(text.split()), "no reader of the table may miss it"
     coupled = experiment("coupled", "rope")
     second = [result("both", seed, scores=[score(16, 180), score(40, 180)], config=coupled) for seed in range(3)]
     said = differences.how_sure(_of([*made, *rope, *second]).systems)
@@ -714,7 +714,7 @@ def test_steps_that_differ_are_said_below_tables() -> None:
         said = [f"trained for different numbers of steps{why}: {', '.join(some)}" for some in (who, who[::-1])]
         for table in (found.wide(), found.table(), found.accuracy().table()):
             assert any(line in said for line in table.advice)
-            assert "systems differ in steps" in "; ".join(table.notes)
+            assert "ystems differ in steps" in "; ".join(table.notes)
             assert any("stop_when_fitted" in line for line in table.advice) is bool(why)
     assert not any("different numbers" in line for line in _of(made[:1]).wide().advice)
 

@@ -18,6 +18,7 @@ from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.core.rank import REACH
 from lengthwise.core.table import Spread
 from lengthwise.experiments.defaults import chosen_systems
+from lengthwise.positions.schemes import SCHEMES
 from lengthwise.prediction.example import to_store
 from lengthwise.report import differences
 from lengthwise.report.summary import (
@@ -31,7 +32,8 @@ from lengthwise.report.summary import (
     told,
     told_lengths,
 )
-from lengthwise.report.why import CAUSE, UNKNOWN, span, why
+from lengthwise.report.why import CAUSE, span, why
+from lengthwise.report.words import reaches_text
 from lengthwise.tasks import TASKS
 
 FOLDERS = sorted({path.parent.parent for path in Path("studies").glob("*/results/*/*/result.json")})
@@ -116,21 +118,21 @@ def test_a_finding_speaks_of_every_tested_length_of_the_systems_that_it_names(fo
         clauses = split_at_top(said.partition(". ")[0].rstrip("."))
         systems = [one for one in ranked(found.systems) if one.cells]
         for one in systems:
-            right, (to, _) = medians(one), by_reach(one)
-            far = [n for n in right if n > to and right[n] < REACH]
+            right, each = medians(one), reaches(one)
+            to, far = max(each), [n for n in right if right[n] < REACH]
             begin = "(Trained on lengths up to \\d+, )?" + re.escape(one.label) + r"( \(trained to \d+\))?"
             told = [clause for clause in clauses if re.match(rf"{begin}( is right on at| up to| not beyond) ?", clause)]
             assert len(told) <= 1 or any(other.label in one.label for other in systems if other is not one)
             for clause in told[:1]:
-                assert all(right[n] >= REACH for n in right if n <= to)
+                assert all(right[n] >= REACH for n in right if n <= min(each))
                 assert (to > one.max_length) is ("not beyond training" not in clause)
-                assert to <= one.max_length or f" up to {int(to)}" in clause
-                assert (", the longest" in clause) is (to == max(right))
+                assert to <= one.max_length or f" up to {to}" in clause
+                assert (", the longest" in clause) is (max(one.max_length, to) == max(right))
                 if far:
                     lowest = min(far, key=lambda n: (right[n], n))
                     assert f"{right[lowest]:.3f} at {lowest}" in clause
-                reaches = {by_reach_of(mine) for mine in rates(one) if mine}
-                assert ("by seed " in clause) is (len(reaches) > 1) or len(one.fitted) < len(one.results)
+                if to > one.max_length:
+                    assert reaches_text(each, len(one.results), ", the longest" * (to == max(right)))[:-1] in clause
         shown = [one for one in in_order(found.systems) if one.cells]
         for one in shown[1:]:
             longer = [two for two in found.systems if two is not one and one.label in two.label]
@@ -150,6 +152,11 @@ def split_at_top(text: str) -> list[str]:
         depth += (letter == "(") - (letter == ")")
         parts = [*parts, ""] if letter == ";" and not depth else [*parts[:-1], parts[-1] + letter]
     return [part.strip() for part in parts]
+
+
+def reaches(system: SystemSummary) -> list[int]:
+    """How far each fitted seed goes."""
+    return [by_reach_of(mine) for mine, run in zip(rates(system), system.results, strict=True) if run.fitted]
 
 
 def by_reach_of(mine: dict[int, float]) -> int:
@@ -186,7 +193,7 @@ def test_that_a_cause_is_not_tested_is_said_of_the_task_that_it_is_of() -> None:
     for folder in FOLDERS:
         if len(found := committed(folder)):
             (note, *_) = [*wide(found).notes, ""]
-            compared, _, untested = note.partition("the cause is not tested")
+            compared, _, untested = note.partition("The cause is not tested")
             assert not untested or all(one.prefix in compared for one in found.systems if one.label in untested)
 
 
@@ -198,9 +205,9 @@ def test_a_dip_before_the_longest_length_is_said() -> None:
         in said
     )
     late = seeds("late", *[{8: 200, 16: 200, 32: 9, 64: 200}] * 3)
-    assert "every tested length up to 16 (0.045 at 32, 1.000 at 64)" in headline(of(*late).systems)
+    assert "every tested length up to 16 in all 3 seeds (0.045 at 32, 1.000 at 64)" in headline(of(*late).systems)
     odd = seeds("odd", *[{8: 200, 16: 200, 32: 200}] * 2, {8: 200, 16: 0, 32: 200})
-    assert "up to 32, the longest (by seed up to 8, 32 and 32)" in headline(of(*odd).systems)
+    assert "up to 32, the longest, in 2 of 3 seeds, 8 in 1" in headline(of(*odd).systems)
 
 
 def test_a_finding_names_the_nearest_of_other_positions_and_says_how_far_all_others_go() -> None:
@@ -208,7 +215,7 @@ def test_a_finding_names_the_nearest_of_other_positions_and_says_how_far_all_oth
         seeds(name, *[{8: 200, 16: right, 32: 0}] * 3) for name, right in zip("abcde", (200, 198, 0, 0, 0), strict=True)
     ]
     said = headline(of(*[one for each in made for one in each], *seeds("lost", {}, fitted=False)).systems)
-    assert said.endswith("; b up to 16 (0.000 at 32); 3 others not beyond training; lost did not fit.")
+    assert said.endswith("; b up to 16 in all 3 seeds (0.000 at 32); 3 others not beyond training; lost did not fit.")
     low = [seeds(name, *[{8: 200, 16: right}] * 3) for name, right in zip("abcde", (100, 80, 60, 50, 0), strict=True)]
     said = headline(of(*[one for each in low for one in each]).systems)
     assert said.endswith("of any longer tested length; a has 0.500 at length 16; b 0.400 there.")
@@ -219,10 +226,10 @@ def test_others_that_go_beyond_training_are_named_or_counted_apart_from_those_th
         made = [seeds(f"s{at}", *[{8: 200, 16: many, 32: 0}] * 3) for at, many in enumerate(right)]
         return headline(of(*[one for each in made for one in each]).systems)
 
-    assert said(200, 199, 198, 0, 0).endswith("; s1 up to 16 (0.000 at 32); s2 up to 16 (0.000 at 32); 2 others not "
+    assert said(200, 199, 198, 0, 0).endswith("; s1 up to 16 in all 3 seeds (0.000 at 32); s2 up to 16 in all 3 seeds (0.000 at 32); 2 others not "
                                               "beyond training.")  # fmt: skip
     assert said(200, 199, 198, 197, 196, 195, 0).endswith(
-        "; s1 up to 16 (0.000 at 32); 4 others beyond training, 1 not."
+        "; s1 up to 16 in all 3 seeds (0.000 at 32); 4 others beyond training, 1 not."
     )
 
 
@@ -231,7 +238,7 @@ def test_a_finding_names_or_counts_every_system_once(folder: Path) -> None:
     for found in contests(folder):
         said, systems = headline(found.systems), in_order(found.systems)
         tested, named = [one for one in systems if one.cells], told(systems)
-        far = [one for one in tested if one not in named and by_reach(one)[0] > one.max_length]
+        far = [one for one in tested if one not in named and max(reaches(one)) > one.max_length]
         counted = re.search(r"; (\d+) others (beyond training)(?:, (\d+) not)?|; (\d+) others? not beyond", said)
         beyond, rest = (int(counted[1] or 0), int(counted[3] or counted[4] or 0)) if counted else (0, 0)
         if tested and "no system " not in said:
@@ -252,7 +259,7 @@ def test_one_line_says_why_each_system_falls_that_a_finding_names(folder: Path) 
         line = why(systems)
         for one in told(systems):
             falls = any(right < REACH for n, right in medians(one).items() if n > one.max_length)
-            assert not falls or one.label in line or line == f"why: {UNKNOWN}" or " more" in line
+            assert not falls or one.label in line or " more" in line
             if f"{one.label} falls from" in line:
                 first = int(line.partition(f"{one.label} falls from ")[2].partition(",")[0])
                 assert medians(one)[first] < 0.5
@@ -265,7 +272,7 @@ def test_ids_that_were_never_trained_come_first() -> None:
     found = committed(Path("studies/arithmetic/results/addition-methods"))
     said = "; ".join(wide(found).advice)
     assert "why: Abacus, up to 20 digits, offsets up to 10 falls from 31, where ids above 32 begin, which were" in said
-    assert "; Abacus, offsets up to 20: not known" in said, "it falls where ids were trained"
+    assert "; it is not known why Abacus, offsets up to 20 falls" in said, "it falls where ids were trained"
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -476,13 +483,13 @@ def test_few_seeds_are_said_in_plain_words() -> None:
 def test_what_differs_besides_positions_is_made_equal_before_there_are_more_seeds(folder: Path) -> None:
     for found in [committed(folder), *contests(folder)]:
         table = wide(found) if len(found) else None
-        if table is None or not any("besides positions, " in note for note in table.notes):
+        if table is None or not any("esides positions, " in note for note in table.notes):
             continue
         alike, more = (table.advice[0].find(says) for says in ("train all with the same settings", "more runs"))
         assert alike > 0
         assert alike < more or more < 0
         for note in table.notes:
-            assert "positions" not in note.partition("differ in ")[2].partition(";")[0]
+            assert "positions" not in note.partition("differ in ")[2].partition(".")[0]
 
 
 def test_next_says_what_to_write_and_names_the_control_beside_a_third_system() -> None:
@@ -504,7 +511,7 @@ def test_next_says_what_to_write_and_names_the_control_beside_a_third_system() -
     assert table.advice[0].startswith(
         f"next: train all with the same settings: {alike}; then {control}; then more runs"
     )
-    assert "the cause is not tested" in table.notes[0]
+    assert "The cause is not tested" in table.notes[0]
     same = [one | {"experiment": {**makes[one["system"]], "model": makes["coupled+learned"]["model"]}} for one in runs]
     same = [one for one in same if one["system"] != "coupled+local-bias"]
     assert of(*same).wide().advice[0].startswith(f"next: {control}; then more runs")
@@ -595,7 +602,7 @@ def test_what_did_not_fit_with_settings_is_not_told_to_be_trained_with_them() ->
         )
     ]
     table = of(*runs).wide()
-    assert "the cause is not tested: the control random-start+learned (steps 6000) has other settings" in table.notes[0]
+    assert "The cause is not tested: the control random-start+learned (steps 6000) has other settings" in table.notes[0]
     assert table.advice[0].startswith("next: train all with the same settings: Experiment(..., steps=6000)")
     assert "twice the steps" not in table.advice[0]
 
@@ -619,7 +626,7 @@ def test_runs_that_are_asked_for_are_enough_with_the_control_that_is_asked_for()
     assert before == "next: train the control random-start+learned; then more runs of each system (seeds=7)"
     after = made(coupled=200, sequential=100, pose=50, random_start=10).wide()
     assert after.advice[0] == "next: more runs of each system (seeds=7)"
-    assert "the ids are not shown to be the cause: coupled+learned is not significantly above" in after.notes[0]
+    assert "The ids are not shown to be the cause: coupled+learned is not significantly above" in after.notes[0]
 
 
 def test_a_control_that_is_significantly_below_shows_that_the_ids_are_the_cause() -> None:
@@ -632,7 +639,11 @@ def test_a_control_that_is_significantly_below_shows_that_the_ids_are_the_cause(
         for scheme, right in (("coupled", 200), ("random-start", 20))
         for one in seeds(f"{scheme}+learned", *[{40: right}] * 5)
     ]
-    assert "the ids are the cause: coupled+learned is above random-start+learned" in of(*runs).wide().notes[0]
+    said = (
+        "The ids are the cause (which tokens share one, or how training draws them): coupled+learned is above random-"
+    )
+    assert said in of(*runs).wide().notes[0]
+    assert "why: distances in ids predict that random-start+learned falls" in of(*runs).wide().advice[1]
 
 
 def test_the_text_of_a_figure_has_the_comparison_below_the_table() -> None:
@@ -640,7 +651,7 @@ def test_the_text_of_a_figure_has_the_comparison_below_the_table() -> None:
     note = found.wide().notes[0]
     assert "beyond training, a is above b in every seed at 16–40, not significantly" in note
     for drawn in (found.plot(), found.plot(Figure().subplots())):
-        assert note[1:] in drawn.alt  # type: ignore[union-attr]
+        assert note.removeprefix("how sure: b") in drawn.alt  # type: ignore[union-attr]
 
 
 def test_what_differs_is_told_by_weight() -> None:
@@ -649,7 +660,7 @@ def test_what_differs_is_told_by_weight() -> None:
     other["model"] |= {"init_std": 0.5, "layers": other["model"]["layers"] + 1}
     other["training"] |= {"batch_size": 7, "warmup": 3, "steps": other["training"]["steps"] + 1}
     made = [*seeds("a", *[{40: 200}] * 3), *(one | {"experiment": other} for one in seeds("b", *[{40: 0}] * 3))]
-    said = of(*made).wide().notes[0].partition("they differ in ")[2]
+    said = of(*made).wide().notes[0].partition(" differ in ")[2]
     assert said.startswith("steps, batch size, layers and ")
 
 
@@ -684,10 +695,9 @@ def test_where_the_best_falls_its_tokens_and_the_command_that_explains_it_are_na
     found = placed(tmp_path, runs)
     falls = "a falls at length 16: right on 0.800 of the strings and 95 % of their tokens"
     assert f"{falls}; 75 % of its wrong strings stop too early or too late" in found.wide().advice
-    command = f"why a falls: lengthwise explain {tmp_path}"
     for there in (False, True):
         for table in (found.table(), found.wide(), found.accuracy().table()):
-            assert (command in table.advice) is there
+            assert (f"; then find out why a falls: lengthwise explain {tmp_path};" in table.advice[0]) is there
         (tmp_path / "checkpoint.safetensors").touch()
     assert not any("falls" in line for line in of(*seeds("a", {16: 200})).wide().advice)
 
@@ -707,7 +717,7 @@ def test_the_run_to_explain_is_the_lowest_of_the_length_that_is_named_and_has_th
     assert "ours falls at length 16: seed 1, the lowest, is right on 0.100 of the strings and 50 % of their tokens" in (
         table.advice
     )
-    assert f"why ours falls: lengthwise explain {tmp_path}/seed1" in table.advice
+    assert f"; then find out why ours falls: lengthwise explain {tmp_path}/seed1;" in table.advice[0]
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -763,9 +773,14 @@ def test_where_the_best_fails_itself_why_comes_before_more_seeds(
 ) -> None:
     (tmp_path / "checkpoint.safetensors").touch()
     runs = [*seeds("a", *[{16: right, 40: last}] * 2), *seeds("b", *[{16: 0, 40: 0}] * 2)]
-    advice = placed(tmp_path, runs).wide().advice
     explain, predict = f"lengthwise explain {tmp_path}", "lengthwise predict addition --train"
-    assert advice[0].startswith(f"next: find out why a falls: {explain}; ") is comes_first
+    for steps, longer in ((1_000, 2_000), (19_999, 39_998), (20_000, 0)):
+        for values in runs:
+            values["experiment"] = {**values["experiment"], "training": {**experiment()["training"], "steps": steps}}
+            values["experiment"]["training"]["max_length"] = 8
+        advice = placed(tmp_path, runs).wide().advice
+        first = f"train all longer, steps={longer}: few steps are one reason to fall; then " * bool(longer)
+        assert advice[0].startswith(f"next: {first}find out why a falls: {explain}; ") is comes_first
     assert (0 < advice[0].find(predict) < advice[0].find("more runs")) is comes_first
     assert sum(explain in line for line in advice) == 1
 
@@ -795,7 +810,7 @@ def test_a_failing_seed_does_not_win_and_is_said() -> None:
     assert [one.label for one in ranked(found.systems)] == ["sure", "risky", "low"]
     said = found.wide().caption
     assert "sure is right on at least 95 % of the strings of every tested length up to 40, the longest" in said
-    assert "risky up to 40, the longest (by seed up to 8, 40 and 40)" in said
+    assert "risky up to 40, the longest, in 2 of 3 seeds, 8 in 1" in said
     assert found.plot().alt.startswith(said.partition(".\n")[0])  # type: ignore[union-attr]
 
 
@@ -866,7 +881,7 @@ def test_what_next_says_to_write_leaves_nothing_that_differs_besides_positions()
     found = dict[str, Any]()
     exec(f"found = {said}", {"Experiment": lambda _, **more: more}, found)
     table = trained(**found["found"]).wide()
-    assert "besides positions, they differ in draw of coupled, which may be the cause" in " ".join(table.notes)
+    assert "Besides positions, they differ in draw of coupled, which may be the cause" in " ".join(table.notes)
     assert table.advice[0].startswith("next: train the control random-start+learned")
 
 
@@ -889,7 +904,7 @@ def test_a_control_that_is_not_shown_is_shown_before_anything_is_trained() -> No
         ))  # fmt: skip
 
     table = made().only(systems=[best, rival]).wide()
-    assert "the cause is not tested by the systems shown" in table.notes[0]
+    assert "The cause is not tested by the systems shown" in table.notes[0]
     assert table.advice[0].startswith(f"next: show the control {control}; then more runs")
     assert "3 tests (Holm)" in table.notes[0]
     said = [f"show the control {control}", "tests with systems not shown"]
@@ -921,7 +936,7 @@ def test_of_several_configurations_the_one_that_differs_least_is_compared() -> N
         *(one | {"experiment": other} for one in seeds("rope", *[{16: 90, 40: 0}] * 3)),
     ]
     note = of(*made).wide().notes[0]
-    assert note.startswith("beyond training, coupled is above rope (steps 1000) in every seed")
+    assert note.startswith("how sure: beyond training, coupled is above rope (steps 1000) in every seed")
     assert "which may be the cause" not in note
 
 
@@ -952,3 +967,51 @@ def test_brackets_of_three_lengths_stay_however_long_names_are() -> None:
         text = made.to_latex()
         assert text.count("--") > 2
         assert "brackets are left out" not in text
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_how_sure_a_finding_is_has_its_label_and_at_most_three_sentences(folder: Path) -> None:
+    for found in contests(folder):
+        for note in wide(found).notes:
+            assert note.startswith("how sure: beyond training, ") or "differ in" in note
+            assert note.count(". ") <= 2
+            assert all(len(split_at_top(sentence)) <= 2 for sentence in note.split(". "))
+
+
+@pytest.mark.parametrize(
+    ("far", "seeds", "said"),
+    [
+        ([64], 1, "64 (one seed)"),
+        ([8, 8], 2, "8 in all 2 seeds"),
+        ([8, 16, 64], 4, "64 in 1 of 4 seeds, 16 in 1, 8 in 1, and 1 not fitted"),
+        ([100, 40, 50, 60, 100, 100, 40, 50], 8, "100 in 3 of 8 seeds, 40 in the lowest"),
+    ],
+)
+def test_how_far_seeds_go_is_said_with_counts(far: list[int], seeds: int, said: str) -> None:
+    assert reaches_text(far, seeds) == said
+
+
+@pytest.mark.parametrize("one", [name for name in SCHEMES if name != "own-rule"])
+@pytest.mark.parametrize("other", ["sequential", "coupled", "pose", "random-start"])
+def test_ids_are_no_narrower_a_cause_than_what_differs(one: str, other: str) -> None:
+    """How training draws ids is named with them wherever that differs, too."""
+
+    def system(name: str, draw: str = "pose") -> SystemSummary:
+        scheme: dict[str, Any] = {"name": "sequential" if name == "random-start" else name}
+        scheme |= {"random_start": True} if name == "random-start" else {"draw": draw} if name == "coupled" else {}
+        return of(result(name, config={**experiment(), "scheme": scheme})).systems[0]
+
+    said = differences._in_what(system(one), system(other))
+    assert ("how training draws them" in said) is (one != other and {one, other} != {"coupled", "pose"})
+    assert "share" not in said or one != other
+    block = differences._in_what(system("coupled", "contiguous"), system("random-start"))
+    assert not block, "both draw a block with any start"
+
+
+def test_a_table_of_one_fitted_system_that_falls_says_why_and_what_is_next() -> None:
+    one, lost = seeds("a", *[{8: 200, 16: 190, 40: 150}] * 2), seeds("b", {}, fitted=False)
+    for made in (one, [*one, *lost]):
+        advice = of(*made).wide().advice
+        assert "why: it is not known why a falls" in advice
+        who = "all" if made is not one else "it"
+        assert advice[0].startswith(f"next: train {who} longer, steps=2000: few steps are one reason to fall; then ")

@@ -258,6 +258,8 @@ class Measured(Tabular):
         }
         differ, (sure, cause, then) = differ_text(systems), how_sure_and_next(systems, of.metric, lengths, of.whole)
         compared = compared_text(sure)
+        sentence = f"{differ[:1].upper()}{differ[1:]}" if compared else differ
+        note = ". ".join(filter(None, [compared, sentence * (MAY_BE not in compared)]))
         left_out = [length for length in tested if length not in lengths]
         lacks = f"{', '.join(map(str, left_out))} (lengths='all')" * bool(left_out)
         said = (
@@ -266,7 +268,7 @@ class Measured(Tabular):
             *_why(systems),
             *of.notes,
             f"tested and not shown: {lacks}" * bool(lacks),
-            *(clause for clause in sure[1:] if clause not in compared),
+            *(clause for clause in sure[1:] if clause[1:] not in compared),
             *details(systems),
         )
         found = of.metric == "exact_match"
@@ -278,7 +280,7 @@ class Measured(Tabular):
             ("system", "settings", "layout", *named, *map(str, lengths)),
             rows,
             caption=f"{finding}{of._what} by length{trained}: {_over(systems)}{strings}{_left_out(systems)}.",
-            notes=tuple(filter(None, ["; ".join(filter(None, [compared, differ * (MAY_BE not in compared)]))])),
+            notes=(f"{'how sure: ' * bool(compared)}{note}",) * bool(note),
             advice=tuple(line for line in said if line),
             bold=frozenset(bold),
             alike=frozenset(alike),

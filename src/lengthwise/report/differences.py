@@ -14,6 +14,7 @@ from lengthwise.core.result_file import Axes
 from lengthwise.core.statistics import LEVEL, holm, rank_test
 from lengthwise.core.table import WHY
 from lengthwise.positions.encodings import ENCODINGS
+from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.system import RANDOM_START
 from lengthwise.report.summary import (
     Brackets,
@@ -35,11 +36,13 @@ from lengthwise.report.summary import (
     some_of,
     trained_alike,
 )
-from lengthwise.report.why import IDS, same_task, span, why
+from lengthwise.report.why import IN_IDS, same_task, span, why
 from lengthwise.report.words import setting_text, weight
 
 IDS_ALONE = "these two differ in the ids alone"
 """The end of a clause about such a pair."""
+IDS = "the ids are the cause"
+"""The beginning of the clause where the best is surely above its control."""
 MAY_BE = ", which may be the cause"
 """The end of the clause of what else two systems differ in."""
 NO_CAUSE = "the ids are not shown to be the cause"
@@ -48,6 +51,8 @@ UNTESTED = "the cause is not tested"
 """The beginning of the clause where nothing tests that."""
 HIDDEN = "p is corrected for tests with systems not shown, too, as results may have decided which are"
 """The clause for the author where not all systems are shown."""
+MANY_STEPS = 20_000
+"""From so many steps on, more of them are not the first thing to try where the best system falls."""
 
 
 @dataclass(frozen=True)
@@ -167,19 +172,25 @@ def how_sure_and_next(
     planned = [steps for one in systems if (steps := one.experiment["training"].get("steps"))]
     said = "train all with the same settings" if same else f"train {'all systems' if len(systems) > 1 else 'it'} longer"
     several &= not same
-    lost = [steps for one in unfit if (steps := one.experiment["training"].get("steps"))]
-    if lost:  # before more seeds fail to fit, too; settings stay equal
-        steps = max(2 * max(lost), *planned)
+    lost, falls = (
+        [steps for one in unfit if (steps := one.experiment["training"].get("steps"))],
+        failing(systems, metric),
+    )
+    few_steps = 0 if falls is None else falls.experiment["training"].get("steps") or MANY_STEPS
+    few_steps *= few_steps < MANY_STEPS
+    steps = max(2 * max([*lost, few_steps], default=0), *planned, 0)
+    if lost or (few_steps and same):  # before more seeds fail to fit, too; settings stay equal
         same = {STEPS: steps} | same | {STEPS: steps}
-    alike = [f"{said}: {_as_arguments(same)}"] * bool(same)
+    alike = [f"{said}: {_as_arguments(same)}"] * (bool(same) and (not few_steps or {*same} != {STEPS}))
     alike += ["let systems differ in one setting alone"] * several
     more = list[str]()
     for verb in ("show ", "train "):
         named = [one.removeprefix(verb) for one in controls if one.startswith(verb)]
         more += [f"{verb}the control {some_of(named)}"] * bool(named)
     more += [f"more runs of {who} (seeds={runs})"] * bool(few)
-    falls = failing(systems, metric)
-    first = [] if falls is None else [_find_out(falls)]
+    it = "all" if len(systems) > 1 else "it"
+    first = [f"train {it} longer, steps={steps}: few steps are one reason to fall"] * bool(few_steps)
+    first += [] if falls is None else [_find_out(falls)]
     clauses += [HIDDEN] * (bool(clauses) and any(test.hidden for test in tests))
     cause = "; ".join(filter(None, dict.fromkeys(causes)))
     return clauses, f"{WHY}{cause}" * bool(cause), "; then ".join([*first, *alike, *more])
@@ -284,9 +295,10 @@ def _of_contest(
     held = [second] if wins else above
     found, parts, control = [test for other in held for test in facing[id(other)]], list[str](), ""
     controls = [other for other in rivals if ids_alone(first, other) and not is_untrained(other)]
-    said = list[str]()
+    said, besides = list[str](), ""
     if lengths_apart(found):
-        said.append(_measured(first, held, found) + _confounded(first, nearest_rival(first, held) or held[0]))
+        said.append(_measured(first, held, found))
+        besides = _confounded(first, nearest_rival(first, held) or held[0], named=bool(alike))
     if alike:
         overlap = not any(test.turned.apart for other in alike for test in facing[id(other)])
         level = (
@@ -295,7 +307,7 @@ def _of_contest(
             else f"{first.label} is not above {_some(alike)}: at no {lengths} are all its seeds above theirs"
         )
         said = [*said, level] if wins else [level, *said]
-    parts.append("; ".join(said or [f"{first.label} is above the others at no {lengths} alike"]))
+    sentences = ["; ".join(said or [f"{first.label} is above the others at no {lengths} alike"]), besides]
     for other in (*held, *(one for one in above if one.positions.scheme != first.positions.scheme)):
         lengths_of = (min(first.max_length, other.max_length), max(test.length for test in facing[id(other)]))
         ours, theirs = span(first, lengths_of), span(other, lengths_of)
@@ -308,7 +320,7 @@ def _of_contest(
     shown = f"{NO_CAUSE}: {_some(controls)} differ{'s' * (len(controls) == 1)} in the ids alone"
     told = all(other in alike for other in controls)
     says = [shown] if told else [_control_says(first, other, facing[id(other)]) for other in controls]
-    parts[0] += "".join(f"; {one}" for one in says * bool(controls))
+    parts = [_sentences([*sentences, "; ".join(says * bool(controls))]), *parts]
     for one, other in combinations(ranked, 2):
         if ids_alone(one, other) and not (one is first and (other in held or other in controls)):
             found = _between(one, other, tests)
@@ -338,7 +350,13 @@ def _to_make_equal(systems: Sequence[SystemSummary]) -> list[Setting]:
 def compared_text(clauses: Sequence[str]) -> str:
     """Of the clauses of `how_sure_and_next` those that a note has: the comparison, and that its cause is not tested."""
     untested = [clause for clause in clauses[1:2] if clause.startswith(UNTESTED)]
-    return f"beyond training, {'; '.join([*clauses[:1], *untested])}" * bool(clauses)
+    return f"beyond training, {_sentences([*clauses[:1], *untested])}" if clauses else ""
+
+
+def _sentences(clauses: Iterable[str]) -> str:
+    """These as sentences, without the last full stop; the first keeps its first letter, which may be of a name."""
+    first, *more = filter(None, clauses)
+    return ". ".join([first, *(f"{one[:1].upper()}{one[1:]}" for one in more)])
 
 
 def _some(systems: Sequence[SystemSummary]) -> str:
@@ -413,10 +431,11 @@ def _confounds(first: SystemSummary, second: SystemSummary) -> dict[Setting, str
     return found | dict(sorted(other.items(), key=lambda each: weight(each[1])))
 
 
-def _confounded(first: SystemSummary, second: SystemSummary) -> str:
-    """The clause of `_confounds`."""
-    said = besides_positions((first, second), [*_confounds(first, second).values()], "they")
-    return f"; {said}{MAY_BE}" * bool(said)
+def _confounded(first: SystemSummary, second: SystemSummary, *, named: bool) -> str:
+    """The clause of `_confounds`, with the names of the two or without."""
+    who = f"{first.label} and {second.label}" if named else "they"
+    said = besides_positions((first, second), [*_confounds(first, second).values()], who)
+    return f"{said}{MAY_BE}" * bool(said)
 
 
 def _control(
@@ -460,10 +479,30 @@ def _control_says(first: SystemSummary, control: SystemSummary, tests: Sequence[
     """Whether a system that differs in the ids alone shows that these are the cause."""
     fitted, seeds = len(control.fitted), len(control.results)
     some = f", and of which {fitted} of {seeds} seeds fitted" * (fitted < seeds)
-    which = f"{control.label}, which differs in the ids alone{some}"
+    which = f"{control.label}, {IN_IDS}{some}"
     if any(test.apart and test.holm <= 1 - LEVEL for test in tests):
-        return f"{IDS}: {first.label} is above {which}"
+        return f"{IDS}{_in_what(first, control)}: {first.label} is above {which}"
     return f"{NO_CAUSE}: {first.label} is not significantly above {which}"
+
+
+def _in_what(first: SystemSummary, control: SystemSummary) -> str:
+    """In brackets, in what the ids of two systems differ, where training draws them differently; else empty."""
+    one, other = (system.experiment["scheme"] for system in (first, control))
+    kinds = ["which tokens share one"] * (_sharing(one) != _sharing(other)) + ["how training draws them"]
+    return f" ({', or '.join(kinds)})" * (_draw(one) != _draw(other))
+
+
+def _sharing(scheme: Mapping[str, Any]) -> Any:
+    """What decides which tokens share an id."""
+    name = scheme["name"]
+    kind = SCHEMES.get(name) if SCHEMES.is_built_in(name) else None
+    return name if kind is None else (kind.uses_places, kind.one_id_per_place, kind.wraps)
+
+
+def _draw(scheme: Mapping[str, Any]) -> str:
+    """How training draws ids, such as ``pose``: a contiguous block with any offset is a random start."""
+    drawn = "contiguous" if scheme.get("random_start") else scheme.get("draw", scheme["name"])
+    return "sequential" if scheme.get("start_at_one") and drawn in ("contiguous", "pose") else drawn
 
 
 def _more_tests(first: SystemSummary, there: Sequence[SystemSummary], control: bool) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from statistics import median, median_low
@@ -16,6 +15,7 @@ from lengthwise.report.differences import how_sure
 from lengthwise.report.figures import NARROW, WIDE, Picture, draw_accuracy, draw_audit, draw_blind
 from lengthwise.report.html import render_page
 from lengthwise.report.summary import SystemSummary, called, contradiction, percent
+from lengthwise.report.words import reaches_text
 
 VARIED = {
     "length": "filler before the shortest problem",
@@ -354,16 +354,9 @@ def _in_distribution(rows: Sequence[Mapping[str, Any]]) -> list[float]:
 
 
 def _far(row: Mapping[str, Any], longest: int | None = None) -> str:
-    """Up to which length how many seeds of a system are right, the farthest first, and how many do not fit."""
-    far, seeds = [seed["reach"] for seed in row["seeds"] if seed["fitted"]], len(row["seeds"])
-    counts = sorted(Counter(far).items(), reverse=True)
-    (first, count), *less = counts
-    length = f"{first}, the longest length tested," if first == longest else f"{first}"
-    if seeds == 1:
-        return f"{length.rstrip(',')} (one seed)"
-    said = f"{length} in {f'all {seeds}' if count == seeds else f'{count} of {seeds}'} seeds"
-    said += "".join(f", {reach} in {of}" for reach, of in less)
-    return said + f", and {seeds - len(far)} not fitted" * (len(far) < seeds)
+    """How far the seeds of a system go, in words."""
+    far = [seed["reach"] for seed in row["seeds"] if seed["fitted"]]
+    return reaches_text(far, len(row["seeds"]), ", the longest length tested" * (max(far) == longest))
 
 
 def comparison_page(values: Mapping[str, Any], systems: Sequence[SystemSummary] = ()) -> str:

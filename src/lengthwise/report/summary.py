@@ -34,7 +34,7 @@ from lengthwise.positions.system import ALIASES, RANDOM_START, PositionSystem
 from lengthwise.prediction.example import StoredTask, stored_task, title_of
 from lengthwise.prediction.target import typed_task
 from lengthwise.report.looks import FIRST, LOOKS, Look, beside, distinct
-from lengthwise.report.words import TRIFLES, setting_text, value_text, weight
+from lengthwise.report.words import TRIFLES, reaches_text, setting_text, value_text, weight
 from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
 
@@ -670,9 +670,11 @@ def failing(systems: Sequence[SystemSummary], metric: str = "exact_match") -> Sy
     """The best system of the first task, where on no task the best is right beyond training; else None.
 
     It is not where less than half is right, or it may be chance, at its longest test. More seeds would only be sure of
-    that.
+    that. One that no other is compared with fails where it falls.
     """
     order = [one for one in in_order(systems, metric) if any(cell.length > one.max_length for cell in one.cells)]
+    if len(order) == 1 and fall(order[0]):
+        return order[0]
     best = {one.contest: one for one in reversed(order)}
     for one in best.values():
         end = _hardest(one.cells)
@@ -1193,15 +1195,13 @@ WIDE_RANGE = 0.1
 """From it on the range of the seeds is said beside their median, and chance no more."""
 NOT_FAR = "not beyond training"
 """How far systems go in a finding that are wrong at the first length beyond training."""
-MOST_SEEDS = 5
-"""Seeds of which each is told how far it goes; of more the nearest and the farthest."""
 
 
 def headline(systems: Sequence[SystemSummary]) -> str:
     """The finding, a line for each task: how far the first of `in_order` and its `nearest_rival` go, or all of a few.
 
-    A system goes to its reach (`how_far`), so that every tested length up to it is right; what it has beyond follows.
-    Where none goes beyond training, the accuracy is told at the shortest length beyond. Rivals are those that were
+    It says how far how many seeds go, so that every tested length up to there is right, and the lowest median. Where
+    none goes beyond training, the accuracy is told at the shortest length beyond. Rivals are those that were
     trained to the same length, where there are any. `last_tests` ends it.
     """
     contests = dict[str, list[SystemSummary]]()
@@ -1220,7 +1220,7 @@ def headline(systems: Sequence[SystemSummary]) -> str:
 
 def told_lengths(finding: str) -> list[int]:
     """The lengths of which `headline` says what is right there, in its order."""
-    said = re.findall(r"\d\.\d{3} at (?:length )?(\d+)|(?<!lengths)(?<!seed) up to (\d+)", finding)
+    said = re.findall(r"\d\.\d{3} at (?:length )?(\d+)|(?<!lengths) up to (\d+)", finding)
     return list(dict.fromkeys(int(length) for found in said for length in found if length))
 
 
@@ -1235,10 +1235,10 @@ def _finding(order: Sequence[SystemSummary]) -> str:
     far = sum(reaches[id(one)] > one.max_length for one in rest)
     trained, share = f"Trained on lengths up to {best.max_length}, ", f"{percent(REACH)} of the strings"
     none = len(tested) > 1 and all(reaches[id(one)] <= one.max_length for one in tested)
-    goes = [f"{_and_trained(one, best)} {_goes(one, reaches[id(one)])}" for one in (best, *named)]
+    goes = [f"{_and_trained(one, best)} {_goes(one)}" for one in (best, *named)]
     if reaches[id(best)] > best.max_length:
         first = f"{best.label} is right on at least {share} of every tested length"
-        said = [f"{first} up to {_up_to(best, reaches[id(best)])}", *goes[1:]]
+        said = [f"{first} {_goes(best)}", *goes[1:]]
     elif any(_rate(cell) >= REACH for one in tested for cell in one.cells if cell.length > one.max_length):
         first = "no system stays right" if none else f"{best.label} does not stay right"
         said = [f"{first} on {share} at longer lengths", *(one.replace(f" {NOT_FAR}", "") for one in goes)]
@@ -1279,7 +1279,12 @@ def told(order: Sequence[SystemSummary]) -> list[SystemSummary]:
 
 
 def _reaches(systems: Sequence[SystemSummary]) -> dict[int, int]:
-    return {id(one): how_far(one.results, 0, layouts=_layouts(one))[0] for one in systems}
+    return {id(one): max(_far(one)) for one in systems}
+
+
+def _far(system: SystemSummary) -> list[int]:
+    """The reach of each fitted seed."""
+    return [seed_far(one, 0, layouts=_layouts(system))[0] for one in system.fitted]
 
 
 def median_rates(system: SystemSummary) -> dict[int, float]:
@@ -1307,31 +1312,21 @@ def _layouts(system: SystemSummary) -> Collection[Axes] | None:
     return {cell.axes for cell in system.cells} if system.layout else None
 
 
-def _goes(system: SystemSummary, reach: int) -> str:
-    """How far a system goes that is compared with the first of a finding."""
-    far = _up_to(system, reach)
-    return f"up to {far}" if reach > system.max_length else f"{NOT_FAR}{far.removeprefix(str(reach))}"
-
-
-def _up_to(system: SystemSummary, reach: int) -> str:
-    """The reach of a system, and in brackets what the median hides, and the lowest and the last accuracy beyond it."""
-    tests, fitted, seeds = _tests(system), len(system.fitted), len(system.results)
-    beyond = [cell for cell in tests.values() if cell.length > reach]
-    far = sorted(seed_far(one, 0, layouts=_layouts(system))[0] for one in system.fitted)
-    each = f"by seed up to {_and(far)}" if fitted <= MOST_SEEDS else f"by seed from {far[0]} to {far[-1]}"
-    hidden = len({*far}) > 1 or (fitted < seeds and far[0] > max(reach, system.max_length))
-    shown = sorted((cell for cell in beyond if _rate(cell) < REACH), key=lambda cell: (_rate(cell), cell.length))[:1]
-    shown += [end for end in [_hardest(beyond)] if shown and _rate(end) >= _rate(shown[0]) + WIDE_RANGE]
-    aside = [
-        *[f"{fitted} of {seeds} seeds fitted"] * (fitted < seeds),
-        *[each] * hidden,
-        *[", ".join(f"{_rate(cell):.3f} at {cell.length}{_layout(cell, tests)}" for cell in shown)] * bool(shown),
-    ]
-    return f"{reach}{', the longest' * (not beyond)}" + f" ({'; '.join(aside)})" * bool(aside)
-
-
-def _and(numbers: Sequence[int]) -> str:
-    return " and ".join(filter(None, [", ".join(map(str, numbers[:-1])), str(numbers[-1])]))
+def _goes(system: SystemSummary) -> str:
+    """How far the seeds of a system go; in brackets the lowest median, and that of the longest test if it is higher."""
+    tests, fitted, seeds, far = _tests(system), len(system.fitted), len(system.results), _far(system)
+    end = _hardest(tests.values())
+    low = [cell for cell in tests.values() if _rate(cell) < REACH]
+    shown = sorted(low, key=lambda cell: (_rate(cell), cell.length))[:1]
+    shown += [end for low in shown if _rate(end) >= _rate(low) + WIDE_RANGE]
+    aside = [", ".join(f"{_rate(cell):.3f} at {cell.length}{_layout(cell, tests)}" for cell in shown)] * bool(shown)
+    if max(far) > system.max_length:
+        said = f"up to {reaches_text(far, seeds, ', the longest' * (max(far) == end.length))}"
+    else:
+        said, aside = NOT_FAR, [*[f"{fitted} of {seeds} seeds fitted"] * (fitted < seeds), *aside]
+    if said.endswith(")"):
+        return "; ".join([said.removesuffix(")"), *aside]) + ")"
+    return said + f" ({'; '.join(aside)})" * bool(aside)
 
 
 def _at(system: SystemSummary, length: int, first: int = 0) -> str:

@@ -22,10 +22,10 @@ from lengthwise.tasks import TASKS
 
 CAUSE = "distances in ids"
 """The beginning of the clause of what theory says of a difference."""
-IDS = "the ids are the cause"
-"""The beginning of the clause where the first is surely above its control."""
-UNKNOWN = "not known"
-"""What is said of systems of which neither ids nor distances say why they fall."""
+IN_IDS = "which differs in the ids alone"
+"""What is said of a control."""
+UNKNOWN = "it is not known why"
+"""The beginning of the clause of systems of which neither ids nor distances say why they fall."""
 REMEMBERED = 4096
 """Tasks and schemes whose ids and structure are remembered."""
 TRAINED = 2048
@@ -49,10 +49,10 @@ def why(order: Sequence[SystemSummary], tested: str = "") -> str:
     if rest:
         far, says = _farther(order, rest)
         parts += [says] * bool(says)
-        shown = [one for one in rest if f"{IDS}: {order[0].label} is above {one.label}," in tested]
-        left = [one.label for one in rest if one not in far and one not in shown]
+        shown = [one for one in rest if f": {order[0].label} is above {one.label}, {IN_IDS}" in tested]
+        left = [one for one in rest if one not in far and one not in shown]
         parts += [f"{one.label}: its ids, as the comparison shows" for one in shown if one not in far]
-        parts += [f"{some_of(left)}: {UNKNOWN}" if len(order) > 1 else UNKNOWN] * bool(left)
+        parts += [f"{UNKNOWN} {some_of([one.label for one in left])} fall{'s' * (len(left) == 1)}"] * bool(left)
     return f"{WHY}{'; '.join(parts)}" * bool(parts)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 WORDS = {
@@ -57,3 +59,24 @@ def value_text(value: Any, key: str = "") -> str:
         return str(value).lower()
     text = VALUES.get(str(value), str(value))
     return text.replace("_", " ") if re.fullmatch("[a-z0-9]+(_[a-z0-9]+)+", text) else text
+
+
+MOST_REACHES = 3
+"""Different reaches of seeds that are all told; of more the farthest and the lowest."""
+
+
+def reaches_text(far: Sequence[int], seeds: int, longest: str = "") -> str:
+    """Up to which length how many seeds are right, the farthest first, and how many do not fit.
+
+    Such as ``16 in 1 of 3 seeds, 8 in 1, and 1 not fitted``. ``far`` is of those that fitted; ``longest`` follows the
+    first length.
+    """
+    (first, count), *less = sorted(Counter(far).items(), reverse=True)
+    if seeds == 1:
+        return f"{first}{longest} (one seed)"
+    said = (
+        f"{first}{longest}{',' * bool(longest)} in {f'all {seeds}' if count == seeds else f'{count} of {seeds}'} seeds"
+    )
+    few = len(less) < MOST_REACHES
+    said += "".join(f", {to} in {of}" for to, of in less) if few else f", {less[-1][0]} in the lowest"
+    return said + f", and {seeds - len(far)} not fitted" * (len(far) < seeds)
