@@ -129,8 +129,8 @@ def test_a_wide_table_has_the_chosen_columns_names_and_facts() -> None:
     assert [row[0] for row in table.rows] == ["ours", "near"]
     compiled = "\n".join(line for line in table.to_latex().splitlines() if not line.startswith("%"))
     for fact in (
-        "Bold: best median of a length beyond training.\nHow sure: beyond training, ours is above near in every seed at 40, "
-        "not significantly",
+        "Bold: best median of a length beyond training.\nHow sure: beyond training, ours is above near in every seed "
+        "at 40, not significantly",
         r"Trained on lengths up to 8, ours is right on at least 95 \% of the strings of every tested length up to 40",
         "Exact match on addition by length: medians of 2 seeds, 200 strings a length and seed.",
     ):

@@ -9,7 +9,7 @@ from itertools import combinations, count
 from math import comb
 from typing import Any
 
-from lengthwise.core.errors import LengthwiseError, listed
+from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.result_file import Axes
 from lengthwise.core.statistics import LEVEL, holm, rank_test
 from lengthwise.core.table import WHY
@@ -401,7 +401,7 @@ def _measured(first: SystemSummary, others: Sequence[SystemSummary], tests: Sequ
         why = _too_few([test for test in apart if test.length in rest])
         said += [f"is above {who} in every {fit}seed at {in_runs(rest, tested)}, not significantly: {why}"] * bool(rest)
     said += [f"is below {'them' if len(others) > 1 else 'it'} at {in_runs(below, tested)}"] * bool(below)
-    return f"{first.label} {listed(said)}"
+    return f"{first.label} {', and '.join(said)}"
 
 
 def _too_few(tests: Sequence[Difference]) -> str:
@@ -501,7 +501,8 @@ def _sharing(scheme: Mapping[str, Any]) -> Any:
 
 def _draw(scheme: Mapping[str, Any]) -> str:
     """How training draws ids, such as ``pose``: a contiguous block with any offset is a random start."""
-    drawn = "contiguous" if scheme.get("random_start") else scheme.get("draw", scheme["name"])
+    own = scheme["name"] if "jump" in scheme else scheme.get("draw", scheme["name"])
+    drawn = "contiguous" if scheme.get("random_start") else own
     return "sequential" if scheme.get("start_at_one") and drawn in ("contiguous", "pose") else drawn
 
 
