@@ -351,7 +351,7 @@ def test_ids_modulo_a_period_are_named_with_what_was_measured():
     found = re.fullmatch(
         r"measured, right near 5 times the training length in (\d+) of the (\d+) measured languages that need no "
         r"count once positions modulo their period are known, as this one \((\d+) of (\d+) seeds\), and in \d+ of the "
-        r"\d+ others; "
+        r"\d+ that need one; "
         r"on this language in 5 of 5 seeds",
         modulo.measured,
     )

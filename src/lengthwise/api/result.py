@@ -746,7 +746,8 @@ def _lost(folders: Iterable[Path]) -> Missing:
     """The runs in and under these folders that have no result, as `Result.lost`."""
     found: dict[Path, tuple[Path, dict[str, Any], str]] = {}
     for folder in {file.parent: None for at in folders for file in result_files(at, CONFIG)}:
-        if LEASES in folder.parts or (folder / RESULT).exists():
+        tried = (folder.parent.parent / "comparison.json").exists()  # A setting that a comparison did not choose.
+        if LEASES in folder.parts or (folder / RESULT).exists() or tried:
             continue
         with suppress(LengthwiseError):  # the configuration of another program
             values = read_json(folder / CONFIG, what="run configuration")

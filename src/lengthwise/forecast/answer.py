@@ -693,6 +693,8 @@ def legend(found: Forecasts, rows: Sequence[str], said: str) -> str:
     does += " (not membership)" * (found.format == "next" and not found.membership)
     of = "strings" if found.format == "answer" else "words"
     means = [f"right: on at least {100 * found.cut:.0f} % of the {of} of this length it {does}"]
+    if rows and any(map(far_from_count, found)) and not far_from_count(found.systems[0]):
+        means += ["%: also weighs other positions and other kinds of languages than those counted"]
     if IF_PREDICTABLE in said:
         means += [f"{IF_PREDICTABLE}: possible if the model can predict its ids, too"]
     if f" {NO_PLACES} " in said:

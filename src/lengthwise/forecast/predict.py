@@ -800,13 +800,14 @@ def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float, cut: flo
     if not alike:
         return Measured("", None), False, 0.0
     held, seeds = sum(all(each) for each in alike), [seed for each in alike for seed in each]
-    needs, right = "a count" if counts else "no count", sum(all(each) for each in others)
+    needs, other = ("a count", "none") if counts else ("no count", "one")
+    right = sum(all(each) for each in others)
     line = f"right {near_ratio(ratio)} in "
     if m > 1:
         line += (
             f"{held} of the {len(alike)} measured languages that need {needs} once positions modulo their period "
             "are known, as this one "
-            f"({sum(seeds)} of {len(seeds)} seeds), and in {right} of the {len(others)} others"
+            f"({sum(seeds)} of {len(seeds)} seeds), and in {right} of the {len(others)} that need {other}"
         )
     else:
         line += f"{held + right} of the {len(alike) + len(others)} measured languages, none known to be like this one"
@@ -989,6 +990,9 @@ def in_theory(dfa: Dfa, format: Format, system: PositionSystem) -> str:
         return "unknown: no program is known that does it, and no proof that there is none"
     if found.verdict == "no":
         return f"{NO_PROGRAM}; a model may still learn it"
+    m = features.period(dfa, format) if system.scheme == "modulo" else 1
+    if m > 1 and (found.period or 1) == 1 and not no_counting(dfa) and no_counting(with_residues(dfa, m)):
+        return f"possible: a program uses the position modulo {m}, without counting ({found.basis})"
     uses = ["counts of symbols"] if not no_counting(dfa) else ["what was read before, without counting"]
     uses += [f"the last {found.window} symbols"] if (found.window or 1) > 1 else []
     uses += [f"the position modulo {found.period}"] if (found.period or 1) > 1 else []
