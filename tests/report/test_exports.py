@@ -268,7 +268,7 @@ def test_what_did_not_fit_is_said_with_its_accuracy_in_distribution_and_the_way_
         for table in (wide, found.table(), found.accuracy().table()):
             assert any("not fitted: right on less than 98 %" in line for line in table.advice)
             (then,) = [line for line in table.advice if line.startswith("next: ")]
-            assert " longer: Experiment(..., steps=2000)" in then
+            assert ' longer: Experiment(..., steps=2000, model={"layers": 2})' in then
             assert "% " + then in table.to_latex()
     fitted = lw.Result([(Path("run"), SeedResult.of(made[0]))])
     assert "not fitted" not in "".join((*fitted.table().advice, *fitted.table().legend.values()))

@@ -477,7 +477,9 @@ def test_few_seeds_are_said_in_plain_words() -> None:
     made = [one for name, right in zip("abc", (200, 100, 0), strict=True)
             for one in seeds(name, *[{16: right, 40: right}] * 3)]  # fmt: skip
     said = of(*made).wide().notes[0]
-    assert said.endswith("not significantly: 3 seeds each are too few for 6 tests (Holm)")
+    assert (
+        "not significantly: 3 seeds each are too few for 6 tests (Holm); above c in every fitted seed at 16–40" in said
+    )
     assert "p = " not in said
 
 
@@ -976,7 +978,8 @@ def test_how_sure_a_finding_is_has_its_label_and_at_most_three_sentences(folder:
         for note in wide(found).notes:
             assert note.startswith("how sure: beyond training, ") or "differ in" in note
             assert note.count(". ") <= 2
-            assert all(len(split_at_top(sentence)) <= 2 for sentence in note.split(". "))
+            # Against the second, against all others that it beats, and what is not told apart.
+            assert all(len(split_at_top(sentence)) <= 3 for sentence in note.split(". "))
 
 
 @pytest.mark.parametrize(

@@ -179,6 +179,9 @@ def how_sure_and_next(
     few_steps = 0 if falls is None else falls.experiment["training"].get("steps") or MANY_STEPS
     few_steps *= few_steps < MANY_STEPS
     steps = max(2 * max([*lost, few_steps], default=0), *planned, 0)
+    low = [one for one in unfit if one.in_distribution.median < 0.5]
+    if lost and low and all(one.experiment["model"]["layers"] == 1 for one in systems):
+        same |= {LAYERS: 2}  # Far from a fit, steps alone may never do.
     if lost or (few_steps and same):  # before more seeds fail to fit, too; settings stay equal
         same = {STEPS: steps} | same | {STEPS: steps}
     alike = [f"{said}: {_as_arguments(same)}"] * (bool(same) and (not few_steps or {*same} != {STEPS}))
@@ -191,6 +194,8 @@ def how_sure_and_next(
     it = "all" if len(systems) > 1 else "it"
     first = [f"train {it} longer, steps={steps}: few steps are one reason to fall"] * bool(few_steps)
     first += [] if falls is None else [_find_out(falls)]
+    if not clauses and len(systems) > 1 and sum(bool(one.fitted) for one in systems) == 1:
+        clauses.append("no other system fitted, so this shows nothing about positions")
     clauses += [HIDDEN] * (bool(clauses) and any(test.hidden for test in tests))
     cause = "; ".join(filter(None, dict.fromkeys(causes)))
     return clauses, f"{WHY}{cause}" * bool(cause), "; then ".join([*first, *alike, *more])
@@ -241,6 +246,7 @@ def _value(system: SystemSummary, section: str, name: str) -> Any:
 
 
 STEPS: Setting = ("training", "", "steps")
+LAYERS: Setting = ("model", "", "layers")
 
 
 def _stands_for(system: SystemSummary, among: Sequence[SystemSummary]) -> SystemSummary:
@@ -298,6 +304,7 @@ def _of_contest(
     said, besides = list[str](), ""
     if lengths_apart(found):
         said.append(_measured(first, held, found))
+        said += _above_the_rest(first, [other for other in above if other not in held], facing)
         besides = _confounded(first, nearest_rival(first, held) or held[0], named=bool(alike))
     if alike:
         overlap = not any(test.turned.apart for other in alike for test in facing[id(other)])
@@ -380,6 +387,19 @@ def _between(first: SystemSummary, other: SystemSummary, tests: Sequence[Differe
         elif test.one is other and test.other is first:
             found.append(test.turned)
     return found
+
+
+def _above_the_rest(
+    first: SystemSummary, rest: Sequence[SystemSummary], facing: Mapping[int, Sequence[Difference]]
+) -> list[str]:
+    """Where all seeds of the first system are above those of all systems beside the second."""
+    tests = [test for other in rest for test in facing[id(other)]]
+    common = [set(lengths_apart(facing[id(other)])) for other in rest]
+    if not (lengths := sorted(set.intersection(*common)) if common else []):
+        return []
+    sure = all(test.holm <= 1 - LEVEL for test in tests if test.length in lengths)
+    at = in_runs(lengths, {test.length for test in tests})
+    return [f"above {_some(rest)} in every fitted seed at {at}, {'' if sure else 'not '}significantly"]
 
 
 def _measured(first: SystemSummary, others: Sequence[SystemSummary], tests: Sequence[Difference]) -> str:
