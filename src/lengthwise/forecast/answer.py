@@ -18,7 +18,7 @@ from lengthwise.forecast.model import Forecast, forecaster
 from lengthwise.measured.cells import Format
 from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, position_systems
 from lengthwise.prediction.measured import CUT, DECIDING
-from lengthwise.prediction.predict import FOUND_PLACES, GIVEN, predict_target, predict_with_search
+from lengthwise.prediction.predict import predict_target, predict_with_search
 from lengthwise.prediction.search import NOT_SEARCHED
 from lengthwise.prediction.verdict import CAVEATS, CONDITION, NO_ARGUMENT, SHOWN, STRONGEST, Prediction, Verdict
 from lengthwise.tasks import Task
@@ -461,7 +461,7 @@ def text(found: Forecasts, why: bool = False, more: str = MORE) -> str:
     for name, reason in reasons(found, best, alone):
         lines += beside(name, in_sentences(reason))
     given = condition_in(best.theory)
-    lines += beside("if", in_sentences(given * (given.removesuffix(FOUND_PLACES) != GIVEN)))
+    lines += beside("if", in_sentences(given))
     for name, (sentence, command) in zip(("next", "or"), steps(found, best, alone), strict=False):
         after = sentence.startswith(AFTER)
         lines += beside("then" if after else name, in_sentences(sentence.removeprefix(AFTER))) + typed("", command)
@@ -488,7 +488,8 @@ def steps(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tuple
         would = f"; training with {best.words} would only confirm this" * best.against
         yield f"train with {in_short(better.line)}{would}", settle
         if found.confirm:
-            yield f"train with {best.words} all the same: a forecast is no proof", found.confirm
+            proof = " all the same: a forecast is no proof" if best.counted else " itself"
+            yield f"train with {best.words}{proof}", found.confirm
     elif found.by_hand or settle:
         yield found.by_hand or purpose(found, best), settle
     for each in instead:
@@ -527,9 +528,11 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
     if best.answer == NOT_KNOWN:
         whether = f"{NOT_KNOWN} whether {found.target}{of * alone}{trained}"
         count = best.base_rate * bool(best.verdict != "unknown" and best.others and best.others[1])
+        count = count or in_words(best.record, "language") * bool(best.record[1] and found.format != "answer")
         if alone or best.verdict != "yes":
-            right, of = left_open(found)
-            return whether + (f"; {count}" if alone and count else f"; {right} of {of} others were" if of else "")
+            tasks = {} if alone else left_open(found)
+            some = f"; {sum(tasks.values())} of {counted(len(tasks), 'other task')} that theory leaves open were right"
+            return whether + (f"; {count}" if alone and count else some * bool(tasks))
         return f"{whether}. Most promising: {tied[0]}" + (f"; {count}" if count else ", possible in theory")
     if best.answer in (UNLIKELY, UNCERTAIN) and len(found) > 1:
         even = ", even" * (best.answer == UNLIKELY)
@@ -572,7 +575,7 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     if best.base_rate and best.alike == "task":
         yield "measured", "; ".join([*seen, alike_in_words(found, best)])
     elif seen:
-        yield "measured", "; ".join(seen)
+        yield "measured", "; ".join(filter(None, [*seen, far_from_count(best)]))
     elif best.refusal:
         yield "measured", best.refusal
     if best.probe:
@@ -580,7 +583,6 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     doubts = [best.weak] * bool(best.weak)
     if best.answer == NOT_KNOWN and seen and best.refusal:
         doubts.append(best.refusal)
-    doubts += [far_from_count(best)] * bool(far_from_count(best))
     if doubts:
         yield "doubt", "; ".join(doubts)
 
@@ -611,10 +613,10 @@ def alike_in_words(found: Forecasts, best: SystemForecast) -> str:
     """How tasks came out that are like this one in what theory says of them."""
     right, of = best.others or (0, 0)
     if best.verdict == "unknown" and not (found.named and len(found) == 1):
-        open_right, open_of = left_open(found)
-        most = f"; most with {best.words}, {right} of {of}{exceptions(best.named)}" * bool(open_right)
-        of_each = "other tasks that theory leaves open, counted for each of the positions"
-        return f"of {of_each}, {open_right} of {open_of} were right {found.near}{most}" * bool(open_of)
+        tasks = left_open(found)
+        which = f"{sum(tasks.values())} of {counted(len(tasks), 'other task')} that theory leaves open"
+        were = "was" if len(tasks) == 1 else "were"
+        return f"{which} {were} right under any of these positions {found.near}{exceptions(tasks)}" * bool(tasks)
     kind = in_common(best)
     if not of:
         return f"no task {LIKE_IT} was trained: {kind}"
@@ -622,10 +624,13 @@ def alike_in_words(found: Forecasts, best: SystemForecast) -> str:
     return f"{right} of {counted(of)} {LIKE_IT} ({kind}) {were} right {found.near}{exceptions(best.named)}"
 
 
-def left_open(found: Forecasts) -> tuple[int, int]:
-    """Of other tasks of which theory says nothing, how many were right, and of how many, over all positions."""
-    counts = [f.others for f in found if f.others and f.verdict == "unknown" and f.alike == "task"]
-    return sum(right for right, _ in counts), sum(of for _, of in counts)
+def left_open(found: Forecasts) -> dict[str, bool]:
+    """The other tasks of which theory says nothing, and whether each was right under any of these positions."""
+    tasks = dict[str, bool]()
+    for f in found:
+        if f.others and f.verdict == "unknown" and f.alike == "task":
+            tasks |= {name: right or tasks.get(name, False) for name, right in f.named.items()}
+    return tasks
 
 
 def in_common(f: SystemForecast) -> str:
