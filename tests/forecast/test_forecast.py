@@ -1129,6 +1129,13 @@ def test_a_row_says_nothing_of_a_system_that_is_not_its_own() -> None:
     assert "also weighs other positions" in " ".join(alone.text().split())
 
 
+def test_the_test_that_tells_is_one_that_the_command_makes() -> None:
+    for test in (100, 200):  # The second is beyond what was measured.
+        found = " ".join(str(predict("(ab|ba)*", 20, test)).split())
+        assert f"the test at {test} tells" in found
+        assert f",{test}" in found.partition("--test-lengths ")[2].split()[0]
+
+
 def test_ids_modulo_the_cycles_of_a_language_lead_where_such_ids_were_right() -> None:
     """The pairs of a word are found by ids modulo 2, and beside these nothing is counted."""
     found = predict("(ab|ba)*")

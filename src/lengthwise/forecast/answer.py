@@ -513,9 +513,9 @@ def purpose(found: Forecasts, best: SystemForecast) -> str:
     of = best.words if name == best.system or name not in KNOWN else words(name)
     if best.against:
         return f"train with {of} only to confirm this: nothing better is known"
-    return f"train with {of} at your lengths" + f": if it fits, the test at {found.test} tells, of one seed" * (
-        best.answer != RIGHT
-    )
+    tested = re.search(r"--test-lengths (?:\S+,)?(\d+)", command)
+    tells = f": if it fits, the test at {tested[1]} tells, of one seed" if tested and best.answer != RIGHT else ""
+    return f"train with {of} at your lengths{tells}"
 
 
 def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
