@@ -661,8 +661,9 @@ def table(found: Forecasts) -> list[str]:
         theory = IF_PREDICTABLE if f.unmet else IN_THEORY[f.verdict]
         theory = NO_PLACES if NEEDS_PLACES in f.theory else "plain ids" if PLAIN_PLACES in f.theory else theory
         answer = f"{f.answer} {f.chance}" if f.counted else f.answer
-        others = "{} of {} others".format(*f.others) if is_open and f.verdict == "unknown" and f.others else ""
-        groups.setdefault((answer, theory, f.seen or others.removeprefix("0 of 0 others") or "–"), []).append(f)
+        counted_open = is_open and f.verdict == "unknown" and f.others and f.others[1]
+        others = "{} of {} others".format(*f.others) if counted_open and f.others else "–"
+        groups.setdefault((answer, theory, f.seen or others), []).append(f)
     if len(groups) == 1 and not found.named:
         return []  # Nothing tells them apart.
     chances = any("[" in f.chance and f.counted for f in found)
@@ -840,7 +841,7 @@ def in_short(measured: str) -> str:
     """What was measured without its study and names, and, where that is this very language, without others."""
     if own := re.search("on this language in .*", measured):
         return f"{measured.partition(' in ')[0]} {own[0]}"
-    more = r"[\w-]+(, commit \w+)?(?=;|$)|(not|namely) [^;]*|with \S+( \S+)? alone [^;]*|the forecast without it .*"
+    more = r"[\w-]+(, commit \w+)?(?=;|$)|(not|namely) [^;]*|the forecast without it .*"
     return re.sub(rf"; ({more})", "", measured)
 
 
