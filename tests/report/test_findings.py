@@ -21,6 +21,7 @@ from lengthwise.experiments.defaults import chosen_systems
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.prediction.example import to_store
 from lengthwise.report import differences
+from lengthwise.report.next_steps import MANY_STEPS
 from lengthwise.report.summary import (
     LOW,
     MOST_TASKS,
@@ -473,6 +474,11 @@ def test_a_terminal_shows_the_columns_that_the_finding_names(folder: Path) -> No
         assert named <= {*table.columns}
 
 
+def steps_of(table: Any) -> list[str]:
+    """What a table says to do, in order."""
+    return [line.partition(": ")[2] for line in table.advice if line.startswith(("next: ", "then: "))]
+
+
 def test_few_seeds_are_said_in_plain_words() -> None:
     made = [one for name, right in zip("abc", (200, 100, 0), strict=True)
             for one in seeds(name, *[{16: right, 40: right}] * 3)]  # fmt: skip
@@ -489,8 +495,12 @@ def test_what_differs_besides_positions_is_made_equal_before_there_are_more_seed
         table = wide(found) if len(found) else None
         if table is None or not any("esides positions, " in note for note in table.notes):
             continue
-        alike, more = (table.advice[0].find(says) for says in ("train all with the same settings", "more runs"))
-        assert alike > 0
+        steps = steps_of(table)
+        alike, more = (
+            next((at for at, step in enumerate(steps) if says in step), -1)
+            for says in ("differ in positions alone", "(seeds=")
+        )
+        assert alike >= 0 or len({one.contest for one in found.systems}) > 1
         assert alike < more or more < 0
         for note in table.notes:
             assert "positions" not in note.partition("differ in ")[2].partition(".")[0]
@@ -510,15 +520,14 @@ def test_next_says_what_to_write_and_names_the_control_beside_a_third_system() -
     ]
     table = of(*runs).wide()
     length = makes["coupled+learned"]["model"]["log_length"]
-    alike = f'Experiment(..., model={{"log_length": {length}}})'
-    control = "train the control random-start+learned"
-    assert table.advice[0].startswith(
-        f"next: train all with the same settings: {alike}; then {control}; then more runs"
-    )
-    assert "The cause is not tested" in table.notes[0]
+    alike = f'train all with model={{"log_length": {length}}}, so that they differ in positions alone'
+    control = "train the control random-start+learned, trained as coupled+learned was: "
+    assert [step.startswith(says) for step, says in zip(steps_of(table), (alike, control), strict=False)] == [True] * 2
+    assert "seeds=" in steps_of(table)[2]
+    assert "hether the ids are the cause is not tested" in table.notes[0]
     same = [one | {"experiment": {**makes[one["system"]], "model": makes["coupled+learned"]["model"]}} for one in runs]
     same = [one for one in same if one["system"] != "coupled+local-bias"]
-    assert of(*same).wide().advice[0].startswith(f"next: {control}; then more runs")
+    assert steps_of(of(*same).wide())[0].startswith(control)
 
 
 def test_where_one_system_alone_fitted_the_finding_says_where_it_falls_and_that_others_did_not_fit() -> None:
@@ -557,8 +566,8 @@ def test_a_label_is_all_of_a_name_where_one_such_system_is_shown() -> None:
 
 def test_more_runs_are_asked_of_those_that_have_too_few() -> None:
     many = seeds("many", *[{40: 200}] * 8)
-    said = of(*many, *seeds("few", *[{40: 190}] * 2), *seeds("lost", {}, {}, fitted=False)).wide().advice[0]
-    assert "; then more runs of few (seeds=" in said
+    said = steps_of(of(*many, *seeds("few", *[{40: 190}] * 2), *seeds("lost", {}, {}, fitted=False)).wide())
+    assert any("seeds of few (seeds=" in step for step in said)
     # A run that did not fit stays, so that one more has to be asked for.
     other = seeds("b", *[{40: 0}] * 3)
     asked = []
@@ -568,22 +577,20 @@ def test_more_runs_are_asked_of_those_that_have_too_few() -> None:
     assert asked[1] == asked[0] + 1
 
 
-def test_all_are_trained_longer_before_there_are_more_seeds_where_some_did_not_fit() -> None:
-    """Else the new seeds fail to fit, too, and settings are equal no more."""
+def test_all_are_trained_longer_where_some_did_not_fit() -> None:
+    """Else settings are equal no more."""
     for lost in (1, 2):
         rival = [*seeds("b", *[{40: 0}] * (3 - lost)), *seeds("b", *[{}] * 3, fitted=False)[3 - lost :]]
         table = of(*seeds("a", *[{40: 200}] * 3), *rival).wide()
         assert f"b not beyond training ({3 - lost} of 3 seeds fitted; 0.000 at 40)" in table.caption
-        advice = table.advice
-        assert advice[0].startswith("next: train all systems longer: Experiment(..., steps=2000); then more")
-        assert sum("longer: " in line for line in advice) == 1
+        assert steps_of(table)[-1].startswith("train all with steps=2000: seeds of b did not fit")
 
 
 def test_runs_that_are_asked_for_are_enough_for_the_tests_of_what_did_not_fit_yet() -> None:
     """Three tests need five seeds, and nine need six."""
     made = [*seeds("a", *[{16: 200, 24: 200, 40: 200}] * 3), *seeds("b", *[{16: 0, 24: 0, 40: 0}] * 3)]
     for lost, enough in (([], 5), (seeds("c", *[{}] * 3, fitted=False), 6)):
-        assert of(*made, *lost).wide().advice[0].endswith(f"more runs of each system (seeds={enough})")
+        assert any(f"train {enough} seeds of each system" in step for step in steps_of(of(*made, *lost).wide()))
 
 
 def test_what_did_not_fit_with_settings_is_not_told_to_be_trained_with_them() -> None:
@@ -606,9 +613,8 @@ def test_what_did_not_fit_with_settings_is_not_told_to_be_trained_with_them() ->
         )
     ]
     table = of(*runs).wide()
-    assert "The cause is not tested: the control random-start+learned (steps 6000) has other settings" in table.notes[0]
-    assert table.advice[0].startswith("next: train all with the same settings: Experiment(..., steps=6000)")
-    assert "twice the steps" not in table.advice[0]
+    assert "the cause is not tested: the control random-start+learned (steps 6000) has other settings" in table.notes[0]
+    assert steps_of(table)[0] == "train all with steps=6000, so that they differ in positions alone"
 
 
 def test_runs_that_are_asked_for_are_enough_with_the_control_that_is_asked_for() -> None:
@@ -626,10 +632,11 @@ def test_runs_that_are_asked_for_are_enough_with_the_control_that_is_asked_for()
             for one in seeds(f"{scheme}+{names[scheme]}", *[{16: count, 20: count, 24: count, 40: count}] * 3)
         ))  # fmt: skip
 
-    before = made(coupled=200, sequential=100, pose=50).wide().advice[0]
-    assert before == "next: train the control random-start+learned; then more runs of each system (seeds=7)"
+    before = steps_of(made(coupled=200, sequential=100, pose=50).wide())
+    assert [step.partition(",")[0] for step in before[:1]] == ["train the control random-start+learned"]
+    assert [step.partition(":")[0] for step in before[1:]] == ["train 7 seeds of each system (seeds=7)"]
     after = made(coupled=200, sequential=100, pose=50, random_start=10).wide()
-    assert after.advice[0] == "next: more runs of each system (seeds=7)"
+    assert [step.partition(":")[0] for step in steps_of(after)] == ["train 7 seeds of each system (seeds=7)"]
     assert "The ids are not shown to be the cause: coupled+learned is not significantly above" in after.notes[0]
 
 
@@ -700,7 +707,7 @@ def test_where_the_best_falls_its_tokens_and_the_command_that_explains_it_are_na
     assert f"{falls}; 75 % of its wrong strings stop too early or too late" in found.wide().advice
     for there in (False, True):
         for table in (found.table(), found.wide(), found.accuracy().table()):
-            assert (f"; then find out why a falls: lengthwise explain {tmp_path};" in table.advice[0]) is there
+            assert (steps_of(table)[0] == f"see why a falls: lengthwise explain {tmp_path}") is there
         (tmp_path / "checkpoint.safetensors").touch()
     assert not any("falls" in line for line in of(*seeds("a", {16: 200})).wide().advice)
 
@@ -720,17 +727,18 @@ def test_the_run_to_explain_is_the_lowest_of_the_length_that_is_named_and_has_th
     assert "ours falls at length 16: seed 1, the lowest, is right on 0.100 of the strings and 50 % of their tokens" in (
         table.advice
     )
-    assert f"; then find out why ours falls: lengthwise explain {tmp_path}/seed1;" in table.advice[0]
+    assert steps_of(table)[0] == f"see why ours falls: lengthwise explain {tmp_path}/seed1"
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_nothing_is_told_to_be_trained_for_steps_with_which_it_did_not_fit(folder: Path) -> None:
     for found in contests(folder):
-        (*_, then) = differences.how_sure_and_next(found.systems)
+        (*_, steps) = differences.how_sure_and_next(found.systems)
+        then = " ".join(steps)
         fits = {one.results[0].system for one in found.systems if len(one.fitted) == len(one.results)}
         lost = [one for one in found.systems if len(one.fitted) < len(one.results)]
         planned = [one.experiment["training"]["steps"] for one in lost if one.results[0].system not in fits]
-        if planned:
+        if planned and max(planned) < MANY_STEPS:
             assert int(re.findall(r"steps=(\d+)", then)[0]) > max(planned)
 
 
@@ -741,7 +749,7 @@ def test_the_missing_control_does_not_hang_on_which_systems_are_shown(folder: Pa
         said = set[str]()
         for other in systems[1:6]:
             (*_, then) = differences.how_sure_and_next([systems[0], other], whole=found.systems)
-            said |= {*re.findall(r"train the control ([^;]+)", then)}
+            said |= {*re.findall(r"train the control ([^,]+)", " ".join(then))}
         assert len(said) <= 1
 
 
@@ -777,15 +785,11 @@ def test_where_the_best_fails_itself_why_comes_before_more_seeds(
     (tmp_path / "checkpoint.safetensors").touch()
     runs = [*seeds("a", *[{16: right, 40: last}] * 2), *seeds("b", *[{16: 0, 40: 0}] * 2)]
     explain, predict = f"lengthwise explain {tmp_path}", "lengthwise predict addition --train"
-    for steps, longer in ((1_000, 2_000), (19_999, 39_998), (20_000, 0)):
-        for values in runs:
-            values["experiment"] = {**values["experiment"], "training": {**experiment()["training"], "steps": steps}}
-            values["experiment"]["training"]["max_length"] = 8
-        advice = placed(tmp_path, runs).wide().advice
-        first = f"train all longer, steps={longer}: few steps are one reason to fall; then " * bool(longer)
-        assert advice[0].startswith(f"next: {first}find out why a falls: {explain}; ") is comes_first
-    assert (0 < advice[0].find(predict) < advice[0].find("more runs")) is comes_first
-    assert sum(explain in line for line in advice) == 1
+    table = placed(tmp_path, runs).wide()
+    steps = steps_of(table)
+    assert (steps[0] == f"see why a falls: {explain}") is comes_first
+    assert (predict in "".join(steps[1:2])) is comes_first
+    assert sum(explain in line for line in table.advice) == 1
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -833,7 +837,7 @@ def test_systems_with_other_tests_are_compared_where_both_were_tested() -> None:
 def test_each_row_has_its_brackets() -> None:
     found = of(*seeds("a", *[{40: 190}, {40: 180}]), *seeds("b", {40: 20}), *seeds("lost", {}, {}, {}, fitted=False))
     said = found.wide().legend["brackets"]
-    assert "range of 2 seeds, which covers the median with probability 50 %" in said
+    assert "range of 2 seeds" in said
     assert "the strings of one seed, not over seeds" in said
     assert [row[3] for row in found.wide().rows] == ["2 of 2", "1 of 1", "0 of 3"]
 
@@ -879,13 +883,10 @@ def test_what_next_says_to_write_leaves_nothing_that_differs_besides_positions()
             ]
         return of(*runs)
 
-    advice = trained().wide().advice[0]
-    said = advice.removeprefix("next: train all with the same settings: ").partition("; then")[0]
-    found = dict[str, Any]()
-    exec(f"found = {said}", {"Experiment": lambda _, **more: more}, found)
-    table = trained(**found["found"]).wide()
-    assert "Besides positions, they differ in draw of coupled, which may be the cause" in " ".join(table.notes)
-    assert table.advice[0].startswith("next: train the control random-start+learned")
+    said = steps_of(trained().wide())[0].removeprefix("train all with ").partition(", so that")[0]
+    table = trained(**eval(f"dict({said})")).wide()
+    assert "differ in draw of coupled, which may be the cause" in " ".join(table.notes)
+    assert steps_of(table)[0].startswith("train the control random-start+learned")
 
 
 def test_a_control_that_is_not_shown_is_shown_before_anything_is_trained() -> None:
@@ -907,8 +908,8 @@ def test_a_control_that_is_not_shown_is_shown_before_anything_is_trained() -> No
         ))  # fmt: skip
 
     table = made().only(systems=[best, rival]).wide()
-    assert "The cause is not tested by the systems shown" in table.notes[0]
-    assert table.advice[0].startswith(f"next: show the control {control}; then more runs")
+    assert "the cause is not tested by the systems shown" in table.notes[0]
+    assert steps_of(table)[0].startswith(f"show the control {control}: ")
     assert "3 tests (Holm)" in table.notes[0]
     said = [f"show the control {control}", "tests with systems not shown"]
     for line in said:  # for the author, not for readers
@@ -917,7 +918,7 @@ def test_a_control_that_is_not_shown_is_shown_before_anything_is_trained() -> No
         assert line not in "; ".join(made().wide().advice)
     for found in (made(control=True), made(control=True).only(systems=[best, rival])):
         assert f"the control {control} did not fit" in found.wide().notes[0]
-        assert "train the control" not in found.wide().advice[0]
+        assert "train the control" not in "; ".join(found.wide().advice)
 
 
 def test_a_table_without_a_fitted_seed_says_how_far_they_are_from_it() -> None:
@@ -954,11 +955,12 @@ def test_of_seeds_with_as_many_right_strings_tokens_decide_which_is_the_lowest()
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_next_sets_nothing_of_positions(folder: Path) -> None:
     for found in [committed(folder), *contests(folder)]:
-        (*_, then) = differences.how_sure_and_next(in_order(found.systems)) if len(found) else ("",)
+        (*_, steps) = differences.how_sure_and_next(in_order(found.systems)) if len(found) else ("",)
+        then = " ".join(steps)
         assert "lw.scheme(" not in then
         assert "lw.encoding(" not in then
         lengths = {one.max_length for one in found.systems if one.cells}
-        if "with the same settings" in then and len({one.contest for one in found.systems}) == 1:
+        if "positions alone" in then and len({one.contest for one in found.systems}) == 1:
             assert ("max_length=" in then) is (len(lengths) > 1)
 
 
@@ -986,7 +988,7 @@ def test_how_sure_a_finding_is_has_its_label_and_at_most_three_sentences(folder:
     ("far", "seeds", "said"),
     [
         ([64], 1, "64 (one seed)"),
-        ([8, 8], 2, "8 in all 2 seeds"),
+        ([8, 8], 2, "8 in both seeds"),
         ([8, 16, 64], 4, "64 in 1 of 4 seeds, 16 in 1, 8 in 1, and 1 not fitted"),
         ([100, 40, 50, 60, 100, 100, 40, 50], 8, "100 in 3 of 8 seeds, 40 in the lowest"),
     ],
@@ -1017,5 +1019,4 @@ def test_a_table_of_one_fitted_system_that_falls_says_why_and_what_is_next() -> 
     for made in (one, [*one, *lost]):
         advice = of(*made).wide().advice
         assert "why: it is not known why a falls" in advice
-        who = "all" if made is not one else "it"
-        assert advice[0].startswith(f"next: train {who} longer, steps=2000: few steps are one reason to fall; then ")
+        assert any("lengthwise predict addition" in step for step in steps_of(of(*made).wide()))

@@ -54,7 +54,6 @@ from lengthwise.report.summary import (
     read,
     recipe_titles,
     same_training,
-    some_of,
     steps_text,
     strings_text,
     summarize,
@@ -257,14 +256,15 @@ class Measured(Tabular):
             **dict([guess.split(": ", 1)] if guess else []),
         }
         differ, (sure, cause, then) = differ_text(systems), how_sure_and_next(systems, of.metric, lengths, of.whole)
-        compared = compared_text(sure)
+        compared = compared_text(sure) * (len(tasks_of) == 1)
         sentence = f"{differ[:1].upper()}{differ[1:]}" if compared else differ
         note = ". ".join(filter(None, [compared, sentence * (MAY_BE not in compared)]))
         left_out = [length for length in tested if length not in lengths]
         lacks = f"{', '.join(map(str, left_out))} (lengths='all')" * bool(left_out)
         said = (
-            f"next: {then}" * bool(then),
+            *then[:1],
             cause,
+            *then[1:],
             *_why(systems),
             *of.notes,
             f"tested and not shown: {lacks}" * bool(lacks),
@@ -466,7 +466,7 @@ def _next(
     from lengthwise.report.differences import how_sure_and_next
 
     _, cause, then = how_sure_and_next(in_order(systems, metric), metric, whole=whole)
-    return [*[f"next: {then}"] * bool(then), *[cause] * bool(cause)]
+    return [*then[:1], *[cause] * bool(cause), *then[1:]]
 
 
 def _why(systems: Sequence[SystemSummary]) -> list[str]:
@@ -521,16 +521,12 @@ def above(rates: Sequence[float], others: Sequence[float]) -> bool:
 
 
 def _inside(systems: Sequence[SystemSummary], brackets: Brackets, rows: Iterable[Sequence[Any]]) -> dict[str, str]:
-    """What the brackets in these rows are, and of which where they differ; empty where none are shown."""
+    """What the brackets in these rows are; empty where none are shown."""
     cells = [cell_text(cell, DIGITS) for row in rows for cell in row if isinstance(cell, Spread)]
     closed = ["(" not in cell for cell in cells]
     none = ", none where both ends are equal" * any(closed)
-    kinds = dict[str, list[str]]()
-    for system in systems:
-        if counted := system.fitted or system.results:
-            kinds.setdefault(brackets_text([len(counted)], brackets), []).append(system.label)
-    said = "; ".join(f"{kind} ({some_of(who)})" if len(kinds) > 1 else kind for kind, who in kinds.items())
-    return {} if all(closed) else {"brackets": f"{said}{none}"}
+    counts = [len(system.fitted or system.results) for system in systems]
+    return {} if all(closed) else {"brackets": f"{brackets_text(counts, brackets)}{none}"}
 
 
 def _over(systems: Sequence[SystemSummary]) -> str:

@@ -96,7 +96,7 @@ class Table:
     advice: tuple[str, ...] = ()
     """For the author: what to do, what was trained, how it was chosen. In LaTeX comments.
 
-    A terminal has the first, to its first ``; then``, and the line that begins with `WHY` below the finding.
+    A terminal has the first, and the line that begins with `WHY` below the finding.
     """
     legend: Mapping[str, str] = field(default_factory=dict)
     """What ``bold``, ``†`` and other marks mean: the first line below; plain text has a star in place of bold."""
@@ -121,10 +121,8 @@ class Table:
         gone = [f"{'; '.join(left_out)} (all: `.to_markdown()`)"] * bool(left_out) + [self.lacks] * bool(self.lacks)
         missing = f"not shown: {'; '.join(gone)}" * bool(gone)
         why, rest = ([line for line in self.advice if line.startswith(WHY) is is_why] for is_why in (True, False))
-        first, *steps = "".join(rest[:1]).split("; then ")
-        count = len(steps) + len(rest) - 1
-        more = f" ({count} more: `.advice`)" * (count > 0)
-        below = (missing, *self._below("*", left_out), f"{first}{more}" * bool(first))
+        more = " (more: `.advice`)" * (len(rest) > 1)
+        below = (missing, *self._below("*", left_out), f"{rest[0]}{more}" if rest else "")
         *finding, what = self.caption.split("\n")
         lines = [*finding, *why * bool(finding), what, *[shown] * bool(shown), *below]
         wrapped = (line if line is shown else textwrap.fill(line, WIDTH, break_on_hyphens=False) for line in lines)

@@ -12,10 +12,10 @@ from typing import Any
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.result_file import Axes
 from lengthwise.core.statistics import LEVEL, holm, rank_test
-from lengthwise.core.table import WHY
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.system import RANDOM_START
+from lengthwise.report.next_steps import Confounds, MoreSeeds, next_steps, stands_for
 from lengthwise.report.summary import (
     Brackets,
     Setting,
@@ -24,14 +24,12 @@ from lengthwise.report.summary import (
     brackets_text,
     called,
     differing_settings,
-    explain_command,
     failing,
     ids_alone,
     in_runs,
     is_untrained,
     nearest_rival,
     other_settings,
-    predict_command,
     ranked,
     some_of,
     trained_alike,
@@ -47,12 +45,10 @@ MAY_BE = ", which may be the cause"
 """The end of the clause of what else two systems differ in."""
 NO_CAUSE = "the ids are not shown to be the cause"
 """The beginning of the clause where the best is not surely above its control."""
-UNTESTED = "the cause is not tested"
+UNTESTED = "whether the ids are the cause is not tested"
 """The beginning of the clause where nothing tests that."""
 HIDDEN = "p is corrected for tests with systems not shown, too, as results may have decided which are"
 """The clause for the author where not all systems are shown."""
-MANY_STEPS = 20_000
-"""From so many steps on, more of them are not the first thing to try where the best system falls."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +125,7 @@ def how_sure(
     """The parts of `how_sure_and_next`, with what bands and brackets are before what to do next."""
     (said, cause, then), seeds = how_sure_and_next(systems, metric), (len(system.fitted) for system in systems)
     shown = [f"band and brackets: {brackets_text(seeds, brackets)}"] * bool(said)
-    return [*said[:1], *[cause] * bool(cause), *said[1:], *shown, *[f"next: {then}"] * bool(then)]
+    return [*said[:1], *[cause] * bool(cause), *said[1:], *shown, *then[:1]]
 
 
 def how_sure_and_next(
@@ -137,149 +133,39 @@ def how_sure_and_next(
     metric: str = "exact_match",
     lengths: Collection[int] | None = None,
     whole: Sequence[SystemSummary] = (),
-) -> tuple[list[str], str, str]:
+) -> tuple[list[str], str, list[str]]:
     """Whether the best system beyond training is above the second, by what test; `why` systems fall; what to do next.
 
     The first is a list of clauses, the answer first, of each task by itself, empty where fewer than two systems were
     tested beyond training. With ``lengths`` only these are spoken of; p is corrected for the tests at all lengths and
-    of all systems of ``whole``, since the choice may have followed the results. The others are the same for all.
+    of all systems of ``whole``, since the choice may have followed the results. The others are the same for all; of
+    several tasks there is no cause, and what to do is to choose one.
     """
     every = differences(systems, metric, whole=whole)
     tests = [test for test in every if lengths is None or test.length in lengths]
-    clauses, wanted, controls, same = list[str](), 0, dict[str, None](), dict[Setting, Any]()
-    several, causes = False, list[str]()
-    for contest in dict.fromkeys(system.contest for system in systems):
-        mine = [system for system in systems if system.contest == contest]
-        order = ranked(mine, metric)
+    clauses, cause, then = list[str](), "", list[str]()
+    contests = dict.fromkeys(system.contest for system in systems)
+    for contest in contests:
+        order = ranked([system for system in systems if system.contest == contest], metric)
         shown = {id(system.results[0]): system for system in systems}  # under their labels
         there = [shown.get(id(one.results[0]), one) for one in whole or systems if one.contest == contest]
-        some, seeds, control, confounds = _of_contest(order, every, there, whole=True)
+        some, more, control, confounds = _of_contest(order, every, there, whole=True)
+        then = next_steps(order, failing(order, metric), control, more, confounds)
         if len(tests) < len(every):  # what to do next does not hang on which lengths are shown
             some, *_ = _of_contest(order, tests, there, whole=False)
-        clauses, wanted = [*clauses, *some], max(wanted, seeds)
-        causes += [why(order, "; ".join(some)).removeprefix(WHY)]
-        controls |= dict.fromkeys([control] * bool(control))
-        who, settings = confounds
-        if len({system.positions for system in who}) > 1:
-            same = _values(order, settings) | same
-        else:
-            several |= len(settings) > 1
-    few = [system for system in systems if system.fitted and len(system.fitted) < wanted]
-    who = "each system" if len(few) == sum(bool(system.fitted) for system in systems) else _some(few)
-    # Runs that did not fit stay, so that as many more have to be asked for.
-    runs = wanted + max((len(system.results) - len(system.fitted) for system in few), default=0)
-    unfit = [system for system in systems if not all(run.fitted for run in _stands_for(system, systems).results)]
-    planned = [steps for one in systems if (steps := one.experiment["training"].get("steps"))]
-    said = "train all with the same settings" if same else f"train {'all systems' if len(systems) > 1 else 'it'} longer"
-    several &= not same
-    lost, falls = (
-        [steps for one in unfit if (steps := one.experiment["training"].get("steps"))],
-        failing(systems, metric),
-    )
-    few_steps = 0 if falls is None else falls.experiment["training"].get("steps") or MANY_STEPS
-    few_steps *= few_steps < MANY_STEPS
-    steps = max(2 * max([*lost, few_steps], default=0), *planned, 0)
-    low = [one for one in unfit if one.in_distribution.median < 0.5]
-    if lost and low and all(one.experiment["model"]["layers"] == 1 for one in systems):
-        same |= {LAYERS: 2}  # Far from a fit, steps alone may never do.
-    if lost or (few_steps and same):  # before more seeds fail to fit, too; settings stay equal
-        same = {STEPS: steps} | same | {STEPS: steps}
-    alike = [f"{said}: {_as_arguments(same)}"] * (bool(same) and (not few_steps or {*same} != {STEPS}))
-    alike += ["let systems differ in one setting alone"] * several
-    more = list[str]()
-    for verb in ("show ", "train "):
-        named = [one.removeprefix(verb) for one in controls if one.startswith(verb)]
-        more += [f"{verb}the control {some_of(named)}"] * bool(named)
-    more += [f"more runs of {who} (seeds={runs})"] * bool(few)
-    it = "all" if len(systems) > 1 else "it"
-    first = [f"train {it} longer, steps={steps}: few steps are one reason to fall"] * bool(few_steps)
-    first += [] if falls is None else [_find_out(falls)]
+        clauses, cause = [*clauses, *some], why(order, "; ".join(some))
+    tasks = dict.fromkeys(system.prefix.rstrip(", ") or called(system.experiment["task"]) for system in systems)
+    if len(contests) > 1:
+        cause, then = "", [f"next: choose one task, such as `.only({next(iter(tasks))!r})`"] * (len(tasks) > 1)
     if not clauses and len(systems) > 1 and sum(bool(one.fitted) for one in systems) == 1:
         clauses.append("no other system fitted, so this shows nothing about positions")
     clauses += [HIDDEN] * (bool(clauses) and any(test.hidden for test in tests))
-    cause = "; ".join(filter(None, dict.fromkeys(causes)))
-    return clauses, f"{WHY}{cause}" * bool(cause), "; then ".join([*first, *alike, *more])
-
-
-def _find_out(best: SystemSummary) -> str:
-    """What to do first where even the best system is wrong beyond training."""
-    why = f"find out why {best.label} falls: {command}; then " if (command := explain_command(best)) else ""
-    return f"{why}see what theory and measurements advise: {predict_command(best)}"
-
-
-def _values(order: Sequence[SystemSummary], settings: Iterable[Setting]) -> dict[Setting, Any]:
-    """The values that all these systems should have: those of the first, and the steps with which most fitted.
-
-    Of equals these are the larger number. No value is one with which a system did not fit that did with another.
-    """
-    found = dict[Setting, Any]()
-    for section, part, name in settings:
-        if part:  # of a scheme or an encoding, which are what is compared
-            continue
-        tried, steps = dict[str, list[SystemSummary]](), (section, part, name) == STEPS
-        for one in order:
-            tried.setdefault(repr(_value(one, section, name)), []).append(one)
-        ranks = {
-            value: (
-                -sum(
-                    not one.fitted and bool(other.fitted) and repr(_value(other, section, name)) != value
-                    for one in some
-                    for other in [_stands_for(one, order)]
-                ),
-                *((sum(bool(one.fitted) for one in some), _value(some[0], section, name)) if steps else ()),
-            )
-            for value, some in tried.items()
-        }
-        value = _value(tried[max(ranks, key=lambda value: ranks[value])][0], section, name)
-        if not steps or len(tried) > 1:
-            found[section, part, name] = False if name == "stop_when_fitted" else value
-        if steps and any(one.experiment["training"].get("stop_when_fitted") for one in order):
-            found["training", "", "stop_when_fitted"] = False
-    return found
-
-
-def _value(system: SystemSummary, section: str, name: str) -> Any:
-    value: Any = system.experiment[section] if section != name else {name: system.experiment["task"]["name"]}
-    for key in name.split("."):
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
-
-
-STEPS: Setting = ("training", "", "steps")
-LAYERS: Setting = ("model", "", "layers")
-
-
-def _stands_for(system: SystemSummary, among: Sequence[SystemSummary]) -> SystemSummary:
-    """Of several configurations of a system the one of which most seeds fitted; of equals the system itself."""
-    own = (system.contest, system.results[0].system)
-    same = [system, *(one for one in among if (one.contest, one.results[0].system) == own)]
-    return max(same, key=lambda one: len(one.fitted) / len(one.results))
-
-
-def _as_arguments(values: Mapping[Setting, Any]) -> str:
-    """What to write, such as ``Experiment(..., steps=600, model={"layers": 1})``."""
-    alone, sections = list[str](), dict[str, list[str]]()
-    for (section, _, name), value in values.items():
-        written = f'"{value}"' if isinstance(value, str) else repr(value)
-        if name in ALONE:
-            alone.append(f"{name}={written}")
-        else:
-            sections.setdefault(section, []).append(f'"{name}": {written}')
-    given = [*alone, *(f"{section}={{{', '.join(some)}}}" for section, some in sections.items())]
-    return f"Experiment(..., {', '.join(given)})"
-
-
-ALONE = ("task", "steps", "max_length")
-"""What are arguments of their own."""
-
-
-Confounds = tuple[Sequence[SystemSummary], Collection[Setting]]
-"""Systems, and the settings in which they differ besides positions."""
+    return clauses, cause, then
 
 
 def _of_contest(
     ranked: Sequence[SystemSummary], tests: Sequence[Difference], there: Sequence[SystemSummary], *, whole: bool
-) -> tuple[list[str], int, str, Confounds]:
+) -> tuple[list[str], MoreSeeds, str, Confounds]:
     """The clauses of systems that are compared with each other, how many seeds are needed, and what comes before these.
 
     The number is 0 if those that there are suffice, also with a control that is to be trained. Then follow what to do
@@ -292,7 +178,7 @@ def _of_contest(
     facing = {id(other): found for other in ranked[1:] if (found := _between(ranked[0], other, tests))}
     rivals = trained_alike(ranked[0], [other for other in ranked[1:] if id(other) in facing]) if ranked else []
     if not rivals:
-        return [], 0, "", every
+        return [], (0, ""), "", every
     first, lengths = ranked[0], "length beyond training" if whole else "length shown"
     made = facing[id(rivals[0])][0].made
     second = nearest_rival(first, rivals) or rivals[0]
@@ -305,7 +191,7 @@ def _of_contest(
     if lengths_apart(found):
         said.append(_measured(first, held, found))
         said += _above_the_rest(first, [other for other in above if other not in held], facing)
-        besides = _confounded(first, nearest_rival(first, held) or held[0], named=bool(alike))
+        besides = _confounded(first, nearest_rival(first, held) or held[0])
     if alike:
         overlap = not any(test.turned.apart for other in alike for test in facing[id(other)])
         level = (
@@ -341,7 +227,9 @@ def _of_contest(
     second = nearest_rival(first, held) or second
     seeds = min(len(first.fitted), len(second.fitted))
     enough = next(n for n in count(2) if 2 * made / comb(2 * n, n) <= 1 - LEVEL)
-    more = enough * (seeds < enough) if held else max(enough, 2 * seeds)
+    fewer = f"fewer cannot be significant in {made} tests (Holm)" if made > 1 else "fewer cannot be significant"
+    overlap = f"{first.label} and {second.label} are not told apart with {seeds}"
+    more = (enough * (seeds < enough), fewer) if held else (max(enough, 2 * seeds), overlap)
     if not held or not (besides := _confounds(first, second)):
         return parts, more, control, every
     alone = first.positions == second.positions
@@ -451,9 +339,9 @@ def _confounds(first: SystemSummary, second: SystemSummary) -> dict[Setting, str
     return found | dict(sorted(other.items(), key=lambda each: weight(each[1])))
 
 
-def _confounded(first: SystemSummary, second: SystemSummary, *, named: bool) -> str:
-    """The clause of `_confounds`, with the names of the two or without."""
-    who = f"{first.label} and {second.label}" if named else "they"
+def _confounded(first: SystemSummary, second: SystemSummary) -> str:
+    """The clause of `_confounds`; a sentence may begin with it, so that it does not begin with a name."""
+    who = f"{first.label} and {second.label}" if first.positions != second.positions else "the two systems"
     said = besides_positions((first, second), [*_confounds(first, second).values()], who)
     return f"{said}{MAY_BE}" * bool(said)
 
@@ -474,6 +362,7 @@ def _control(
     control = replace(first.positions, scheme=RANDOM_START if table else "sequential")
     if first.positions.scheme in (control.scheme, "sequential"):
         return [], ""
+    tells = f", trained as {first.label} was: it tells whether the ids are the cause"
     names = {other.results[0].system for other in there if ids_alone(first, other)}
     found = [
         one for one in there if one.positions == control and (ids_alone(first, one) or one.results[0].system in names)
@@ -483,16 +372,18 @@ def _control(
         if one.fitted and not ids_alone(first, one):
             return [f"{UNTESTED}: the control {name} has other settings"], ""
         if one.fitted:
-            return [f"{UNTESTED} by the systems shown"], f"show {name}"
+            return [
+                f"{UNTESTED} by the systems shown"
+            ], f"show the control {name}: it tells whether the ids are the cause"
         return [f"{UNTESTED}: the control {name} did not fit"], ""
     if ENCODINGS.is_built_in(encoding):  # its settings are those of the first, too, such as a sink
         with suppress(LengthwiseError, TypeError):
             control = replace(control, encoding=ENCODINGS.build(first.experiment["encoding"]).label)
-    trained, train = f"is missing ({control.name}, trained as {first.label} was)", f"train {control.name}"
+    train = f"train the control {control.name}{tells}"
     if alone:
-        beyond = f"{UNTESTED} by {alone[0].label}, whose table met no id beyond training: the control {trained}"
+        beyond = f"{UNTESTED} by {alone[0].label}, whose table met no id beyond training"
         return ([beyond], train) if control.random_start else ([], "")
-    return [f"{UNTESTED}: the control that differs in the ids alone {trained}"], train
+    return [UNTESTED], train
 
 
 def _control_says(first: SystemSummary, control: SystemSummary, tests: Sequence[Difference]) -> str:
@@ -529,7 +420,7 @@ def _draw(scheme: Mapping[str, Any]) -> str:
 def _more_tests(first: SystemSummary, there: Sequence[SystemSummary], control: bool) -> int:
     """How many tests come with a control to be trained, and with what did not fit once it does: all as the first."""
     mine = {(cell.length, cell.axes) for cell in first.every_cell if cell.length > first.max_length}
-    new = control + sum(not _stands_for(one, there).fitted for one in there)
+    new = control + sum(not stands_for(one, there).fitted for one in there)
     shared = sum(
         cell.length > one.max_length and (cell.length, cell.axes) in mine for one in there for cell in one.every_cell
     )

@@ -40,6 +40,7 @@ from lengthwise.report.summary import (
     chance_text,
     common_chance,
     headline,
+    is_interval,
     left_out_text,
     panels,
     some_of,
@@ -405,10 +406,12 @@ def _described(
     """What is drawn, for captions and screen readers: of each kind of mark that is there, what it stands for."""
     what, drew = metric.replace("_", " "), set[str]().union(*(part.drew for part in parts))
     shaded = f"shaded: {'lengths that all systems drawn were trained on' if 'trained' in drew else 'training lengths'}"
+    counts = {len(system.fitted) for system in systems} - {0} if band != "none" else set[int]()
+    banded = [count for count in counts if band == "range" or is_interval(count)]
     marks = (
         "markers: medians of the fitted seeds",
         "thin lines: each of these seeds" * any(len(system.fitted) > 1 for system in systems),
-        f"band: {brackets_text((len(system.fitted) for system in systems), band)}" * (band != "none"),
+        f"band: {brackets_text(banded, band)}" * bool(banded),
         *(says for kind, says in KINDS.items() if kind in drew),
         shaded,
     )
@@ -719,7 +722,7 @@ class _Panel:
             smaller = 0.75 ** max(1, _below(self.panel, index, self.metric))
             line.set(markersize=line.get_markersize() * smaller, markeredgecolor=PAPER)
         colour = look.colour
-        if self.band != "none":
+        if self.band == "range" or (self.band == "interval" and is_interval(len(self.systems[index].fitted))):
             self.plot.fill_between(at, low, high, color=colour, alpha=0.15, lw=0)
         for seed in range(len(cells[0].scores)):
             scores = ((cell.length, cell.scores[seed]) for cell in cells if seed < len(cell.scores))

@@ -25,7 +25,7 @@ from lengthwise.core.files import read_json
 from lengthwise.core.rank import REACH, how_far, seed_far
 from lengthwise.core.result_file import CHECKPOINT, Axes, RunResult, Score, check_seal, each_once, result_files
 from lengthwise.core.rng import stream
-from lengthwise.core.statistics import Estimate, estimate, median_rank
+from lengthwise.core.statistics import LEVEL, Estimate, estimate, median_rank
 from lengthwise.core.user_code import code_words, no_new_code
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS
@@ -249,22 +249,24 @@ def over_seeds(
 
 
 def brackets_text(seeds: Iterable[int], brackets: Brackets = "interval") -> str:
-    """What `over_seeds` shows of systems of which so many seeds fitted, and how often it holds the median of all."""
+    """What `over_seeds` shows of systems of which so many seeds fitted."""
     counts = sorted({*seeds} - {0})
     if brackets == "range":
         return "lowest and highest of the fitted seeds"
     if brackets == "none" or not counts:
         return "nothing"
-    ranks = {count: median_rank(count) for count in counts if count > 1}
-    ranges = {str(count): f"{100 * covers:.0f}" for count, (k, covers) in ranks.items() if k == 1}
-    covering = "which covers the median with probability"
+    few, many = ([f"{count}" for count in counts if count > 1 and is_interval(count) is of] for of in (False, True))
     said = [
         *["Wilson's 95 % interval over the strings of one seed, not over seeds"] * (1 in counts),
-        *[f"range of {' or '.join(ranges)} seeds, {covering} {' or '.join(ranges.values())} %"] * bool(ranges),
-        *(f"seeds {k} to {n + 1 - k} of {n} in order, {covering} {100 * covers:.0f} %"
-          for n, (k, covers) in ranks.items() if k > 1),
-    ]  # fmt: skip
+        *[f"range of {' or '.join(few)} seeds"] * bool(few),
+        *[f"95 % interval of the median of {' or '.join(many)} seeds"] * bool(many),
+    ]
     return "; ".join(said)
+
+
+def is_interval(seeds: int) -> bool:
+    """Whether what `over_seeds` shows holds the value that it is of with probability 95 %: of few seeds it does not."""
+    return seeds == 1 or median_rank(seeds)[1] >= LEVEL
 
 
 @dataclass(frozen=True)
@@ -872,11 +874,15 @@ def details(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
 
 
 def fall(system: SystemSummary) -> tuple[Cell, SeedResult, Score] | None:
-    """The shortest test beyond training at which its median seed is not right, and its worst seed there; or None.
+    """The shortest test beyond training that it falls at, and its worst seed there; None where it falls at none.
 
-    Of seeds with as many right strings the one with fewer right tokens is the worst.
+    That is one at which its median seed is not right, or any is wrong. Of seeds with as many right strings the one
+    with fewer right tokens is the worst.
     """
-    low = (cell for cell in system.cells if cell.length > system.max_length and _rate(cell) < RIGHT)
+    low = (
+        cell for cell in system.cells
+        if cell.length > system.max_length and (_rate(cell) < RIGHT or min(one.rate() for one in cell.scores) < WRONG)
+    )  # fmt: skip
     cell = min(low, key=lambda cell: (cell.length, _rate(cell)), default=None)
     if cell is None:
         return None
@@ -884,6 +890,15 @@ def fall(system: SystemSummary) -> tuple[Cell, SeedResult, Score] | None:
         (seed, score) for seed in system.fitted for score in seed.scores if any(score is one for one in cell.scores)
     )
     return cell, *min(seeds, key=lambda each: (each[1].rate(), (each[1].tokens or 0) / (each[1].tokens_total or 1)))
+
+
+def falling(system: SystemSummary) -> str:
+    """Its label, or how many of its seeds where the median stays right and some fall."""
+    beyond = [cell for cell in system.cells if cell.length > system.max_length]
+    if not beyond or any(_rate(cell) < RIGHT for cell in beyond):
+        return system.label
+    low = {at for cell in beyond for at, score in enumerate(cell.scores) if score.rate() < WRONG}
+    return f"{len(low)} of {len(system.fitted)} seeds of {system.label}"
 
 
 def fall_text(system: SystemSummary) -> str:

@@ -17,7 +17,17 @@ from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES, scheme_with_ids
 from lengthwise.prediction.predict import structure_row
 from lengthwise.prediction.verdict import StructureRow
-from lengthwise.report.summary import WRONG, SystemSummary, fall, hardest, median_rates, some_of, told, trained_alike
+from lengthwise.report.summary import (
+    WRONG,
+    SystemSummary,
+    fall,
+    falling,
+    hardest,
+    median_rates,
+    some_of,
+    told,
+    trained_alike,
+)
 from lengthwise.tasks import TASKS
 
 CAUSE = "distances in ids"
@@ -42,7 +52,10 @@ def why(order: Sequence[SystemSummary], tested: str = "") -> str:
     First come ids that were never trained, then distances in ids: systems whose farthest needed token is farther than
     that of the first, where no system is an exception; then what ``tested``, the measured comparison, shows.
     """
-    falls = [one for one in told(order) if fall(one)] or [one for one in order if fall(one)]
+    some, named = [one for one in order if fall(one)], told(order)
+    whole = [one for one in some if falling(one) == one.label]
+    falls = [one for one in whole if one in named] or whole
+    falls += [one for one in some if one in named and one not in whole]
     found = {id(one): says for one in falls if (says := _never_trained(one))}
     rest = [one for one in falls if id(one) not in found]
     parts = [f"{one.label} {found[id(one)]}" for one in falls if id(one) in found]
@@ -52,7 +65,9 @@ def why(order: Sequence[SystemSummary], tested: str = "") -> str:
         shown = [one for one in rest if f": {order[0].label} is above {one.label}, {IN_IDS}" in tested]
         left = [one for one in rest if one not in far and one not in shown]
         parts += [f"{one.label}: its ids, as the comparison shows" for one in shown if one not in far]
-        parts += [f"{UNKNOWN} {some_of([one.label for one in left])} fall{'s' * (len(left) == 1)}"] * bool(left)
+        names = [falling(one) for one in left]
+        one = len(left) == 1 and (names == [left[0].label] or names[0].startswith("1 of "))
+        parts += [f"{UNKNOWN} {some_of(names)} fall{'s' * one}"] * bool(left)
     return f"{WHY}{'; '.join(parts)}" * bool(parts)
 
 

@@ -74,9 +74,8 @@ def reaches_text(far: Sequence[int], seeds: int, longest: str = "") -> str:
     (first, count), *less = sorted(Counter(far).items(), reverse=True)
     if seeds == 1:
         return f"{first}{longest} (one seed)"
-    said = (
-        f"{first}{longest}{',' * bool(longest)} in {f'all {seeds}' if count == seeds else f'{count} of {seeds}'} seeds"
-    )
+    every = "both" if seeds == 2 else f"all {seeds}"
+    said = f"{first}{longest}{',' * bool(longest)} in {every if count == seeds else f'{count} of {seeds}'} seeds"
     few = len(less) < MOST_REACHES
     said += "".join(f", {to} in {of}" for to, of in less) if few else f", {less[-1][0]} in the lowest"
     return said + f", and {seeds - len(far)} not fitted" * (len(far) < seeds)
