@@ -16,6 +16,9 @@ MANY_STEPS = 20_000
 FAR_FROM_FIT = 0.5
 """Accuracy at training lengths below which steps alone may never do."""
 
+MOST_LOST = 2
+"""Systems with seeds that did not fit that are named; of more it says how many they are."""
+
 Confounds = tuple[Sequence[SystemSummary], Collection[Setting]]
 """Systems, and the settings in which they differ besides positions."""
 MoreSeeds = tuple[int, str]
@@ -36,6 +39,7 @@ def next_steps(
             said.append(f"see why {fails.label} falls: {command}")
         said.append(f"see what theory and measurements advise: {predict_command(fails)}")
     who, settings = confounds
+    settings = [one for one in settings if one[0] != "task"]  # tasks that are compared are to differ
     positions = len({system.positions for system in who}) > 1
     same = _values(order, settings) if positions else {}
     longer, why = _longer(order)
@@ -71,7 +75,8 @@ def _longer(order: Sequence[SystemSummary]) -> tuple[dict[Setting, Any], str]:
     if not lost:
         return {}, ""
     values: dict[Setting, Any] = {STEPS: max(2 * max(one.experiment["training"]["steps"] for one in lost), *every)}
-    why = f"seeds of {some_of([one.label for one in lost])} did not fit"
+    who = some_of([one.label for one in lost]) if len(lost) <= MOST_LOST else f"{len(lost)} systems"
+    why = f"seeds of {who} did not fit"
     far = any(one.in_distribution.median < FAR_FROM_FIT for one in lost)
     if far and all(one.experiment["model"]["layers"] == 1 for one in order):
         return values | {LAYERS: 2}, f"{why}, and one layer may be too few"
