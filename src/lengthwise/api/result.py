@@ -223,7 +223,7 @@ class Measured(Tabular):
             first = {
                 at for at, (key, found) in rivals.items()
                 if f"{found.median:.3f}" == f"{best:.3f}" and best >= FAILED and by_row[key[:2]] not in few
-                and (key, length) not in guessed
+                and found.low >= FAILED and (key, length) not in guessed
             }  # fmt: skip
             bold |= {(at, column) for at in first}
             least = rivals[min(first)][1].low if first else 2  # rows are in rank

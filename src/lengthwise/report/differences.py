@@ -340,8 +340,8 @@ def _confounds(first: SystemSummary, second: SystemSummary) -> dict[Setting, str
 
 
 def _confounded(first: SystemSummary, second: SystemSummary) -> str:
-    """The clause of `_confounds`; a sentence may begin with it, so that it does not begin with a name."""
-    who = f"{first.label} and {second.label}" if first.positions != second.positions else "the two systems"
+    """The clause of `_confounds`, which does not begin with a name, as a sentence may begin with it."""
+    who = "the systems " * (first.positions == second.positions) + f"{first.label} and {second.label}"
     said = besides_positions((first, second), [*_confounds(first, second).values()], who)
     return f"{said}{MAY_BE}" * bool(said)
 

@@ -19,6 +19,9 @@ FAR_FROM_FIT = 0.5
 MOST_LOST = 2
 """Systems with seeds that did not fit that are named; of more it says how many they are."""
 
+MOST_SETTINGS = 2
+"""Settings that a step names; more have a line of their own."""
+
 Confounds = tuple[Sequence[SystemSummary], Collection[Setting]]
 """Systems, and the settings in which they differ besides positions."""
 MoreSeeds = tuple[int, str]
@@ -33,7 +36,7 @@ def next_steps(
     First comes why the best itself ``fails``, then what did not fit where nothing is left to compare it with, then
     settings that should be equal, the ``control``, more seeds, and what did not fit.
     """
-    said = list[str]()
+    said, written = list[str](), ""
     if fails is not None:
         if command := explain_command(fails):
             said.append(f"see why {fails.label} falls: {command}")
@@ -44,9 +47,11 @@ def next_steps(
     same = _values(order, settings) if positions else {}
     longer, why = _longer(order)
     train = f"train {'all' if len(order) > 1 else 'it'} with "
-    equal = "so that they differ in positions alone"
     if same:
-        said.append(f"{train}{_as_arguments(same | longer)}, {'; '.join([equal, *[why] * bool(why)])}")
+        written = _as_arguments(same | longer)
+        few = len(same | longer) <= MOST_SETTINGS
+        said.append(f"{train}{written if few else 'the same settings'}, so that they differ in positions alone")
+        written = f"the same settings: {written}" * (not few)
     elif len(settings) > 1 and not positions:
         said.append("let systems differ in one setting alone, to see which counts")
     said += [control] * bool(control)
@@ -61,7 +66,7 @@ def next_steps(
     if longer and not same:
         first = sum(bool(one.fitted) for one in order) < min(2, len(order))
         said.insert(0 if first else len(said), f"{train}{_as_arguments(longer)}: {why}")
-    return [f"{'then' if at else 'next'}: {step}" for at, step in enumerate(said)]
+    return [*(f"{'then' if at else 'next'}: {step}" for at, step in enumerate(said)), *[written] * bool(written)]
 
 
 def _longer(order: Sequence[SystemSummary]) -> tuple[dict[Setting, Any], str]:
