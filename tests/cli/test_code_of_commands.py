@@ -28,7 +28,7 @@ def test_commands_printed_for_a_task_of_a_file_work_as_printed(tmp_path: Path) -
         model={"layers": 1, "width": 16}, evaluation={"fit_threshold": 0.001},
     )  # fmt: skip
     made.run(seeds=1, out=tmp_path / "runs", progress=False)
-    advice = lw.results(tmp_path / "runs").wide().advice[0]
+    advice = ";".join(lw.results(tmp_path / "runs").wide().advice)
     explain, predict = (re.search(rf"(lengthwise [^;]*{verb} [^;]*)", advice) for verb in ("explain", "predict"))
     assert explain is not None
     assert predict is not None
