@@ -25,6 +25,7 @@ from lengthwise.report.next_steps import MANY_STEPS
 from lengthwise.report.summary import (
     LOW,
     MOST_TASKS,
+    WIDE_RANGE,
     SeedResult,
     SystemSummary,
     headline,
@@ -262,11 +263,12 @@ def test_one_line_says_why_each_system_falls_that_a_finding_names(folder: Path) 
         line = why(systems)
         for one in told(systems):
             falls = any(right < REACH for n, right in medians(one).items() if n > one.max_length)
-            assert not falls or one.label in line or " more" in line
+            slight = min(score.rate() for cell in one.cells for score in cell.scores) >= REACH - WIDE_RANGE
+            assert not falls or one.label in line or " more" in line or slight
             if f"{one.label} falls from" in line:
                 first = int(line.partition(f"{one.label} falls from ")[2].partition(",")[0])
-                assert medians(one)[first] < 0.5
-                assert all(right >= 0.5 for n, right in medians(one).items() if n < first)
+                assert medians(one)[first] < REACH
+                assert all(right >= REACH for n, right in medians(one).items() if one.max_length < n < first)
         assert sum(text.startswith("why: ") for text in table.advice) == bool(line)
         assert CAUSE not in " ".join(table.notes)
 
@@ -274,7 +276,9 @@ def test_one_line_says_why_each_system_falls_that_a_finding_names(folder: Path) 
 def test_ids_that_were_never_trained_come_first() -> None:
     found = committed(Path("studies/arithmetic/results/addition-methods"))
     said = "; ".join(wide(found).advice)
-    assert "why: Abacus, up to 20 digits, offsets up to 10 falls from 31, where ids above 32 begin, which were" in said
+    assert (
+        "why: Abacus, up to 20 digits, offsets up to 10 falls from 25, and is wrong from 31, where ids above 32" in said
+    )
     assert "; it is not known why Abacus, offsets up to 20 falls" in said, "it falls where ids were trained"
 
 
@@ -566,7 +570,7 @@ def test_a_label_is_all_of_a_name_where_one_such_system_is_shown() -> None:
 
 def test_more_runs_are_asked_of_those_that_have_too_few() -> None:
     many = seeds("many", *[{40: 200}] * 8)
-    said = steps_of(of(*many, *seeds("few", *[{40: 190}] * 2), *seeds("lost", {}, {}, fitted=False)).wide())
+    said = steps_of(of(*many, *seeds("few", {40: 190})).wide())
     assert any("seeds of few (seeds=" in step for step in said)
     # A run that did not fit stays, so that one more has to be asked for.
     other = seeds("b", *[{40: 0}] * 3)
@@ -577,20 +581,24 @@ def test_more_runs_are_asked_of_those_that_have_too_few() -> None:
     assert asked[1] == asked[0] + 1
 
 
-def test_all_are_trained_longer_where_some_did_not_fit() -> None:
-    """Else settings are equal no more."""
+def test_all_are_trained_longer_where_most_seeds_did_not_fit() -> None:
+    """All, as settings would be equal no more; where few did not, more seeds are enough."""
     for lost in (1, 2):
         rival = [*seeds("b", *[{40: 0}] * (3 - lost)), *seeds("b", *[{}] * 3, fitted=False)[3 - lost :]]
         table = of(*seeds("a", *[{40: 200}] * 3), *rival).wide()
         assert f"b not beyond training ({3 - lost} of 3 seeds fitted; 0.000 at 40)" in table.caption
-        assert steps_of(table)[-1].startswith("train all with steps=2000: seeds of b did not fit")
+        longer, fewer = "train all with steps=2000: seeds of b did not fit", "train 5 seeds of each system"
+        assert steps_of(table)[0].startswith(longer if lost == 2 else fewer)
 
 
-def test_runs_that_are_asked_for_are_enough_for_the_tests_of_what_did_not_fit_yet() -> None:
-    """Three tests need five seeds, and nine need six."""
-    made = [*seeds("a", *[{16: 200, 24: 200, 40: 200}] * 3), *seeds("b", *[{16: 0, 24: 0, 40: 0}] * 3)]
-    for lost, enough in (([], 5), (seeds("c", *[{}] * 3, fitted=False), 6)):
-        assert any(f"train {enough} seeds of each system" in step for step in steps_of(of(*made, *lost).wide()))
+def test_no_more_seeds_are_asked_for_where_the_difference_is_significant() -> None:
+    """A fitted one in place of those that did not; a difference of three tests needs five seeds."""
+    for count, asks in ((3, True), (5, False)):
+        made = [*seeds("a", *[{16: 200, 24: 200, 40: 200}] * count), *seeds("b", *[{16: 0, 24: 0, 40: 0}] * count)]
+        steps = steps_of(of(*made, *seeds("c", {}, fitted=False)).wide())
+        assert any(
+            step.startswith("train 5 seeds of each system (seeds=5): fewer than 5 that fit cannot") for step in steps
+        ) is (asks)
 
 
 def test_what_did_not_fit_with_settings_is_not_told_to_be_trained_with_them() -> None:
@@ -617,7 +625,7 @@ def test_what_did_not_fit_with_settings_is_not_told_to_be_trained_with_them() ->
     assert steps_of(table)[0] == "train all with steps=6000, so that they differ in positions alone"
 
 
-def test_runs_that_are_asked_for_are_enough_with_the_control_that_is_asked_for() -> None:
+def test_the_control_is_trained_before_more_seeds() -> None:
     same: dict[str, Any] = {
         "model": {"layers": 2, "log_length": None},
         "training": {"lr": 1e-3, "stop_when_fitted": False},
@@ -634,7 +642,7 @@ def test_runs_that_are_asked_for_are_enough_with_the_control_that_is_asked_for()
 
     before = steps_of(made(coupled=200, sequential=100, pose=50).wide())
     assert [step.partition(",")[0] for step in before[:1]] == ["train the control random-start+learned"]
-    assert [step.partition(":")[0] for step in before[1:]] == ["train 7 seeds of each system (seeds=7)"]
+    assert [step.partition(":")[0] for step in before[1:]] == ["train 6 seeds of each system (seeds=6)"]
     after = made(coupled=200, sequential=100, pose=50, random_start=10).wide()
     assert [step.partition(":")[0] for step in steps_of(after)] == ["train 7 seeds of each system (seeds=7)"]
     assert "The ids are not shown to be the cause: coupled+learned is not significantly above" in after.notes[0]
@@ -735,8 +743,8 @@ def test_nothing_is_told_to_be_trained_for_steps_with_which_it_did_not_fit(folde
     for found in contests(folder):
         (*_, steps) = differences.how_sure_and_next(found.systems)
         then = " ".join(steps)
-        fits = {one.results[0].system for one in found.systems if len(one.fitted) == len(one.results)}
-        lost = [one for one in found.systems if len(one.fitted) < len(one.results)]
+        fits = {one.results[0].system for one in found.systems if 2 * len(one.fitted) > len(one.results)}
+        lost = [one for one in found.systems if 2 * len(one.fitted) <= len(one.results)]
         planned = [one.experiment["training"]["steps"] for one in lost if one.results[0].system not in fits]
         if planned and max(planned) < MANY_STEPS:
             assert int(re.findall(r"steps=(\d+)", then)[0]) > max(planned)

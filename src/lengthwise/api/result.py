@@ -14,7 +14,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
 from lengthwise.core import config as arguments
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, did_you_mean, listed, require, warn
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, listed, require, warn
 from lengthwise.core.files import read_json
 from lengthwise.core.result_file import Score, each_once, result_files
 from lengthwise.core.statistics import Estimate
@@ -436,7 +436,7 @@ class Accuracy(Measured):
         if labels is not None and not isinstance(labels, Mapping):
             raise LengthwiseError(f"labels must be a dictionary from systems to names, got {labels!r}")
         given = labels or {}
-        Systems((*self.systems, *self.whole)).check(given)
+        self.systems.check(name for name in given if name not in Systems(self.whole))
         for name, label in given.items():
             require(bool(arguments.text(f"the label of {name!r}", label).strip()), f"the label of {name!r} is empty")
 
@@ -618,8 +618,6 @@ class Result(Measured):
                 if name not in known and all(name not in more(run) for _, run in files):
                     of_these = f"these results are of {listed(sorted(known))}"
                     require(what != "task" or name not in TASKS, f"no runs of task {name!r}: {of_these}")
-                    near = did_you_mean(name, TASKS) * (what == "task" and not did_you_mean(name, known))
-                    require(not near, f"unknown task {name!r}. {near} T{of_these[1:]}")
                     raise UnknownNameError(f"{what} of these results", name, known)
             files = tuple(f for f in files if not wanted or not {*shown(f[1]), *more(f[1])}.isdisjoint(wanted))
         chosen = Result(files, self, layout=self.layout)

@@ -15,7 +15,7 @@ from lengthwise.core.statistics import LEVEL, holm, rank_test
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.system import RANDOM_START
-from lengthwise.report.next_steps import Confounds, MoreSeeds, next_steps, stands_for
+from lengthwise.report.next_steps import Confounds, MoreSeeds, next_steps
 from lengthwise.report.summary import (
     Brackets,
     Setting,
@@ -168,9 +168,9 @@ def _of_contest(
 ) -> tuple[list[str], MoreSeeds, str, Confounds]:
     """The clauses of systems that are compared with each other, how many seeds are needed, and what comes before these.
 
-    The number is 0 if those that there are suffice, also with a control that is to be trained. Then follow what to do
-    about the control, and in what the best and its rival differ besides, then in what all do. ``there`` has systems
-    that are not shown, too; ``whole`` says whether these are the tests at all lengths.
+    The number is 0 if those that there are suffice. Then follow what to do about the control, and in what the best and
+    its rival differ besides, then in what all do. ``there`` has systems that are not shown, too; ``whole`` says whether
+    these are the tests at all lengths.
     """
     every: Confounds = (ranked, _to_make_equal(ranked))
     met = {id(system) for test in tests for system in (test.one, test.other)}
@@ -223,13 +223,16 @@ def _of_contest(
                 else f"{one.label} is not told apart from {other.label}"
             )
             parts.append(f"{said}; {IDS_ALONE}")
-    made += _more_tests(first, there, control.startswith("train "))
     second = nearest_rival(first, held) or second
-    seeds = min(len(first.fitted), len(second.fitted))
+    weighed = [second, *(other for other in controls if other in above and other is not second)]
+    unsure = [other for other in weighed if not _surely_above(facing[id(other)])]
+    seeds = min([len(first.fitted), *(len(other.fitted) for other in unsure)])
     enough = next(n for n in count(2) if 2 * made / comb(2 * n, n) <= 1 - LEVEL)
-    fewer = f"fewer cannot be significant in {made} tests (Holm)" if made > 1 else "fewer cannot be significant"
-    overlap = f"{first.label} and {second.label} are not told apart with {seeds}"
-    more = (enough * (seeds < enough), fewer) if held else (max(enough, 2 * seeds), overlap)
+    if held:
+        few = f"fewer than {enough} that fit cannot be significant{f' in {made} tests (Holm)' * (made > 1)}"
+        more = (enough * bool(unsure) * (seeds < enough), few)
+    else:
+        more = (max(enough, 2 * seeds), f"with {seeds}, {first.label} and {second.label} are not told apart")
     if not held or not (besides := _confounds(first, second)):
         return parts, more, control, every
     alone = first.positions == second.positions
@@ -264,6 +267,11 @@ def lengths_apart(tests: Iterable[Difference]) -> list[int]:
     for test in tests:
         found[test.length] = found.get(test.length, True) and test.apart
     return sorted(length for length, apart in found.items() if apart)
+
+
+def _surely_above(tests: Iterable[Difference]) -> bool:
+    """Whether the first of the two systems is significantly above the other at a length."""
+    return any(test.apart and test.holm <= 1 - LEVEL for test in tests)
 
 
 def _between(first: SystemSummary, other: SystemSummary, tests: Sequence[Difference]) -> list[Difference]:
@@ -391,7 +399,7 @@ def _control_says(first: SystemSummary, control: SystemSummary, tests: Sequence[
     fitted, seeds = len(control.fitted), len(control.results)
     some = f", and of which {fitted} of {seeds} seeds fitted" * (fitted < seeds)
     which = f"{control.label}, {IN_IDS}{some}"
-    if any(test.apart and test.holm <= 1 - LEVEL for test in tests):
+    if _surely_above(tests):
         return f"{IDS}{_in_what(first, control)}: {first.label} is above {which}"
     return f"{NO_CAUSE}: {first.label} is not significantly above {which}"
 
@@ -415,13 +423,3 @@ def _draw(scheme: Mapping[str, Any]) -> str:
     own = scheme["name"] if "jump" in scheme else scheme.get("draw", scheme["name"])
     drawn = "contiguous" if scheme.get("random_start") else own
     return "sequential" if scheme.get("start_at_one") and drawn in ("contiguous", "pose") else drawn
-
-
-def _more_tests(first: SystemSummary, there: Sequence[SystemSummary], control: bool) -> int:
-    """How many tests come with a control to be trained, and with what did not fit once it does: all as the first."""
-    mine = {(cell.length, cell.axes) for cell in first.every_cell if cell.length > first.max_length}
-    new = control + sum(not stands_for(one, there).fitted for one in there)
-    shared = sum(
-        cell.length > one.max_length and (cell.length, cell.axes) in mine for one in there for cell in one.every_cell
-    )
-    return new * shared + comb(new, 2) * len(mine)

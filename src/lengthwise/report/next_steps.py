@@ -34,7 +34,7 @@ def next_steps(
     """What to do next with systems that are compared with each other, as lines: the first is the one to take.
 
     First comes why the best itself ``fails``, then what did not fit where nothing is left to compare it with, then
-    settings that should be equal, the ``control``, more seeds, and what did not fit.
+    settings that should be equal, the ``control``, what did not fit, and more seeds.
     """
     said, written = list[str](), ""
     if fails is not None:
@@ -55,6 +55,9 @@ def next_steps(
     elif len(settings) > 1 and not positions:
         said.append("let systems differ in one setting alone, to see which counts")
     said += [control] * bool(control)
+    if longer and not same:
+        first = sum(bool(one.fitted) for one in order) < min(2, len(order))
+        said.insert(0 if first else len(said), f"{train}{_as_arguments(longer)}: {why}")
     wanted, reason = seeds
     few = [one for one in order if one.fitted and len(one.fitted) < wanted]
     if few:
@@ -63,9 +66,6 @@ def next_steps(
         each = len(few) == sum(bool(one.fitted) for one in order)
         of = "each system" if each else some_of([one.label for one in few])
         said.append(f"train {wanted + lost} seeds of {of} (seeds={wanted + lost}): {reason}")
-    if longer and not same:
-        first = sum(bool(one.fitted) for one in order) < min(2, len(order))
-        said.insert(0 if first else len(said), f"{train}{_as_arguments(longer)}: {why}")
     return [*(f"{'then' if at else 'next'}: {step}" for at, step in enumerate(said)), *[written] * bool(written)]
 
 
@@ -74,7 +74,7 @@ def _longer(order: Sequence[SystemSummary]) -> tuple[dict[Setting, Any], str]:
     every = [steps for one in order if (steps := one.experiment["training"].get("steps"))]
     lost = [
         one for one in order
-        if not all(run.fitted for run in stands_for(one, order).results)
+        if 2 * len((usual := stands_for(one, order)).fitted) <= len(usual.results)
         and (one.experiment["training"].get("steps") or MANY_STEPS) < MANY_STEPS
     ]  # fmt: skip
     if not lost:

@@ -18,6 +18,8 @@ from lengthwise.positions.schemes import SCHEMES, scheme_with_ids
 from lengthwise.prediction.predict import structure_row
 from lengthwise.prediction.verdict import StructureRow
 from lengthwise.report.summary import (
+    RIGHT,
+    WIDE_RANGE,
     WRONG,
     SystemSummary,
     fall,
@@ -52,7 +54,7 @@ def why(order: Sequence[SystemSummary], tested: str = "") -> str:
     First come ids that were never trained, then distances in ids: systems whose farthest needed token is farther than
     that of the first, where no system is an exception; then what ``tested``, the measured comparison, shows.
     """
-    some, named = [one for one in order if fall(one)], told(order)
+    some, named = [one for one in order if fall(one) and _clearly(one)], told(order)
     whole = [one for one in some if falling(one) == one.label]
     falls = [one for one in whole if one in named] or whole
     falls += [one for one in some if one in named and one not in whole]
@@ -60,15 +62,23 @@ def why(order: Sequence[SystemSummary], tested: str = "") -> str:
     rest = [one for one in falls if id(one) not in found]
     parts = [f"{one.label} {found[id(one)]}" for one in falls if id(one) in found]
     if rest:
-        far, says = _farther(order, rest)
-        parts += [says] * bool(says)
         shown = [one for one in rest if f": {order[0].label} is above {one.label}, {IN_IDS}" in tested]
+        far, says = _farther(order, rest)
+        parts += [
+            says + " (predicted, not tested)" * (IN_IDS not in tested and "in the ids alone" not in tested)
+        ] * bool(says)
         left = [one for one in rest if one not in far and one not in shown]
         parts += [f"{one.label}: its ids, as the comparison shows" for one in shown if one not in far]
         names = [falling(one) for one in left]
         one = len(left) == 1 and (names == [left[0].label] or names[0].startswith("1 of "))
         parts += [f"{UNKNOWN} {some_of(names)} fall{'s' * one}"] * bool(left)
     return f"{WHY}{'; '.join(parts)}" * bool(parts)
+
+
+def _clearly(system: SystemSummary) -> bool:
+    """Whether a system that falls is clearly below the cut somewhere, in its median or in a seed."""
+    rates = (score.rate() for cell in system.cells if cell.length > system.max_length for score in cell.scores)
+    return min(rates, default=1.0) < RIGHT - WIDE_RANGE
 
 
 def _never_trained(system: SystemSummary) -> str:
@@ -81,7 +91,9 @@ def _never_trained(system: SystemSummary) -> str:
     before = [rates[n] for n in sorted(rates) if n < first]
     if not first or rates[first] >= WRONG or before[-1:] < [WRONG] * bool(before):
         return ""
-    return f"falls from {first}, where ids above {known} begin, which were never trained"
+    ids = f"where ids above {known} begin, which were never trained"
+    start = min(n for n in rates if n > end and rates[n] < RIGHT)
+    return f"falls from {first}, {ids}" if start == first else f"falls from {start}, and is wrong from {first}, {ids}"
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -151,9 +163,9 @@ def span(system: SystemSummary, lengths: tuple[int, ...]) -> StructureRow | None
 
 
 def _span_text(row: StructureRow) -> str:
-    """The ids to the farthest token needed: where it grows, at the longest length that is asked for."""
+    """The ids to the farthest token needed: where it grows, at the longest length, and in training."""
     low, high, last = row.span[0], row.span[-1], row.lengths[-1]
-    return f"{low}" if low == high and len(row.lengths) > 1 else f"up to {high} at length {last}"
+    return f"{low}" if low == high and len(row.lengths) > 1 else f"up to {high} at length {last} ({low} in training)"
 
 
 @lru_cache(maxsize=REMEMBERED)
