@@ -233,7 +233,7 @@ def test_others_that_go_beyond_training_are_named_or_counted_apart_from_those_th
         "training."
     )
     assert said(200, 199, 198, 197, 196, 195, 0).endswith(
-        "; s1 up to 16 in all 3 seeds (0.000 at 32); 4 others beyond training, 1 not."
+        "; s1 up to 16 in all 3 seeds (0.000 at 32); 4 others beyond training, 4 of them as far in all seeds, 1 not."
     )
 
 
@@ -243,7 +243,10 @@ def test_a_finding_names_or_counts_every_system_once(folder: Path) -> None:
         said, systems = headline(found.systems), in_order(found.systems)
         tested, named = [one for one in systems if one.cells], told(systems)
         far = [one for one in tested if one not in named and max(reaches(one)) > one.max_length]
-        counted = re.search(r"; (\d+) others (beyond training)(?:, (\d+) not)?|; (\d+) others? not beyond", said)
+        counted = re.search(
+            r"; (\d+) others? (beyond training)(?:, \d+ of them[^,;]*)?(?:, (\d+) not)?|; (\d+) others? not beyond",
+            said,
+        )
         beyond, rest = (int(counted[1] or 0), int(counted[3] or counted[4] or 0)) if counted else (0, 0)
         if tested and "no system " not in said:
             assert (beyond, len(named) + beyond + rest) == (len(far), len(tested))

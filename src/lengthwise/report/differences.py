@@ -210,10 +210,8 @@ def _of_contest(
                 untested, control = _control(first, other, rivals, there)
                 parts += untested
             break
-    shown = f"{NO_CAUSE}: {_some(controls)} differ{'s' * (len(controls) == 1)} in the ids alone"
-    told = all(other in alike for other in controls)
-    says = [shown] if told else [_control_says(first, other, facing[id(other)]) for other in controls]
-    parts = [_sentences([*sentences, "; ".join(says * bool(controls))]), *parts]
+    says = _controls_say(first, controls, facing)
+    parts = [_sentences([*sentences, "; ".join(says)]), *parts]
     for one, other in combinations(ranked, 2):
         if ids_alone(one, other) and not (one is first and (other in held or other in controls)):
             found = _between(one, other, tests)
@@ -394,14 +392,23 @@ def _control(
     return [UNTESTED], train
 
 
-def _control_says(first: SystemSummary, control: SystemSummary, tests: Sequence[Difference]) -> str:
-    """Whether a system that differs in the ids alone shows that these are the cause."""
-    fitted, seeds = len(control.fitted), len(control.results)
-    some = f", and of which {fitted} of {seeds} seeds fitted" * (fitted < seeds)
-    which = f"{control.label}, {IN_IDS}{some}"
-    if _surely_above(tests):
-        return f"{IDS}{_in_what(first, control)}: {first.label} is above {which}"
-    return f"{NO_CAUSE}: {first.label} is not significantly above {which}"
+def _controls_say(
+    first: SystemSummary, controls: Sequence[SystemSummary], facing: Mapping[int, Sequence[Difference]]
+) -> list[str]:
+    """Whether systems that differ in the ids alone show that these are the cause."""
+    said, left = list[str](), list[SystemSummary]()
+    for control in controls:
+        if _surely_above(facing[id(control)]):
+            fitted, seeds = len(control.fitted), len(control.results)
+            some = f", and of which {fitted} of {seeds} seeds fitted" * (fitted < seeds)
+            said.append(f"{IDS}{_in_what(first, control)}: {first.label} is above {control.label}, {IN_IDS}{some}")
+        else:
+            left.append(control)
+    if left:
+        which = "which differs" if len(left) == 1 else "which differ"
+        below = f"{first.label} is not significantly above {_some(left)}, {which} in the ids alone"
+        said.append(f"{below}, too" if said else f"{NO_CAUSE}: {below}")
+    return said
 
 
 def _in_what(first: SystemSummary, control: SystemSummary) -> str:

@@ -1267,7 +1267,11 @@ def _finding(order: Sequence[SystemSummary]) -> str:
         said += [f"{_and_trained(one, best)} {_at(one, at)}" for one in named]
     others = f"{len(rest)} other{'s' * (len(rest) > 1)} {NOT_FAR}"
     if far:
-        others = f"{far} others beyond training" + f", {len(rest) - far} not" * (far < len(rest))
+        alike = sum(min(_far(one)) >= min(_far(best)) and len(one.fitted) == len(one.results) for one in rest)
+        others = f"{far} other{'s' * (far > 1)} beyond training" + f", {alike} of them as far in all seeds" * bool(
+            alike
+        )
+        others += f", {len(rest) - far} not" * (far < len(rest))
     said += [others] * (bool(rest) and not none)
     lost = [_and_trained(one, best) for one in order if not one.fitted]
     some = some_of(lost) if len(lost) < MOST_COMPARED else f"{len(lost)} systems"
