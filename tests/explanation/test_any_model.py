@@ -8,6 +8,7 @@ import json
 import re
 import runpy
 import shlex
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -207,7 +208,7 @@ def test_a_head_of_another_architecture_is_removed_alone(name: str, tmp_path: Pa
         ({"vocab": {"a": 0, "b": 1, "<eos>": 3}}, "uses the token '<bos>', which the model has not"),
         ({"vocab": {"a": 0, "b": 1, "<bos>": 2}}, "have '<eos>', which the model can't say; name the id in `vocab`"),
         ({"vocab": {"a": 0, "b": 0, "<bos>": 2, "<eos>": 3}}, "gives one id to two tokens"),
-        ({"vocab": {"a": 0, "c": 1}}, "unknown token of task 'language' in the vocabulary 'c'"),
+        ({"vocab": {"a": 0, "c": 1}}, "names 'c', which is no token of task language"),
         ({"vocab": {"a": 0, "b": 1, "<bos>": 2, "<eos>": 9}}, "names id 9, but the model has 4 tokens"),
         ({"vocab": None}, "say which is which with `vocab`"),
         (
@@ -224,6 +225,27 @@ def test_what_does_not_fit_is_one_line(gpt2, change: dict, line: str) -> None:
     with pytest.raises(lw.LengthwiseError, match=line) as error:
         lw.explain(folder, **given)
     assert "\n" not in str(error.value)
+
+
+def test_a_damaged_folder_is_one_line_and_no_weights_are_drawn(gpt2, tmp_path: Path) -> None:
+    folder, _, _ = gpt2
+    weights, settings = folder / "model.safetensors", json.loads((folder / "config.json").read_text())
+
+    def said(name: str, file: str, content: bytes) -> str:
+        made = tmp_path / name
+        shutil.copytree(folder, made)
+        (made / file).write_bytes(content)
+        with pytest.raises(lw.LengthwiseError) as error:
+            lw.explain(made, "regex:(aa)*b*", train=20, vocab=made / "vocab.json")
+        return str(error.value)
+
+    assert "can't be read as a causal model" in said("cut short", weights.name, weights.read_bytes()[:3000])
+    assert "is damaged (not JSON)" in said("no JSON", "config.json", b"{")
+    for change in ({"n_layer": settings["n_layer"] + 1}, {"vocab_size": settings["vocab_size"] + 1}):
+        other = json.dumps(settings | change).encode()
+        assert "are not those of its config.json" in said(next(iter(change)), "config.json", other)
+    with pytest.raises(lw.LengthwiseError, match="is one file of a model; name its folder"):
+        lw.explain(weights, "regex:(aa)*b*", train=20)
 
 
 @pytest.mark.parametrize("run", ["arithmetic/results/addition-methods", "golowich/results/golowich-ablations"])

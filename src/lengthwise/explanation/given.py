@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from lengthwise.core.config import whole
-from lengthwise.core.errors import require
+from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import read_json
 from lengthwise.experiments.run_directory import RESULT
 from lengthwise.positions.saved import SAVED
@@ -32,12 +32,18 @@ def given(task: T | None, train: int | None) -> tuple[T, int]:
 def same_size(size: int, task: Task, typed: str) -> None:
     """Raises `LengthwiseError` unless the model has as many tokens as the task, so that ids may be the same."""
     tokens = task.vocab.tokens
-    shown, last = ", ".join(tokens if len(tokens) <= 12 else (*tokens[:11], "…")), list(tokens)[-1]
     require(
         size == len(tokens),
-        f"the model has {size} tokens and task {typed} has {len(tokens)} ({shown}); say which is which with `vocab`, "
-        f"an object that gives the model's own id of each token that it has, as {{{last!r}: ID, …}}",
+        f"the model has {size} tokens and task {typed} has {len(tokens)} ({tokens_of(task)}); say which is which with "
+        "`vocab`, an object or a JSON file with the model's own id of each token that it has, as "
+        f'{{"{tokens[-1]}": ID, …}}',
     )
+
+
+def tokens_of(task: Task) -> str:
+    """Its tokens; of many, the first ones."""
+    tokens = task.vocab.tokens
+    return ", ".join(tokens if len(tokens) <= 12 else (*tokens[:11], "…"))
 
 
 def same_task(task: str | None, own: str | None) -> None:
@@ -57,13 +63,18 @@ def title_of(task: Task) -> str:
 def check_folder(folder: Path, task: Task | None, typed: str, train: int | None, vocab: object) -> None:
     """Raises `LengthwiseError` for what a path, which is no run, lacks: by its configuration alone."""
     require(folder.exists(), f"there is no model at {folder}; name a run directory, a folder or a .safetensors file")
+    beside = folder.is_file() and (folder.parent / "config.json").is_file()
+    require(not beside, f"{folder} is one file of a model; name its folder, {folder.parent}")
     file, result = folder / "config.json", folder / RESULT
     require(
         not result.is_file() or any(folder.glob("*.safetensors")),
         f"{folder} keeps the results of a run, and not its model; train it again with `lengthwise run --config "
         f"{result}`, and explain the run that this makes in runs",
     )
-    settings = read_json(file, what="model configuration") if file.is_file() else {}
+    try:
+        settings = read_json(file, what="model configuration") if file.is_file() else {}
+    except LengthwiseError:
+        raise LengthwiseError(f"{file} is damaged (not JSON); save the model again, or train the run again") from None
     if not isinstance(settings, dict) or "experiment" in settings:
         return
     given(task or settings.get(SAVED), train)

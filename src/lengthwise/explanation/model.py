@@ -22,18 +22,19 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int, Num
 from numpy import ndarray
+from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from lengthwise.core.batch import Batch
 from lengthwise.core.config import config, whole
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
+from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import read_json
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import EOS, PAD, SPECIALS
 from lengthwise.evaluation.accuracy import CHUNK_PAIRS, CHUNK_TOKENS, judge
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.trained import load_exported, load_trained
-from lengthwise.explanation.given import given, same_size, same_task, title_of
+from lengthwise.explanation.given import given, same_size, same_task, title_of, tokens_of
 from lengthwise.languages.automaton import Dfa, Word
 from lengthwise.languages.counter import COUNTER_LANGUAGES
 from lengthwise.models.generate import END
@@ -215,14 +216,23 @@ class HuggingFaceNetwork(Network):
         logging.set_verbosity_error()
         logging.disable_progress_bar()
         try:
-            model = AutoModelForCausalLM.from_pretrained(
+            found: Any = AutoModelForCausalLM.from_pretrained(
                 folder, local_files_only=True, trust_remote_code=False, use_safetensors=True,
                 attn_implementation="eager", dtype=torch.float32,
+                ignore_mismatched_sizes=True, output_loading_info=True,
             )  # fmt: skip
-        except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+        except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
             raise LengthwiseError(
                 f"{folder} can't be read as a causal model of transformers ({' '.join(str(error).split())[:200]})"
             ) from None
+        model, loaded = found
+        # transformers draws such weights at random.
+        unfit = sorted([*loaded["missing_keys"], *(name for name, *_ in loaded["mismatched_keys"])])
+        require(
+            not unfit,
+            f"the weights in {folder} are not those of its config.json: {' and '.join(unfit[:2])} are missing or of "
+            "another shape; save the model again",
+        )
         from lengthwise.hf.attachment import attach
 
         return cls(attach(model) if hasattr(model.config, SAVED) else model)
@@ -548,8 +558,10 @@ def _mapping(task: Task, vocab: Path | Mapping[str, int] | None, network: Networ
         named = vocab if isinstance(vocab, Mapping) else read_json(vocab, what="vocabulary file")
         require(isinstance(named, Mapping), f"{vocab} must be a JSON object of token and id, such as {{'a': 5}}")
         for token, value in named.items():
-            if token not in task.vocab.ids:
-                raise UnknownNameError(f"token of task {task.name!r} in the vocabulary", token, tokens)
+            require(
+                token in task.vocab.ids,
+                f"the vocabulary names {token!r}, which is no token of task {title_of(task)}: {tokens_of(task)}",
+            )
             whole(f"the id of token {token!r}", value, 0)
         require(len(set(named.values())) == len(named), "the vocabulary gives one id to two tokens; give each its own")
         size = getattr(network, "size", None)
@@ -600,6 +612,12 @@ def subject_of(
             experiment is not None, "a Transformer doesn't know its task and scheme; give what lengthwise.load returns"
         )
         assert experiment is not None
+        lacking = [] if task is None else [t for t in task.vocab.tokens if t not in experiment.task.vocab.ids]
+        require(
+            not lacking,
+            f"the run was trained on {title_of(experiment.task)}, which has no token {' or '.join(lacking[:2])}; leave "
+            "out `task`, or name a model of that task",
+        )
         task, train, scheme = task or experiment.task, train or experiment.training.longest, experiment.scheme
         model = OwnNetwork(model, experiment.task.vocab.tokens)
     elif isinstance(model, TheoryTransformer):
