@@ -81,7 +81,7 @@ def test_a_shared_first_wrong_token_is_the_first_finding(explained) -> None:
         for which in ("random", "hard")
     )
     # What is known comes first, and then that no cause is.
-    assert told.why.splitlines() == ([within.line] if within.known else ["Why these fail is not known."])
+    assert told.why.splitlines() == ([within.told(told.fails)] if within.known else ["Why these fail is not known."])
     assert "No feature that was tried" not in told.why
     # The model's own words stand beside the failing string.
     first = told.failures.example
@@ -178,7 +178,7 @@ def test_the_first_finding_is_the_same_for_other_lengths_and_in_the_words_of_the
     (also,) = nearby.also
     assert (also.name, also.wrong) == ("where a carry comes in", nearby.wrong)
     assert also.right_n == nearby.right < nearby.right_n
-    assert within.line in told.why
+    assert within.told(told.fails) in told.why
     assert (
         f"Of these, {also.wrong} are where a carry comes in; {also.right} of those {also.right_n} right ones are."
         in (told.fails_where)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shlex
 import textwrap
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.experiments.run_config import RunConfig
 from lengthwise.explanation.failures import Failures
 from lengthwise.explanation.kinds import weakest_way
 from lengthwise.explanation.model import HuggingFaceNetwork, Subject
 from lengthwise.explanation.verdict import Verdict
 from lengthwise.forecast.predict import predict, typed_name
 from lengthwise.positions.schemes import Coupled, Sequential
+from lengthwise.positions.system import RANDOM_START
 from lengthwise.tasks.kinds import EDITS
 
 MORE = 4
@@ -25,7 +29,7 @@ MORE_ROWS = 0.1
 """The share of rows of a kind that is advised where that kind fails."""
 DONE = "If that was done:"
 NEW = "A model trained again can fail elsewhere, so ask again."
-OTHERS = "Train what has the best record on such tasks (lengthwise predict says why):"
+OTHERS = "{} what has the best record on such tasks (lengthwise predict says why):"
 NO_COMMAND = "There is no command for it: it is done in your training script."
 
 
@@ -97,6 +101,8 @@ def _advice(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]
         return f"It has no room beyond length {room}.\nTo go on, train one with more position ids: {more}.", command
     if moved is not None and (moved.to_blame or moved.absolute) and (start := _other_ids(subject, moved.known, call)):
         return start
+    if subject.experiment is not None and isinstance(subject.scheme, Coupled):
+        return _train_longer(subject, call, verdict, failures)
     return _others(subject, max(longest, subject.train + 1))
 
 
@@ -105,12 +111,26 @@ def _others(subject: Subject, test: int) -> tuple[str, str]:
     own, run = typed_name(subject.task), subject.experiment
     compared = f"lengthwise.compare(task, max_length={subject.train}, budget='10m')"
     compared = f"lengthwise compare {own} --max-length {subject.train} --budget 10m" if own else compared
-    try:
-        named = predict(subject.task, subject.train, test).settle
-    except LengthwiseError:
-        named = ""
-    same = run is not None and f" --encoding {run.encoding.label} " in named and " --scheme " not in named
-    return OTHERS, compared if same or not named else named
+    named = ""
+    with suppress(LengthwiseError):
+        named = predict(subject.task, subject.train, test).settle if own else ""
+    same = run is not None and named.startswith(f"lengthwise run {own}") and _system(run) == _named(named)
+    if same or not named:
+        return "Compare the usual position systems on it:", compared
+    return OTHERS.format("Compare" if named.startswith("lengthwise compare") else "Train"), named
+
+
+def _system(run: RunConfig) -> tuple[str, str]:
+    """Scheme and encoding of a run, as commands name them."""
+    scheme = run.scheme.name
+    return RANDOM_START if getattr(run.scheme, "random_start", False) else scheme, run.encoding.label
+
+
+def _named(command: str) -> tuple[str, str]:
+    """Those that a command trains."""
+    words = shlex.split(command)
+    given = dict(itertools.pairwise(words))
+    return given.get("--scheme", "sequential"), given.get("--encoding", "learned")
 
 
 def _train_longer(subject: Subject, call: Call, verdict: Verdict, failures: Failures) -> tuple[str, str]:

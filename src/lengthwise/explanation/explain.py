@@ -35,7 +35,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 22
+VERSION = 23
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -49,7 +49,8 @@ ASKED = "accuracy.json"
 """The first part, which tells of what call a folder holds the answer."""
 INDENT = 12
 """Of what stands beside a name."""
-RULE = f"right: at least {100 * CUT:.0f} %; breaks: surely below; unsure: below, not surely"
+RULES = (f"right: at least {100 * CUT:.0f} %", "breaks: surely below", "unsure: below, not surely")
+"""What is said of a length, and when."""
 MISTAKES = "first mistake: the first wrong token of an answer"
 AT_RANDOM = "; random strings: "
 OTHERS = 2
@@ -113,7 +114,11 @@ class Explanation(Tabular):
         found = self.automaton or self.program
         first = self.automaton and self.automaton.first_contradiction
         left = f" From length {first.length} on it contradicts that." if first else ""
-        of = "What it accepts is, on short words," if self.automaton else "It computes"
+        of = (
+            f"To length {self.accuracy.train}, the words that it accepts are those of"
+            if self.automaton
+            else "It computes"
+        )
         return f"{of} {found.line}.{left}" if found else ""
 
     @property
@@ -131,7 +136,9 @@ class Explanation(Tabular):
         pools = [each for each in pools if each is own or len(each.shared) > 1
                  or not each.does or each.does not in self.fails]  # fmt: skip
         known = any(each.known for each in pools)
-        told = [*(each.line for each in pools), *([] if known or not pools else [self._unknown])]
+        if failures.within in pools and any(kind.is_of(failures.within.found) for kind in failures.kinds):
+            pools.remove(failures.within)
+        told = [*(each.told(self.fails) for each in pools), *([] if known or not pools else [self._unknown])]
         if known and failures.border is not None and failures.border not in pools:
             told.append(f"What first mistakes of length {failures.border.lengths[0]} have in common is not known.")
         if not self.learned:
@@ -146,10 +153,10 @@ class Explanation(Tabular):
         if not told and failures.kinds:
             told = [self._unknown]
         elif not told:
-            nothing = "No feature that was tried tells failing strings from right ones."
-            nothing = nothing if failures.tried else "Too few fail to compare them."
-            told = ["No cause was found.", *([f"Seen, not tested: {left[0]}."] if left else []),
-                    *([] if failures.feature else [nothing])]  # fmt: skip
+            nothing = ": no feature that was tried tells failing strings from right ones of the same length."
+            nothing = nothing if failures.tried else ": at each length nearly all are right, or nearly all fail."
+            told = [f"No cause was found{'.' if failures.feature else nothing}",
+                    *([f"Seen, not tested: {left[0]}."] if left else [])]  # fmt: skip
         if (self.verdict.broken() or self.accuracy.train) > self.accuracy.train:
             # Where all ids are moved, distances stay as they are.
             far = failures.distance and (moved is None or moved.harmless)
@@ -196,9 +203,10 @@ class Explanation(Tabular):
     def rows(self) -> dict[str, list[str]]:
         """What is said below the answer, by name: sentences, and lines of a command."""
         example = None if self._holds else self.failures.example
+        computes = "" if self.fails or self.why else self.computes
         rows = {
             "fails": self.fails, "why": self.why, "next": self.next, "command": self.command,
-            "example": "\n".join(example.told) if example else "", "computes": "" if self.fails else self.computes,
+            "example": "\n".join(example.told) if example else "", "computes": computes,
         }  # fmt: skip
         return {name: said.splitlines() for name, said in rows.items() if said}
 
@@ -229,19 +237,22 @@ class Explanation(Tabular):
         for name, said in {**rows, "notes": left}.items():
             for number, sentence in enumerate(said):
                 lines += (typed if name == "command" else beside)("" if number else name, sentence, INDENT)
-        legend = "; ".join([self.legend, MISTAKES if why else f"more:\u00a0{MORE}"])
-        return "\n".join([*lines, "", *self._small_table(why), *fill(legend, "", 0)]).replace("\u00a0", " ")
+        whole = "\n".join([*lines, "", *self._small_table(why)])
+        legend = [each for each in self.legend if each.partition(":")[0] in whole]
+        legend = "; ".join([*legend, MISTAKES if why else f"more:\u00a0{MORE}"])
+        return "\n".join([whole, *fill(legend, "", 0)]).replace("\u00a0", " ")
 
     @property
-    def legend(self) -> str:
-        """What the words of the answer and of the small table mean."""
-        return "; ".join(filter(None, [self.measured.partition(AT_RANDOM)[0], RULE]))
+    def legend(self) -> list[str]:
+        """What the words of the answer and of the small table mean, word by word."""
+        return [*filter(None, self.measured.partition(AT_RANDOM)[0].split("; ")), *RULES]
 
     def _small_table(self, every: bool) -> list[str]:
         """Right strings of the lengths that the answer is about, or of all with their intervals."""
         shown = self.failures.rows if every else self.verdict.shown(self.asked)
-        cells = [(row.length, *(share.cell(interval=every) for share in (row.random, row.hard))) for row in shown]
-        return [line.rstrip() for line in Table(("length", "right", "edited"), tuple(cells)).text().splitlines()]
+        kinds = {"right": "random", "edited": "hard"} if any(row.hard.n for row in shown) else {"right": "random"}
+        cells = ((row.length, *(getattr(row, kind).cell(interval=every) for kind in kinds.values())) for row in shown)
+        return [line.rstrip() for line in Table(("length", *kinds), tuple(cells)).text().splitlines()]
 
     def table(self) -> Table:
         """Accuracy, failures and fidelity by length."""
@@ -265,7 +276,7 @@ class Explanation(Tabular):
         )  # fmt: skip
         told = Table(columns, tuple(rows), f"{self.model} on {self.task}: {self.answer}")
         legend = "; ".join(text for name, text in COLUMNS.items() if name in told.heads)
-        return replace(told, notes=(f"columns: {legend}", RULE))
+        return replace(told, notes=(f"columns: {legend}", "; ".join(RULES)))
 
     def plot(self) -> Figure:
         """Accuracy against length, of random and of edited strings."""
@@ -474,6 +485,6 @@ def _measured(subject: Subject, samples: int) -> str:
             "member": "after each of its symbols the model knows whether that is a word",
             "state": "every state is",
         }[task.ask]
-    said = re.search(r"Length = ([^.;]+)[.;]", " ".join((type(task).__doc__ or "").split()))
-    length = f"length: {said[1]}; " if said else ""
+    said = re.search(r"Length = ([^.,;]+)[.,;]", " ".join((type(task).__doc__ or "").split()))
+    length = "length: {}; ".format(said[1].replace("``", "")) if said else ""
     return f"{length}edited: {edited}{AT_RANDOM}{drawn}; a string is right if {right}"

@@ -148,7 +148,7 @@ class Failures:
     distance: str = ""
     """How much farther back answers of the first length that breaks need a token than in training, by ids."""
     tried: bool = True
-    """Whether there are strings enough to look for a feature."""
+    """Whether there are strings enough, failing and right ones of the same length, to look for a feature."""
     within: Compared | None = None
     """First wrong tokens of all failing strings of trained lengths; of tasks with answers."""
     border: Compared | None = None
@@ -333,7 +333,9 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
     free = list(itertools.chain(*(found for *_, found in counted)))
     kinds, kinds_asked = weak_kinds(asked, groups, mistakes, free, shares, learned, replayed)
     border = [each for each in counted if (each[0] == AT_RANDOM) == (first["random"] is not None)]
-    wrong = sum(not right for right in strings.values())
+    by_length = Counter((len(string), right) for string, right in strings.items())
+    mixed = [n for n, right in by_length if right and by_length[n, False]]
+    least = min(sum(by_length[n, right] for n in mixed) for right in (True, False))
     ids = ("", moved) if isinstance(moved, str) else (moved, "")
     there = [(batch, good, found) for (n, _, batch, good), found in zip(parts, seen, strict=True) if n == broken]
     within = _compared(subject, counted, seed, lambda length: length <= subject.train)
@@ -344,7 +346,7 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
         at_border = longer if longer is not None and longer.found else at_border
     return Failures(
         tuple(shares), tuple(smallest), ids[0] or None, telling_feature(strings, seed), subject.train, ids[1],
-        _distance(subject, broken), min(wrong, len(strings) - wrong) >= 2 * LEAST,
+        _distance(subject, broken), least >= 2 * LEAST,
         within, at_border,
         shared_mistake(mistakes), usual.elsewhere(there, broken) if broken is not None else "",
         kinds, _ways(made), kinds_asked,

@@ -10,6 +10,7 @@ from math import exp, lgamma
 from typing import TypeVar
 
 import numpy as np
+from numpy import ndarray
 
 from lengthwise.core.config import config
 from lengthwise.core.rng import stream
@@ -85,6 +86,12 @@ class Nearby:
         return self.name + "".join(joined + each.name.removeprefix(WHERE * (joined == " and ")) for each in self.also)
 
     @property
+    def due(self) -> str:
+        """The token that is due, or one of two, where that is all that it says; else empty."""
+        only = self.name.endswith(DUE) and not self.also
+        return self.name.removeprefix(WHERE).removesuffix(DUE) if only else ""
+
+    @property
     def narrow(self) -> tuple[str, int]:
         """Words as narrow as nearly all of them allow, and of how many wrong tokens these hold."""
         wrong = self.also[-1].wrong if self.also else 0
@@ -154,14 +161,19 @@ class Compared:
     @property
     def line(self) -> str:
         """What most of them share, in one sentence; empty without that."""
-        if not self.shared:
+        return self.told()
+
+    def told(self, said: str = "") -> str:
+        """The same; what the model does there is left out where it is `said`, unless nothing else is shared."""
+        shared = [each for each in self.shared if each is self.shared[0] or each[1].removeprefix("it ") not in said]
+        if not shared:
             return ""
         kinds = " and ".join(kind for n, kind in ((self.random, "random"), (self.edited, "edited")) if n)
         told = "; ".join(
             f"{'in ' * what.startswith('it ')}"
             f"{f'all {count}' if count == self.n else count}"
             f"{f' of the {self.n}' * (number > 0 and count < self.n)} {what}"
-            for number, (count, what) in enumerate(self.shared)
+            for number, (count, what) in enumerate(shared)
         )
         return f"Of {self.n} first mistakes in {kinds} strings of {self._where}, {told}."
 
@@ -199,7 +211,6 @@ def smallest_period(string: Symbols) -> int:
 
 def features_of(symbols: Sequence[str]) -> Iterator[tuple[str, Callable[[Symbols], int]]]:
     """The features that are tried, simplest first."""
-    yield "the length", len
     if few := len(symbols) <= MOST_SYMBOLS:
         for s in symbols:
             yield f"the number of {s}", lambda string, s=s: string.count(s)
@@ -231,7 +242,8 @@ def _halves(strings: Sequence[tuple[T, bool]], seed: int, name: str) -> tuple[li
 def telling_feature(strings: Mapping[Symbols, bool], seed: int) -> Feature | None:
     """The simplest feature with a threshold that tells failing from right strings; None if none does well enough.
 
-    It is chosen on one half of the strings and scored on the other. ``strings`` says which are right.
+    It is chosen on one half of the strings and scored on the other. ``strings`` says which are right. One that tells
+    no more than that longer strings fail is none: it has to tell failing from right ones of the same length, too.
     """
     halves = _halves(list(strings.items()), seed, "features")
     known, held = ([(string, not right) for string, right in half] for half in halves)
@@ -239,22 +251,32 @@ def telling_feature(strings: Mapping[Symbols, bool], seed: int) -> Feature | Non
     if min(failing, len(held) - failing) < LEAST:
         return None
     fails, found = np.array([fails for _, fails in known]), []
+    sizes = np.array([len(string) for string, _ in known])
+    mixed = [here for n in np.unique(sizes) if 0 < fails[here := sizes == n].mean() < 1]
+    if not mixed:
+        return None
     for name, value in features_of(sorted({symbol for string in strings for symbol in string})):
         values = np.array([int(value(string)) for string, _ in known])
         for threshold in np.unique(values)[:-1].tolist():
-            share = ((values > threshold) & fails).sum() / fails.sum() + ((values <= threshold) & ~fails).sum() / (
-                ~fails
-            ).sum()
-            found.append((max(share, 2 - share) / 2, name, value, bool(share >= 1), threshold))
-    most = max((score for score, *_ in found), default=0)
-    if most < WANTED:
+            over = values > threshold
+            share = _balanced(over, fails)
+            above, score = share >= 0.5, max(share, 1 - share)
+            if score >= WANTED and np.mean([_balanced(over[here] == above, fails[here]) for here in mixed]) >= CLEAR:
+                found.append((score, name, value, above, threshold))
+    if not found:
         return None
+    most = max(score for score, *_ in found)
     name = next(name for score, name, *_ in found if score >= most - CLOSE)
     _, name, value, above, threshold = max((each for each in found if each[1] == name), key=lambda each: each[0])
     told = [((value(string) > threshold) == above) == fails for string, fails in held]
     both = [sum(ok for ok, (_, fails) in zip(told, held, strict=True) if fails == kind) for kind in (True, False)]
     feature = Feature(name, above, threshold, failing, both[0], len(held) - failing, both[1])
     return feature if feature.balanced >= WANTED else None
+
+
+def _balanced(says: ndarray, fails: ndarray) -> float:
+    """The mean of the shares of failing strings that are said to fail, and of right ones that are not."""
+    return float((says[fails].mean() + (~says[~fails]).mean()) / 2)
 
 
 Tokens = list[tuple[frozenset[str], bool]]

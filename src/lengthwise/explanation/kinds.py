@@ -17,7 +17,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import EOS, SPECIALS
 from lengthwise.explanation.automaton import product
-from lengthwise.explanation.features import SURE, surprise, telling_nearby
+from lengthwise.explanation.features import SURE, Nearby, surprise, telling_nearby
 from lengthwise.explanation.mistakes import Failure, Mistake, Wrong, facts, first_wrong, has_token, most_common_mistake
 from lengthwise.explanation.model import RandomStrings, Subject, edited
 from lengthwise.explanation.verdict import LengthShares, Share, Verdict
@@ -28,7 +28,7 @@ from lengthwise.tasks import Task
 from lengthwise.tasks.kinds import Change, changed, edits, into_kind, select
 from lengthwise.tasks.language import Language
 
-OF_TOKENS = "the answer has a"
+OF_TOKENS = "the answer has"
 """What the names of kinds begin with that tell wrong tokens."""
 MOST_EDGES = 32
 """Tokens of which edge cases are made."""
@@ -86,6 +86,11 @@ class WeakKind:
     def share(self) -> Share:
         """Of fresh strings of `length`."""
         return self._told.share
+
+    def is_of(self, found: Sequence[Nearby]) -> bool:
+        """Whether it was made of the first of these findings."""
+        ends = tuple(f" {near.due or near.named}" for near in found[:1])
+        return self.kind.startswith(OF_TOKENS) and self.kind.endswith(ends)
 
     @property
     def line(self) -> str:
@@ -397,7 +402,7 @@ class _Kinds:
         task, seed = self.subject.task, self.seed
         for near in telling_nearby(facts(task, wrong, strings, seed), seed, list(task.details)) if wrong else ():
             names = frozenset([near.name, *(each.name for each in near.also)])
-            self.tokens[f"{OF_TOKENS} {strings[0][0].unit} {near.named}"] = names
+            self.tokens[f"{OF_TOKENS} {near.due or f'a {strings[0][0].unit} {near.named}'}"] = names
         return list(self.tokens)
 
     def _is_of(self, kinds: Sequence[str], batch: Batch, row: int) -> bool:

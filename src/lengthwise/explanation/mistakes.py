@@ -63,6 +63,8 @@ class Wrong(NamedTuple):
         says = (f"{got} instead of {due}", *off, f"a wrong {unit}")
         end, start = _places(self.batch, self.row, self.at)
         ordered = (end, start) if end.startswith("the ") else (start, end)
+        if sum(names[token] != EOS for token in ids[self.batch.prompt_length :]) == 1:
+            ordered = ()  # The answer has one place.
         places = [*(f"{PLACE}{place} of the answer" for place in ordered), ""]
         return [f"writes {what}{place}" for what in says for place in places]
 
