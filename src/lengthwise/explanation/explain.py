@@ -192,7 +192,8 @@ class Explanation(Tabular):
     @property
     def others(self) -> list[str]:
         """Findings that are not said in full by `fails`."""
-        return [" ".join(each) for each in self.failures.findings if not {*each} <= {*self.fails.splitlines()}]
+        said = self.fails.lower()
+        return [" ".join(each) for each in self.failures.findings if any(line.lower() not in said for line in each)]
 
     @property
     def fails_where(self) -> str:
