@@ -21,6 +21,7 @@ from lengthwise.explanation.automaton import SHORT, WANTED, words_of_length
 from lengthwise.explanation.explain import Explanation
 from lengthwise.explanation.failures import Failures, find_failures
 from lengthwise.explanation.features import Compared, Nearby, either, features_of, holds, telling_feature
+from lengthwise.explanation.mistakes import Mistake
 from lengthwise.explanation.model import (
     Accuracy,
     FunctionNetwork,
@@ -528,6 +529,9 @@ def test_a_minority_is_no_cause_and_is_told_as_one_of_many(alike: int, known: bo
     assert (line in told.why) == (alike >= 12), "the rest of the findings has it"
     assert ("is not known." in told.why) == (alike >= 12 and not known)
     assert told.why.startswith(line) or told.why.startswith("No cause was found")
+    # What `fails` says by what is written in its place is not said again.
+    writes = dataclasses.replace(told.failures, mistake=Mistake("writes 1 instead of 9", 24, 24, 14, first=14))
+    assert line not in dataclasses.replace(told, failures=writes).why
     # How much digits are wrong by is told first, and is no cause.
     does = dataclasses.replace(border, does="writes a digit one too large", alike=24)
     assert does.known == known

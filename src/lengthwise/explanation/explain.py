@@ -20,6 +20,7 @@ from lengthwise.core.user_code import code_of
 from lengthwise.explanation.advice import Call, advice
 from lengthwise.explanation.automaton import Automaton, learn_automaton
 from lengthwise.explanation.failures import Failures, find_failures
+from lengthwise.explanation.features import Compared
 from lengthwise.explanation.forecast import ModelForecast, forecast_model
 from lengthwise.explanation.given import title_of
 from lengthwise.explanation.heads import Heads, explain_heads
@@ -136,10 +137,10 @@ class Explanation(Tabular):
         pools = [each for each in pools if each is own or len(each.shared) > 1
                  or not each.does or each.does not in self.fails]  # fmt: skip
         known = any(each.known for each in pools)
-        if failures.within in pools and any(kind.is_of(failures.within.found) for kind in failures.kinds):
-            pools.remove(failures.within)
+        last = known and failures.border is not None and failures.border not in pools
+        pools = [each for each in pools if not self._said(each)]
         told = [*(each.told(self.fails) for each in pools), *([] if known or not pools else [self._unknown])]
-        if known and failures.border is not None and failures.border not in pools:
+        if last and failures.border is not None:
             told.append(f"What first mistakes of length {failures.border.lengths[0]} have in common is not known.")
         if not self.learned:
             return told
@@ -162,6 +163,12 @@ class Explanation(Tabular):
             far = failures.distance and (moved is None or moved.harmless)
             told += [failures.distance] if far else moved.cause if moved else filter(None, [failures.ids])
         return told
+
+    def _said(self, pool: Compared) -> bool:
+        """Whether `fails` says where its first mistakes are: by a kind, or by what is written instead of a token."""
+        kind = pool is self.failures.within and any(kind.is_of(pool.found) for kind in self.failures.kinds)
+        due = re.match(r"are where (\S+) is due", pool.shared[0][1])
+        return kind or (due is not None and bool(re.search(rf"instead of {re.escape(due[1])}(?!\S*\w)", self.fails)))
 
     @property
     def _unknown(self) -> str:
