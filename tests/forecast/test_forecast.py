@@ -31,6 +31,7 @@ from lengthwise.forecast.answer import (
     NOT_FITTED,
     NOT_KNOWN,
     PLAIN_PLACES,
+    PROMISING,
     RIGHT,
     UNCERTAIN,
     UNLIKELY,
@@ -113,7 +114,7 @@ def agree(found: Forecasts) -> None:
         bool(best.base_rate) and best.base_rate in first
     )
     if counts and best.alike == "task":
-        assert re.search("{} of {} tasks? like it".format(*best.others or ()), text)
+        assert re.search("{} of {} similar tasks?".format(*best.others or ()), text)
     for f in found:
         for (
             reason
@@ -133,7 +134,7 @@ def agree(found: Forecasts) -> None:
             if not found.named and PLAIN_PLACES in f.theory:
                 continue
             places = f.scheme in SCHEMES_OF_PLACES and f.verdict == "unknown"
-            theory = {"if predictable" * f.unmet, "needs places" * places, "plain ids" * places} - {""}
+            theory = {"if predicted" * f.unmet, "needs places" * places, "plain ids" * places} - {""}
             theory |= {{"yes": "possible", "no": "no program", "unknown": "unknown"}[f.verdict]}
             answer = f"{f.answer} {f.chance}" if f.probability is not None else f.answer
             same = [
@@ -146,7 +147,7 @@ def agree(found: Forecasts) -> None:
             assert same, (f, rows)
             if f.accuracy is not None:
                 assert f.seen in (f"{f.accuracy:.2f} right", NOT_FITTED)
-            counts = tuple(map(int, re.findall(r"(\d+) of (\d+) like it", f.seen)[0])) if "like it" in f.seen else None
+            counts = tuple(map(int, re.findall(r"(\d+) of (\d+) similar", f.seen)[0])) if "similar" in f.seen else None
             assert counts is None or not f.others or counts == f.others
     # The reader's rule, on the numbers as they are shown.
     for f in found:
@@ -182,16 +183,16 @@ def agree(found: Forecasts) -> None:
     assert len(labels) <= 2
     assert bool(labels) >= bool(found.settle or found.by_hand)
     # Of one thing, one count.
-    assert len(set(re.findall(r"(\d+ of the \d+ measured languages that need (?:no count|a count))", text))) <= 1
+    assert len(set(re.findall(r"(\d+ of \d+) similar languages \((?:a|no) count", text))) <= 1
     for system in found:
         # A probability is an answer: none is beside a measurement, or beside counts of other tasks.
         assert (system.probability is None) == (system.answer not in (LIKELY, UNCERTAIN, UNLIKELY))
         if system.forecast is None:
-            assert (system.answer == NOT_KNOWN) == (system.accuracy is None)
+            assert (system.answer in (PROMISING, NOT_KNOWN)) == (system.accuracy is None)
             starts = ("too few languages were trained", "no forecast: ")
             assert system.refusal.startswith(starts)
             continue
-        assert not system.base_rate or system.answer == NOT_KNOWN
+        assert not system.base_rate or system.answer in (PROMISING, NOT_KNOWN)
         if system.base_rate:
             assert not system.measured or NOT_FITTED in system.measured or "elsewhere" in system.seen
             assert "%" not in system.chance + repr(system)
@@ -226,8 +227,8 @@ def test_first_line_answers_and_no_line_contradicts_it(target: str):
     # Coupled ids are not proposed where they bring nothing near.
     proposed = re.findall(r"--systems (\S+)", found.settle)
     assert not found.span or "coupled" not in "".join(proposed)
-    yes = [f for f in found if f.verdict == "yes" and f.answer == NOT_KNOWN and f.system != "modulo"]
-    if proposed and found.systems[0].answer == NOT_KNOWN and yes:
+    yes = [f for f in found if f.verdict == "yes" and f.answer in (PROMISING, NOT_KNOWN) and f.system != "modulo"]
+    if proposed and found.systems[0].answer in (PROMISING, NOT_KNOWN) and yes:
         named = {n for f in yes for n in (f.encoding, f.scheme, f.system)}
         assert set(proposed[0].split(",")) <= named | {module.USUAL}
     for system in found:
@@ -254,7 +255,7 @@ def test_the_flagship_is_a_system_that_is_named_and_measured():
     assert (near.system, near.answer, near.verdict) == ("coupled+local-bias-sink", RIGHT, "yes")
     assert near.forecast is None
     own = predict("examples/my_task.py:EverySecond").systems[0]
-    assert (own.system, own.answer) == ("coupled+local-bias-sink", NOT_KNOWN)
+    assert (own.system, own.answer) == ("coupled+local-bias-sink", PROMISING)
     assert own.others == tuple(map(int, re.findall(r"(\d+) of (\d+)", own.base_rate)[0]))
     # Measured at other lengths, it still has the count of other tasks, without its own.
     copy = predict("copy", 40, 150)["coupled+local-bias-sink"]
@@ -276,7 +277,7 @@ def test_printed_it_is_the_screen_of_the_command():
 def test_a_yes_that_did_not_hold_is_no_promise():
     found = predict("(aa)*", train=40, test=200, encoding="rope")["rope"]
     assert found.answer == UNLIKELY
-    uses = "possible: a program uses counts of symbols and the position modulo 2"
+    uses = "possible: a program uses the position modulo 2, without counting"
     assert re.fullmatch(rf"{uses} \(program: \w+; that RoPE can run it: cited\)", found.theory)
     assert "0 of 3 other languages" in found.measured
     assert found.interval is not None
@@ -349,10 +350,9 @@ def test_ids_modulo_a_period_are_named_with_what_was_measured():
     (modulo,) = predict("(aa)*", encoding="rope")["rope"].instead
     assert (modulo.system, modulo.words, modulo.probability) == ("modulo", "ids modulo 2", None)
     found = re.fullmatch(
-        r"measured, right near 5 times the training length in (\d+) of the (\d+) measured languages that need no "
-        r"count once positions modulo their period are known, as this one \((\d+) of (\d+) seeds\), and in \d+ of the "
-        r"\d+ that need one; "
-        r"on this language in 5 of 5 seeds",
+        r"this language, trained to 50: right near 5 times the training length in 5 of 5 seeds; (\d+) of (\d+) similar "
+        r"languages \(no count is needed once the position modulo 2 is known\) were right near 5 times the training "
+        r"length; of those that need one, \d+ of \d+; (\d+) of (\d+) seeds of the similar ones",
         modulo.measured,
     )
     assert found
@@ -367,7 +367,7 @@ def test_ids_modulo_a_period_are_named_with_what_was_measured():
     assert not [each for each in predict("(a|b)*abb", encoding="nope")["nope"].instead if each.system == "modulo"]
     own = predict("(aa)*", scheme="modulo")["modulo"]
     assert own.instead == ()
-    assert f"measured, {own.measured}" == modulo.measured, "one count of one thing"
+    assert own.measured == modulo.measured, "one count of one thing"
 
 
 def test_test_lengths_of_a_command_have_strings():
@@ -816,21 +816,21 @@ def test_of_an_own_task_only_the_base_rate_is_known_and_what_to_do_is_said(tmp_p
     (tmp_path / "mine.py").write_text(text)
     target = f"{tmp_path / 'mine.py'}:EverySecond"
     found = lw.predict(target)
-    assert all(f.answer == NOT_KNOWN for f in found)
-    same = "tasks like it were right"
+    assert {f.answer for f in found} == {PROMISING, NOT_KNOWN}
+    same = "similar tasks were right"
     best = found.systems[0]
     assert best.system == "coupled+local-bias-sink"
     right, tasks = map(int, re.findall(rf"(\d+) of (\d+) {same}", best.base_rate)[0])
     assert 0 < right <= tasks
     first = " ".join(found.text().split())
-    assert first.startswith(f"{NOT_KNOWN} whether ")
-    assert f"Most promising: {best.system}; {right} of {tasks} {same} positions" in first
+    assert first.startswith(
+        f"PROMISING (no percentage: {right} of {tasks} {same}): {target} with {best.system}, trained"
+    )
     assert "lengthwise compare" in found.text()
     assert (f"lengthwise couple {target}" in found.text()) is not places
     alone = lw.predict(target, encoding="rope")
     assert alone.settle.startswith(f"lengthwise run {target} --encoding rope")
     assert alone["rope"].verdict == "unknown"
-    assert re.search(r"measured \d+ of \d+ tasks? like it \(unknown in theory, too\)", " ".join(alone.text().split()))
     assert says(alone.text(), "theory possible") == (alone["rope"].verdict == "yes")
     alike = others_by_name(KNOWN[best.system], 5.0, 0.95, "yes")
     assert (sum(alike.values()), len(alike)) == best.others == (right, tasks)
@@ -984,11 +984,11 @@ def test_what_the_last_symbols_fix(target: str):
 
 def test_a_language_without_a_period_is_not_counted_among_those_with_one():
     found = predict("[bc]*(abb(c[bc]*)?)*", 40, 200)
-    assert "as this one" not in found["modulo"].measured
+    assert "none known to be like this one" in found["modulo"].measured
     assert "the last 3 symbols suffice" in found["alibi"].theory
     assert "modulo a number" not in found["alibi"].measured
     assert "modulo a number" not in found["ape"].measured
-    assert "as this one" in predict("(aa)*", 40, 200)["modulo"].measured
+    assert "similar" in predict("(aa)*", 40, 200)["modulo"].measured
 
 
 NO_PLACES = """
@@ -1039,7 +1039,7 @@ def test_beyond_what_was_measured_stands_what_is_known_of_the_farthest_length_th
     assert {f.answer for f in found} == {NOT_KNOWN}
     assert [f.system for f in found] == [f.system for f in found.nearer]
     first, rest = " ".join(found.text().split()), " ".join(found.nearer.text().split())
-    sure = found.nearer.systems[0].answer in (LIKELY, RIGHT)
+    sure = found.nearer.systems[0].answer in (PROMISING, LIKELY, RIGHT)
     line = re.split(r" positions answer | no problem has ", rest)[0]
     beyond = f", and at {found.test} no likelier" * (found.nearer.systems[0].answer != NOT_KNOWN)
     assert first.startswith(f"{NOT_KNOWN} at {found.test}; at {found.nearer.test} {line}" if sure else line + beyond)
@@ -1121,7 +1121,7 @@ def test_a_row_says_nothing_of_a_system_that_is_not_its_own() -> None:
     rows = {name: row for row in rows_of(found.text()) for name in systems_in(row)[0]}
     for f in one:
         assert f"{f.answer} {f.chance}" == rows[f.system]["answer"]
-        assert rows[f.system]["measured"] == "{} of {} like it".format(*f.record)
+        assert rows[f.system]["measured"] == "{} of {} similar".format(*f.record)
     alone = predict("(ab|ba)*", encoding="alibi")
     assert alone.systems[0].interval == found["alibi"].interval
     assert alone.systems[0].chance in repr(alone)
@@ -1144,7 +1144,8 @@ def test_ids_modulo_the_cycles_of_a_language_lead_where_such_ids_were_right() ->
     assert best.others == best.record
     assert best.record[0] / best.record[1] > max(f.probability or 0.0 for f in found)
     assert "--scheme modulo --set scheme.m=2" in found.settle
-    assert f"Most promising: {best.words}; {best.base_rate}" in " ".join(found.text().split())
+    assert str(found).startswith(f"{best.answer} (no percentage: {best.base_rate}): (ab|ba)* with")
+    assert best.answer == PROMISING
 
 
 @pytest.mark.parametrize("name", sorted(TASKS))
@@ -1165,6 +1166,25 @@ def test_wherever_coupled_ids_are_next_attention_to_near_ids_is_too(name: str) -
             assert "predictive-coupling" not in proposed
         if "--scheme coupled" in found.settle and found["coupled"].answer != RIGHT:
             assert "--encoding local-bias-sink" in found.settle
+
+
+@pytest.mark.parametrize("target", [*sorted(TASKS), "(ab)*", "(aa)*", "(ab|ba)*", "((a|b)(a|b)(a|b))*", "(a|b)*abb"])
+def test_a_row_says_what_the_system_alone_does(target: str) -> None:
+    """The counts of those that are similar, or none; the word, and the lines fit."""
+    try:
+        found = predict(target)
+    except LengthwiseError:
+        return
+    assert all(len(line) <= WIDTH for line in str(found).splitlines())
+    for name in ("rope", found.systems[0].system):
+        alone = predict(target, encoding=name)
+        assert alone.systems[0].seen == found[name].seen
+        assert str(alone).startswith(found[name].answer)
+        measured = " ".join(re.split(r"\n  (?:next|if|doubt) ", str(alone))[0].split()).partition(" measured ")[2]
+        said = re.findall(r"(\d+ of \d+) (?:similar|other) (?:task|language)s?", measured)
+        cell = found[name].seen
+        assert not cell.endswith("similar") or said == [cell.removesuffix(" similar")]
+        assert cell or not said
 
 
 def basis_of(cell: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,6 @@ from lengthwise.forecast.features import SCHEMES_OF_PLACES
 from lengthwise.forecast.model import Forecast, forecaster
 from lengthwise.measured.cells import Format
 from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, position_systems
-from lengthwise.prediction.measured import CUT, DECIDING
 from lengthwise.prediction.predict import predict_target, predict_with_search
 from lengthwise.prediction.search import NOT_SEARCHED
 from lengthwise.prediction.verdict import CAVEATS, CONDITION, NO_ARGUMENT, SHOWN, STRONGEST, Prediction, Verdict
@@ -25,20 +25,24 @@ from lengthwise.tasks import Task
 
 INDENT = 11
 """Columns before the text beside a name."""
-LIKE_IT = "like it"
+SIMILAR = "similar"
 """Said of tasks and languages that are counted beside one: theory says the same of them."""
 IN_THEORY = SHOWN | {"yes": "possible", "no": "no program"}
-ForecastWord = Literal["MEASURED RIGHT", "MEASURED WRONG", "LIKELY", "UNCERTAIN", "UNLIKELY", "NOT KNOWN"]
-RIGHT, WRONG, LIKELY, UNCERTAIN, UNLIKELY, NOT_KNOWN = get_args(ForecastWord)
+ForecastWord = Literal[
+    "MEASURED RIGHT", "MEASURED WRONG", "LIKELY", "PROMISING", "UNCERTAIN", "UNLIKELY", "NOT KNOWN"
+]  # fmt: skip
+RIGHT, WRONG, LIKELY, PROMISING, UNCERTAIN, UNLIKELY, NOT_KNOWN = get_args(ForecastWord)
 LIKELY_FROM, UNLIKELY_TO = 70, 30
 """Percent from which the answer is LIKELY, and up to which it is UNLIKELY, the interval on the same side."""
+FEWEST = 3
+"""Targets of which a share makes an answer PROMISING."""
 FEW = 10
 """Below this number of languages of a kind, an interval is at least that of their share: resampling three languages
 that all came out alike gives no spread."""
 SO_FEW = "; so few that the chance is uncertain"
 """Said where few languages of a kind, and not the draws, make the interval that is shown wide."""
 FAR_FROM_COUNT = 0.1
-"""How far a chance may be from the share of those `LIKE_IT` that were right without a word."""
+"""How far a chance may be from the share of those `SIMILAR` that were right without a word."""
 CERTAINLY_NOT = 0.05
 """The probability up to which a whole interval says that a training would only confirm the answer."""
 BANDS = (
@@ -46,11 +50,11 @@ BANDS = (
     f"{UNLIKELY_TO} %, and it does not end above {LIKELY_FROM}; else UNCERTAIN"
 )
 """The rule of the words, on the percents that are shown."""
-ORDER = (NOT_KNOWN, WRONG, UNLIKELY, "possible in theory", UNCERTAIN, LIKELY, RIGHT)
-"""The answers, the worst first; *not known* counts for more where theory has a yes and others like it were right."""
+ORDER = (NOT_KNOWN, WRONG, UNLIKELY, "possible in theory", UNCERTAIN, PROMISING, LIKELY, RIGHT)
+"""The answers, the worst first; *not known* counts for more where theory has a yes and nothing speaks against it."""
 LOCAL_BIAS, NEAR_ALONE = "local-bias-sink", "attention to near ids alone"
 INTERVAL = "90 % of the refits of the forecast lie in it"
-ELSEWHERE, IF_PREDICTABLE, NO_PLACES = "elsewhere", "if predictable", "needs places"
+ELSEWHERE, IF_PREDICTABLE, NO_PLACES = "elsewhere", "if predicted", "needs places"
 """Said above; the legend explains them."""
 BEYOND = " tested beyond "
 """Part of the reason for having no forecast at lengths that are too far."""
@@ -166,7 +170,7 @@ class SystemForecast:
     named: Mapping[str, bool] = field(default_factory=dict)
     """The other tasks that are counted, and whether each was right."""
     record: tuple[int, int] = (0, 0)
-    """Of the targets `LIKE_IT` that were measured, how many were right, and of how many."""
+    """Of the targets `SIMILAR` to this one that were measured, how many were right, and of how many."""
     own: str = ""
     """What was measured of this target that is no answer at these lengths, in two or three words."""
     verdict: Answer = "unknown"
@@ -176,6 +180,8 @@ class SystemForecast:
     unmet: bool = False
     """Whether the condition of theory's *yes* is not known to hold (`Verdict.unmet`)."""
     cut: float = 0.95
+    tells: bool = False
+    """Whether its ids depend on what a string says, so that giving them may give the answer away."""
     m: int = 1
     """Of ids modulo m, the m that a language gives; 1 where it gives none, and for other ids."""
     weak: str = ""
@@ -198,11 +204,11 @@ class SystemForecast:
 
     @property
     def seen(self) -> str:
-        """What was measured of this target, else of those `LIKE_IT`, in two or three words; empty without both."""
+        """What was measured of this target, else of those `SIMILAR`, in two or three words; empty without both."""
         if self.accuracy is not None:
             return NOT_FITTED if NOT_FITTED in self.chance else f"{self.chance} right"
         right, of = self.record
-        return self.own or (f"{right} of {of} {LIKE_IT}" if of else "")
+        return self.own or (f"{right} of {of} {SIMILAR}" if of else "")
 
     @property
     def words(self) -> str:
@@ -211,24 +217,36 @@ class SystemForecast:
 
     @property
     def base_rate(self) -> str:
-        """`others` in words; empty where more is known."""
-        return "" if self.others is None else in_words(self.others, self.alike)
+        """`others` in words; empty where more is known, and where theory says nothing, so that none is `SIMILAR`."""
+        return "" if self.others is None or self.verdict == "unknown" else in_words(self.others, self.alike)
 
     @property
     def alike(self) -> str:
-        """What `others` counts: under ids modulo m languages, which have no forecast there, else tasks."""
-        return "language" if self.scheme == "modulo" else "task"
+        """What is counted: languages, or tasks; ids modulo m have no forecast, so of these languages are, too."""
+        return "language" if self.others is None or self.scheme == "modulo" else "task"
+
+    @property
+    def promising(self) -> bool:
+        """Whether theory has a *yes* that is met, and most of at least `FEWEST` that are `SIMILAR` were right.
+
+        What was seen of the target itself elsewhere must not be worse, nor may its ids give the answer away.
+        """
+        right, of = self.others or self.record
+        many = of >= FEWEST and 100 * right >= LIKELY_FROM * of
+        worse = self.own and not (self.own.endswith(f" {ELSEWHERE}") and self.own[:4] >= f"{self.cut:.2f}")
+        doubtful = worse or self.unmet or BEYOND in self.refusal or self.tells
+        return many and self.verdict == "yes" and not doubtful
 
     @property
     def answer(self) -> ForecastWord:
         """The answer in a word: that of a measurement, else by the rule `BANDS` from the percents that are shown.
 
-        It is *not known* where nothing but theory and the share of other tasks is known.
+        Where nothing but theory and the share of others is known, it is *promising* or *not known*.
         """
         if self.accuracy is not None:
             return RIGHT if self.accuracy >= self.cut else WRONG
         if self.counted is None:
-            return NOT_KNOWN
+            return PROMISING if self.promising else NOT_KNOWN
         found = whole_percent(self.counted.probability)
         low, high = (whole_percent(end) for end in self.counted.interval)
         if found >= LIKELY_FROM and low >= UNLIKELY_TO:
@@ -251,18 +269,17 @@ class SystemForecast:
         Ids that a model predicts ask more of it than the same ids given, so they come after these; and a table, which
         must learn to attend to near ids, asks more than attention that does.
         """
-        share = self.others[0] / self.others[1] if self.others and self.others[1] else 0.0
-        hoped = self.others is not None and self.verdict == "yes" and (share > 0 or self.alike == "task")
-        # Of ids modulo m, which have no forecast, a good record is worth more than a chance that is open.
-        recorded = hoped and self.alike == "language" and share >= LIKELY_FROM / 100
-        word = UNCERTAIN if recorded else "possible in theory" if hoped else self.answer
+        right, of = self.others or self.record
+        share = right / of if of else 0.0
+        hoped = self.answer == NOT_KNOWN and self.others is not None and self.verdict == "yes"
+        hoped &= share > 0 or self.alike == "task"
         forecast = whole_percent(self.probability or 0.0) / 100
-        number = self.accuracy if self.accuracy is not None else share if self.others else forecast
-        right, of = self.record
+        number = self.accuracy if self.accuracy is not None else share if self.counted is None else forecast
         by_theory = ("no", "unknown", "yes").index(self.verdict) - 0.5 * (self.scheme == "predictive-coupling")
         by_theory -= 0.25 * (self.scheme == "coupled" and self.encoding != LOCAL_BIAS)
-        by_theory *= self.answer == NOT_KNOWN and not recorded
-        return ORDER.index(word), by_theory, number, right / of if of else 0.0
+        by_theory *= self.answer in (NOT_KNOWN, PROMISING)
+        word = "possible in theory" if hoped else self.answer
+        return ORDER.index(word), by_theory, number, self.record[0] / self.record[1] if self.record[1] else 0.0
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -272,6 +289,8 @@ class SystemForecast:
     @property
     def in_brackets(self) -> str:
         """`chance` as it stands beside the word of the answer: of an interval, the end that could change the word."""
+        if self.answer == PROMISING:
+            return f"(no percentage: {in_words(self.others or self.record, self.alike)})"
         if "[" not in self.chance:
             return f"({self.chance.strip('()')})" if self.chance else ""
         low, high = map(percent, self.interval or (0.0, 0.0))
@@ -432,7 +451,9 @@ def in_words(others: tuple[int, int], alike: str = "task") -> str:
     """How many other tasks, or languages alike, were right, and of how many, in words."""
     right, of = others
     were = "was" if of == 1 else "were"
-    return f"{right} of {counted(of, alike)} {LIKE_IT} {were} right" if of else f"no {alike} {LIKE_IT} was measured"
+    return (
+        f"{right} of {counted(of, f'{SIMILAR} {alike}')} {were} right" if of else f"no {SIMILAR} {alike} was measured"
+    )
 
 
 def counted(number: int, of: str = "task") -> str:
@@ -450,7 +471,7 @@ def text(found: Forecasts, why: bool = False, more: str = MORE) -> str:
     if asked is not found:
         reason = next(f.refusal for f in asked if BEYOND in f.refusal).removeprefix("no forecast: ")
         beyond = f"{reason}, so the answer is that at {found.test}"
-        if best.answer in (LIKELY, RIGHT):
+        if best.answer in (PROMISING, LIKELY, RIGHT):
             first = f"{NOT_KNOWN} at {asked.test}; at {found.test} {first}"
         elif best.answer != NOT_KNOWN:
             first += f", and at {asked.test} no likelier"
@@ -505,9 +526,9 @@ def purpose(found: Forecasts, best: SystemForecast) -> str:
     if command.startswith("lengthwise predict"):
         return "go on with the probe where it stopped"
     if command.startswith("lengthwise compare"):
-        return "train and compare these, 10 minutes" + f" (most models have {USUAL})" * bool(
-            re.search(rf",{USUAL}\b", command)
-        )
+        minutes = command.partition("--budget ")[2].partition("m")[0]
+        usual = f" (most models have {USUAL})" * bool(re.search(rf",{USUAL}\b", command))
+        return "train and compare these" + f", {minutes} minutes" * bool(minutes) + usual
     trained = {"scheme": "sequential", "encoding": "learned"} | dict(re.findall(r"--(scheme|encoding) (\S+)", command))
     name = PositionSystem(**trained).known_as
     of = best.words if name == best.system or name not in KNOWN else words(name)
@@ -527,13 +548,11 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
     trained = f", trained to {found.train}, is right at {found.test}"
     if best.answer == NOT_KNOWN:
         whether = f"{NOT_KNOWN} whether {found.target}{of * alone}{trained}"
-        count = best.base_rate * bool(best.verdict != "unknown" and best.others and best.others[1])
-        count = count or in_words(best.record, "language") * bool(best.record[1] and found.format != "answer")
+        known = best.others or best.record
+        count = f"; {in_words(known, best.alike)}" * bool(known[1] and best.verdict != "unknown")
         if alone or best.verdict != "yes":
-            tasks = {} if alone else left_open(found)
-            some = f"; {sum(tasks.values())} of {counted(len(tasks), 'other task')} that theory leaves open were right"
-            return whether + (f"; {count}" if alone and count else some * bool(tasks))
-        return f"{whether}. Most promising: {tied[0]}" + (f"; {count}" if count else ", possible in theory")
+            return whether + count * alone
+        return f"{whether}. To try first: {tied[0]}" + (count or ", possible in theory")
     if best.answer in (UNLIKELY, UNCERTAIN) and len(found) > 1:
         even = ", even" * (best.answer == UNLIKELY)
         return f"{best.answer} {best.in_brackets}: {found.target}{trained}{even}{of}, the best positions known"
@@ -572,8 +591,8 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     if found.span and (best.verdict != "yes" if not alone else best.scheme in SCHEMES_OF_PLACES):
         yield "", brief(found.span)
     seen = [in_short(best.measured)] * bool(best.measured)
-    if best.base_rate and best.alike == "task":
-        yield "measured", "; ".join([*seen, alike_in_words(found, best)])
+    if best.others is not None and best.alike == "task":
+        yield "measured", "; ".join(filter(None, [*seen, alike_in_words(found, best, alone)]))
     elif seen:
         yield "measured", "; ".join(filter(None, [*seen, far_from_count(best)]))
     elif best.refusal:
@@ -581,14 +600,14 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     if best.probe:
         yield "probe", best.probe
     doubts = [best.weak] * bool(best.weak)
-    if best.answer == NOT_KNOWN and seen and best.refusal:
+    if best.counted is None and seen and "no forecast" in best.refusal and "was trained with" not in best.refusal:
         doubts.append(best.refusal)
     if doubts:
         yield "doubt", "; ".join(doubts)
 
 
 def far_from_count(best: SystemForecast) -> str:
-    """Why the chance is another than what was measured of the target or of those `LIKE_IT`; empty where it is near."""
+    """Why the chance is another than what was measured of the target or of those `SIMILAR`; empty where it is near."""
     if best.probability is None or best.by_probe:
         return ""
     if best.own.endswith("right"):
@@ -609,19 +628,22 @@ def in_a_row(names: Iterable[str], word: str = "and") -> str:
     return f"{', '.join(first)} {word} {last}" if first else last
 
 
-def alike_in_words(found: Forecasts, best: SystemForecast) -> str:
-    """How tasks came out that are like this one in what theory says of them."""
+def alike_in_words(found: Forecasts, best: SystemForecast, alone: bool) -> str:
+    """How tasks came out that are like this one in what theory says of them; empty for one system that it leaves open.
+
+    Of several such systems all tasks are counted that it leaves open under any of them.
+    """
     right, of = best.others or (0, 0)
-    if best.verdict == "unknown" and not (found.named and len(found) == 1):
-        tasks = left_open(found)
+    if best.verdict == "unknown":
+        tasks = {} if alone else left_open(found)
         which = f"{sum(tasks.values())} of {counted(len(tasks), 'other task')} that theory leaves open"
         were = "was" if len(tasks) == 1 else "were"
         return f"{which} {were} right under any of these positions {found.near}{exceptions(tasks)}" * bool(tasks)
     kind = in_common(best)
     if not of:
-        return f"no task {LIKE_IT} was trained: {kind}"
+        return f"no {SIMILAR} task was trained: {kind}"
     were = "was" if of == 1 else "were"
-    return f"{right} of {counted(of)} {LIKE_IT} ({kind}) {were} right {found.near}{exceptions(best.named)}"
+    return f"{right} of {counted(of, f'{SIMILAR} task')} ({kind}) {were} right {found.near}{exceptions(best.named)}"
 
 
 def left_open(found: Forecasts) -> dict[str, bool]:
@@ -634,7 +656,7 @@ def left_open(found: Forecasts) -> dict[str, bool]:
 
 
 def in_common(f: SystemForecast) -> str:
-    """What those that are counted as `LIKE_IT` have in common with the one in question."""
+    """What those that are counted as `SIMILAR` have in common with the one in question."""
     if f.scheme in SCHEMES_OF_PLACES and f.verdict == "yes":
         return "sparse and local under such ids"
     return {"yes": "possible", "no": "no guarantee", "unknown": "unknown"}[f.verdict] + " in theory, too"
@@ -653,17 +675,13 @@ def exceptions(counted: Mapping[str, bool]) -> str:
 def table(found: Forecasts) -> list[str]:
     """The systems with their answers, those of which it says the same in one row."""
     groups: dict[tuple[str, str, str], list[SystemForecast]] = {}
-    # Else what theory leaves open is not what to look at.
-    is_open = all(f.answer == NOT_KNOWN and f.verdict != "yes" for f in found)
     for f in found:
         if PLAIN_PLACES in f.theory and not found.named:
             continue
         theory = IF_PREDICTABLE if f.unmet else IN_THEORY[f.verdict]
         theory = NO_PLACES if NEEDS_PLACES in f.theory else "plain ids" if PLAIN_PLACES in f.theory else theory
         answer = f"{f.answer} {f.chance}" if f.counted else f.answer
-        counted_open = is_open and f.verdict == "unknown" and f.others and f.others[1]
-        others = "{} of {} others".format(*f.others) if counted_open and f.others else "–"
-        groups.setdefault((answer, theory, f.seen or others), []).append(f)
+        groups.setdefault((answer, theory, f.seen or "–"), []).append(f)
     if len(groups) == 1 and not found.named:
         return []  # Nothing tells them apart.
     chances = any("[" in f.chance and f.counted for f in found)
@@ -687,7 +705,7 @@ def named_within(room: int, same: Sequence[SystemForecast]) -> list[str]:
     """The names of systems of one row, in two lines at most; where these have no room, a name and how many others."""
     names = [f.system for f in same]
     wrapped = textwrap.wrap(", ".join(names), room, break_long_words=False, break_on_hyphens=False)
-    if len(wrapped) < 3 and all(len(line) <= room for line in wrapped):
+    if len(names) == 1 or (len(wrapped) < 3 and all(len(line) <= room for line in wrapped)):
         return wrapped
     first = USUAL if USUAL in names else min(names, key=len)
     return [f"{first} and {len(names) - 1} other{'s' * (len(names) > 2)}"]
@@ -701,6 +719,10 @@ def legend(found: Forecasts, rows: Sequence[str], said: str) -> str:
     means = [f"right: on at least {100 * found.cut:.0f} % of the {of} of this length it {does}"]
     if rows and any(map(far_from_count, found)) and not far_from_count(found.systems[0]):
         means += ["%: also weighs other positions and other kinds of languages than those counted"]
+    if PROMISING in said:
+        means += [
+            f"{PROMISING}: possible in theory, and at least {LIKELY_FROM} % of {FEWEST} or more similar were right"
+        ]
     if IF_PREDICTABLE in said:
         means += [f"{IF_PREDICTABLE}: possible if the model can predict its ids, too"]
     if f" {NO_PLACES} " in said:
@@ -721,9 +743,7 @@ def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
         for f in found
         if NOT_SEARCHED not in f.theory and (f.theory.partition(": ")[2] or f.theory) not in said.get(f.system, "")
     ]
-    membership = "of membership: another question, harder than the next symbols above, so its k can be larger:"
     instead = [each.line for each in best.instead if in_short(each.measured) != each.measured]
-    true = f"a yes is true where {100 * CUT:g} % of the strings of {DECIDING[0]}–{DECIDING[1]} symbols are right"
     if any(f.by_probe for f in found):
         of = forecaster("task" if found.format == "answer" else "language").cells
         basis = f"theory, {found.cells} measured settings (of {of}: those that had a probe) and the probe"
@@ -734,17 +754,19 @@ def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
         numbers.append("words are drawn evenly among those of a length")
     numbers.append("possible: a program for such models does it at every length; training may miss it")
     if any(f.others for f in found):
-        numbers.append(f"{LIKE_IT}: theory says the same of them; trained with such ids, tested {found.near}")
+        numbers.append(f"{SIMILAR}: theory says the same of them; trained with such ids, tested {found.near}")
     numbers.append("measured: in this package's studies; your own runs are not counted")
+    asked = {"next": " of next symbols", "state": " of states", "member": " of membership"}.get(found.format, "")
+    whole = [*in_full(theory), *[found.span] * bool(found.span)]
+    if found.format != "answer" and any(f.verdict != "unknown" for f, _ in own):  # Those of `theory` are of membership.
+        own = [(f, f.theory) for f in found]
+        decide = f"lengthwise decide {shlex.quote(theory.target.removeprefix('regex:'))}"
+        whole = [f"whether a whole word is in the language is another question: {decide}"]
     return {
-        "theory: does a program exist? (not: does training find it)": [
-            *together(own),
-            *[membership] * (theory.kind == "language"), *in_full(theory), *[found.span] * bool(found.span),
-        ],
+        f"theory{asked}: does a program exist? (not: does training find it)": [*together(own), *whole],
         "measured": [
             *together((f, f.measured) for f in found if f.measured), *other_tasks(found), *instead, *theory.measured,
         ],
-        "theory's record elsewhere": [f"{true}, a no where not", *theory.reliability] * bool(theory.reliability),
         "numbers": [*together((f, f.refusal) for f in found if f.refusal), *numbers, *CAVEATS],
     }  # fmt: skip
 
@@ -769,7 +791,6 @@ def in_full(theory: Prediction) -> Iterator[str]:
     yield from verdict_lines(theory.verdicts)
     yield from dict.fromkeys(f"what would help in theory: {v.help}" for v in theory.verdicts if v.help)
     yield from theory.searched
-    yield theory.communication * (theory.kind == "language")
     if linked := ", ".join(v.system for v in theory.verdicts if v.source.startswith("cited") and v.answer == "yes"):
         yield f"that a program is enough for {linked} is {CITED_LINK}"
 
@@ -795,7 +816,7 @@ def other_tasks(found: Forecasts) -> Iterator[str]:
     for f in found:
         if f.others and f.others[1] and f.alike == "task":
             lines.append((f, named(f.named, f is first or f.verdict == "yes")))
-    yield from together(lines, f"tasks {LIKE_IT}: ")
+    yield from together(lines, f"{SIMILAR} tasks: ")
     yield from (f"{each.words}: {named(each.counted)}" for each in first.instead if each.counted)
 
 
@@ -839,9 +860,9 @@ def condition_in(theory: str) -> str:
 
 def in_short(measured: str) -> str:
     """What was measured without its study and names, and, where that is this very language, without others."""
-    if own := re.search("on this language in .*", measured):
-        return f"{measured.partition(' in ')[0]} {own[0]}"
-    more = r"[\w-]+(, commit \w+)?(?=;|$)|(not|namely) [^;]*|the forecast without it .*"
+    if own := re.search(rf"{OWN_LANGUAGE}.* seeds({TOO_FAR} \d+)?(?=; \d)", measured):
+        return measured[: own.end()]
+    more = r"\d+ of \d+ seeds of .*|[\w-]+(, commit \w+)?(?=;|$)|(not|namely) [^;]*|the forecast without it .*"
     return re.sub(rf"; ({more})", "", measured)
 
 

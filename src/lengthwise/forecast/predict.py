@@ -24,14 +24,15 @@ from lengthwise.forecast.answer import (
     ELSEWHERE,
     FEW,
     KNOWN,
-    LIKE_IT,
     LIKELY,
     NEEDS_PLACES,
     NOT_FITTED,
     NOT_KNOWN,
     OWN_LANGUAGE,
     PLAIN_PLACES,
+    PROMISING,
     RIGHT,
+    SIMILAR,
     SO_FEW,
     TOO_FAR,
     UNCERTAIN,
@@ -55,7 +56,7 @@ from lengthwise.forecast.others import bin_of, name_in_full, others_by_name, tra
 from lengthwise.languages.automaton import Dfa, language, minimize
 from lengthwise.languages.sampling import lengths_with_words
 from lengthwise.measured.cells import Format, MeasuredCell, cells, others
-from lengthwise.positions.structure import farthest_step, needed_by_all
+from lengthwise.positions.structure import farthest_step, needed_by_all, places_tell_content
 from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem
 from lengthwise.prediction.couple import doubt_in_task
 from lengthwise.prediction.measured import same_task
@@ -189,7 +190,7 @@ def predict(
         name, word = target, shlex.quote(target)
     else:
         name, word = called_in_full(target), typed or typed_name(target)
-    from lengthwise.experiments.defaults import coupled_name
+    from lengthwise.experiments.defaults import coupled_name, places_follow_from_layout
 
     trainable, couple = task_of(parsed), ""
     test, meant = meant_length(parsed, name, train, test)
@@ -249,6 +250,9 @@ def predict(
             else f
             for f in forecasts
         ]
+    if regular is None and trainable is not None:
+        tells = places_tell_content(trainable) or not places_follow_from_layout(trainable)
+        forecasts = [replace(f, tells=tells and f.scheme == "coupled") for f in forecasts]
     ranked = sorted(forecasts, key=lambda f: f.rank, reverse=True)
     wanted = set(map(name_of, requested))
 
@@ -280,7 +284,7 @@ def predict(
             f"{AFTER}compare, with the places written in",
         )
     other = any(each.command == settle for each in chosen[0].instead if settle)
-    open_ones = chosen[0].answer in (UNLIKELY, UNCERTAIN, NOT_KNOWN) and not chosen[0].against
+    open_ones = chosen[0].answer in (UNLIKELY, UNCERTAIN, PROMISING, NOT_KNOWN) and not chosen[0].against
     confirm = train_it(chosen[0]) * (other and chosen[0].verdict == "yes" and open_ones)
     nearer = None
     if tested is None and probe is None and any(BEYOND in f.refusal for f in chosen):
@@ -550,7 +554,7 @@ def settle_command(
         return f"lengthwise predict {word}{how}{lengths} --probe {minutes}m{where}"
     alone = named and len(found) == 1
     hopeless = one.answer in (WRONG, UNLIKELY) or (one.answer == NOT_KNOWN and one.verdict != "yes" and not alone)
-    is_open = one.answer == UNCERTAIN or (one.answer == NOT_KNOWN and not alone)
+    is_open = one.answer == UNCERTAIN or (one.answer in (PROMISING, NOT_KNOWN) and not alone)
     for each in one.instead:
         if each.command and (hopeless or (is_open and (each.share or 0.0) > (share(one) or 0.0))):
             return each.command
@@ -570,7 +574,7 @@ def settle_command(
     open_ones = [
         f for f in found if f.verdict == "unknown" and not (places_far and f.scheme in features.SCHEMES_OF_PLACES)
     ]
-    promising = [f for f in known if f.answer in (RIGHT, LIKELY, UNCERTAIN)][:2]
+    promising = [f for f in known if f.answer in (RIGHT, LIKELY, PROMISING, UNCERTAIN)][:2]
     named_ones = [f for f in [*promising, *(yes or open_ones)] if f.answer not in (WRONG, UNLIKELY) and train_it(f)]
     if len(named_ones) < 2:
         named_ones += [f for f in open_ones if f.answer == NOT_KNOWN and f.scheme != "modulo" and train_it(f)]
@@ -772,7 +776,7 @@ def modulo_instead(
     if not speaks:
         return None
     command = run_command(task, word, system.scheme, system.encoding, train, at, f" --set scheme.m={m}")
-    return Instead("modulo", f"ids modulo {m}", None, None, f"measured, {measured.line}", command, share=rate)
+    return Instead("modulo", f"ids modulo {m}", None, None, measured.line, command, share=rate)
 
 
 def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float, cut: float) -> tuple[Measured, bool, float]:
@@ -785,7 +789,7 @@ def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float, cut: flo
     counts = not no_counting(with_residues(dfa, m))
     alike: list[list[bool]] = []
     others: list[list[bool]] = []
-    own: tuple[list[bool], float | None] | None = None
+    own: tuple[list[bool], float | None, int] | None = None
     for cell in cells():
         plainly = trained_plainly(cell, KNOWN["modulo"]) and cell.format == format
         other = features.language_of(cell.task) if plainly else None
@@ -796,24 +800,26 @@ def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float, cut: flo
         same = counts != no_counting(with_residues(other, cell.settings["scheme"]["m"]))
         (alike if same else others).append(seeds)
         if other == dfa:
-            own = seeds, (cell.accuracy(*place) or 0.0) if trained_near(cell, train) else None
+            near = (cell.accuracy(*place) or 0.0) if trained_near(cell, train) else None
+            own = seeds, near, cell.train
     if not alike:
         return Measured("", None), False, 0.0
     held, seeds = sum(all(each) for each in alike), [seed for each in alike for seed in each]
-    needs, other = ("a count", "none") if counts else ("no count", "one")
-    right = sum(all(each) for each in others)
-    line = f"right {near_ratio(ratio)} in "
+    right, (needed, other) = sum(all(each) for each in others), ("a", "none") if counts else ("no", "one")
     if m > 1:
-        line += (
-            f"{held} of the {len(alike)} measured languages that need {needs} once positions modulo their period "
-            "are known, as this one "
-            f"({sum(seeds)} of {len(seeds)} seeds), and in {right} of the {len(others)} that need {other}"
+        line = (
+            f"{held} of {len(alike)} {SIMILAR} languages ({needed} count is needed once the position modulo {m} is "
+            f"known) were right {near_ratio(ratio)}; of those that need {other}, {right} of {len(others)}; "
+            f"{sum(seeds)} of {len(seeds)} seeds of the {SIMILAR} ones"
         )
     else:
-        line += f"{held + right} of the {len(alike) + len(others)} measured languages, none known to be like this one"
+        of = len(alike) + len(others)
+        line = f"{held + right} of {of} languages were right {near_ratio(ratio)}, none known to be like this one"
     speaks = 2 * held > len(alike)
     if own is not None:
-        line += f"; on this language in {sum(own[0])} of {len(own[0])} seeds"
+        far = f"{TOO_FAR} {train}" * (own[1] is None)
+        seen = f"right {near_ratio(ratio)} in {sum(own[0])} of {len(own[0])} seeds{far}"
+        line = f"{OWN_LANGUAGE}trained to {own[2]}: {seen}; {line}"
         speaks &= 2 * sum(own[0]) > len(own[0])
     rate = held / len(alike) if own is None else sum(own[0]) / len(own[0])
     return Measured(line, None if own is None else own[1], (held, len(alike)) if m > 1 else (0, 0)), speaks, rate
@@ -990,14 +996,15 @@ def in_theory(dfa: Dfa, format: Format, system: PositionSystem) -> str:
         return "unknown: no program is known that does it, and no proof that there is none"
     if found.verdict == "no":
         return f"{NO_PROGRAM}; a model may still learn it"
-    m = features.period(dfa, format) if system.scheme == "modulo" else 1
-    if m > 1 and (found.period or 1) == 1 and not no_counting(dfa) and no_counting(with_residues(dfa, m)):
-        return f"possible: a program uses the position modulo {m}, without counting ({found.basis})"
+    cited = f"program: {found.basis}; that {words(system)} can run it: cited"
+    basis = cited if system.theorem == CITED_LINK else found.basis
+    m = found.period or 1
+    m = features.period(dfa, format) if m == 1 and system.scheme == "modulo" else m
+    if m > 1 and not no_counting(dfa) and no_counting(with_residues(dfa, m)):
+        return f"possible: a program uses the position modulo {m}, without counting ({basis})"
     uses = ["counts of symbols"] if not no_counting(dfa) else ["what was read before, without counting"]
     uses += [f"the last {found.window} symbols"] if (found.window or 1) > 1 else []
     uses += [f"the position modulo {found.period}"] if (found.period or 1) > 1 else []
-    cited = f"program: {found.basis}; that {words(system)} can run it: cited"
-    basis = cited if system.theorem == CITED_LINK else found.basis
     if format == "next" and (found.window or 1) > 1 and features.suffices(dfa, found.window or 1):
         return f"possible: the last {found.window} symbols suffice ({basis})"
     return f"possible: a program uses {', '.join(uses[:-1])}{' and ' if uses[:-1] else ''}{uses[-1]} ({basis})"
@@ -1060,7 +1067,7 @@ def measured_language(
         elsewhere += "; "
     if not counts[1]:
         right = f"{sum(others)} {'was' if sum(others) == 1 else 'were'} right"
-        line = f"no language {LIKE_IT} was trained with {words(system)}, and of {len(others)} others {right}"
+        line = f"no {SIMILAR} language was trained with {words(system)}, and of {len(others)} others {right}"
         return Measured(elsewhere + line * bool(others), None)
     said = ", and ".join(f"{sum(found.values())} of {len(found)} {of}" for of, found in alike.items() if found)
     named = exceptions(*alike.values()).strip(" ()") if len(alike) == 1 else ""
