@@ -34,6 +34,7 @@ def fails(terminal: Terminal, *arguments: object, says: str) -> str:
     ("arguments", "says"),
     [
         (["shwo"], "Did you mean 'show'?"),
+        (["run", "addition", "--encoding", "nope", "--scheme", "modulo"], "leave the scheme out"),
         (["show"], "Missing argument"),
         (["show", "addition", "--lenght", "5"], "--length"),
         (["show", "addition", "--length", "five"], "valid integer"),

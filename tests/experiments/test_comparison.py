@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import lengthwise as lw
 from lengthwise.api.compare import compare
 from lengthwise.cli.compare import next_step
 from lengthwise.cli.console import TYPED
@@ -37,6 +38,8 @@ from lengthwise.experiments.defaults import chosen_systems, coupled_system, sens
 from lengthwise.experiments.events import Event
 from lengthwise.experiments.run import check_ids
 from lengthwise.experiments.run_directory import run_directory
+from lengthwise.positions.encodings import ENCODINGS
+from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.system import PositionSystem
 from lengthwise.report.pages import comparison_finding, comparison_table, first_at
 from lengthwise.tasks import TASKS
@@ -119,6 +122,16 @@ def test_systems_by_short_names():
     ]  # fmt: skip
     with pytest.raises(UnknownNameError, match="Did you mean 'rope'"):
         chosen_systems(task, ["rop"])
+
+
+@pytest.mark.parametrize("encoding", [name for name in ENCODINGS if not ENCODINGS.get(name).uses_ids])
+def test_an_encoding_that_does_not_see_ids_is_trained_under_no_scheme_that_gives_others(encoding: str):
+    for scheme in set(SCHEMES) - {"sequential"}:
+        with pytest.raises(LengthwiseError, match="does not see ids"):
+            chosen_systems(TASKS.build("addition"), [f"{scheme}+{encoding}"])
+    for refused in (lw.Experiment, lambda task, scheme, encoding: lw.predict(task, encoding=encoding, scheme=scheme)):
+        with pytest.raises(LengthwiseError, match="does not see ids"):
+            refused("addition", "modulo", encoding)
 
 
 def test_a_budget_decides_the_steps():

@@ -31,7 +31,7 @@ from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
 from lengthwise.positions.structure import check_places
-from lengthwise.positions.system import RANDOM_START, PositionSystem, named_pair, system_of
+from lengthwise.positions.system import RANDOM_START, PositionSystem, check_ids_are_used, named_pair, system_of
 from lengthwise.prediction.target import Expression, parse_target, task_named
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.base import refuse_call
@@ -109,6 +109,7 @@ class Experiment(Tabular):
             self.configuration = dataclasses.replace(made, **changed)
             made.task.check_lengths(self.configuration.evaluation.lengths)
             check_places(made.task, made.scheme)
+            check_ids_are_used(made.scheme.name, made.encoding)
         self.name = name or _name(self.configuration)
 
     @classmethod
@@ -367,6 +368,7 @@ def run(
     for job in chosen.jobs if chosen.trains else ():
         refuse_broken(job.experiment.task)
         check_places(job.experiment.task, job.experiment.scheme)
+        check_ids_are_used(job.experiment.scheme.name, job.experiment.encoding)
         job.experiment.task.check_lengths(job.experiment.evaluation.lengths)
     folder, jobs = arguments.path("out", out), arguments.whole("jobs", jobs, 1)
     if shard:

@@ -133,7 +133,7 @@ def answer(target: str, train: int = TRAIN, test: int = TEST) -> dict[str, Any]:
         )
     found = predict(target, train, test)
     best = found.systems[0]
-    basis = "No forecast: this was not measured, nor enough that is like it."
+    basis = "No forecast: this was not measured, nor enough that is similar."
     if best.probability is not None:
         basis = (
             f"Forecast by theory and {found.cells} measured cells, for an accuracy of at least {found.cut}; "
@@ -143,8 +143,8 @@ def answer(target: str, train: int = TRAIN, test: int = TEST) -> dict[str, Any]:
         basis = f"Measured: share of right strings near {round(test / train, 1):g} times the training length."
     if best.base_rate:
         basis = (
-            "No forecast: this was not measured. Counted: tasks on which theory says the same, trained with such ids "
-            f"and tested near {round(test / train, 1):g} times the training length."
+            f"No forecast: this was not measured. Counted: {best.alike}s on which theory says the same, trained with "
+            f"such ids and tested near {round(test / train, 1):g} times the training length."
         )
     basis += f" Length: {found.meant}." if found.meant else ""
     structure: dict[str, Any] = {"examples": []} if task is None else structure_of(task)

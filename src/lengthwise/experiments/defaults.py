@@ -22,7 +22,7 @@ from lengthwise.models.mixers import MIXERS, layer_mixers
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes import SCHEMES, Coupled, Draw, PositionScheme, PredictiveCoupling
 from lengthwise.positions.structure import check_places, has_places, structure
-from lengthwise.positions.system import ALIASES, RANDOM_START, PositionSystem
+from lengthwise.positions.system import ALIASES, RANDOM_START, PositionSystem, check_ids_are_used
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.base import EXPRESSION
 from lengthwise.training.config import TrainingConfig
@@ -386,6 +386,7 @@ def _system(task: Task, name: str) -> PositionSystem:
         known = [*standard, *ENCODINGS, *SCHEMES, RANDOM_START, *MIXERS, "all"]
         raise UnknownNameError("system", name, dict.fromkeys(known))
     if scheme != RANDOM_START:
+        check_ids_are_used(scheme, ENCODINGS.build(encoding))
         given = SCHEMES.get(scheme).uses_places and not SCHEMES.get(scheme).predicted
         if given and not places_follow_from_layout(task):
             raise LengthwiseError(

@@ -125,7 +125,7 @@ class Instead:
     counted: Mapping[str, bool] = field(default_factory=dict)
     """The tasks that `measured` counts, and whether each was right; empty where it counts none."""
     share: float | None = None
-    """The share of what was measured that was right, or the forecast; None where nothing like it was measured."""
+    """The share of what was measured that was right, or the forecast; None where nothing similar was measured."""
 
     @property
     def line(self) -> str:
@@ -146,14 +146,14 @@ class SystemForecast:
     scheme: str
     encoding: str
     forecast: Forecast | None
-    """What the fitted model says, also where more is known; None where nothing like it was measured.
+    """What the fitted model says, also where more is known; None where nothing similar was measured.
 
     Its interval has 90 % of the draws of the coefficients, by a bootstrap over languages; wider where few were measured
     (`FEW`)."""
     theory: str
     """Whether it is possible, and by what."""
     measured: str
-    """What was measured of this target, or of targets like it."""
+    """What was measured of this target, or of similar ones."""
     refusal: str = ""
     """Why there is no probability."""
     instead: tuple[Instead, ...] = ()
@@ -264,7 +264,7 @@ class SystemForecast:
 
     @property
     def rank(self) -> tuple[int, float, float, float]:
-        """What systems are ordered by, the best last: the answer, theory, the number that is shown, those like it.
+        """What systems are ordered by, the best last: the answer, theory, the number that is shown, similar ones.
 
         Ids that a model predicts ask more of it than the same ids given, so they come after these; and a table, which
         must learn to attend to near ids, asks more than attention that does.

@@ -57,7 +57,7 @@ from lengthwise.languages.automaton import Dfa, language, minimize
 from lengthwise.languages.sampling import lengths_with_words
 from lengthwise.measured.cells import Format, MeasuredCell, cells, others
 from lengthwise.positions.structure import farthest_step, needed_by_all, places_tell_content
-from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem
+from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, check_ids_are_used
 from lengthwise.prediction.couple import doubt_in_task
 from lengthwise.prediction.measured import same_task
 from lengthwise.prediction.predict import COUPLING, nearest, predict_target, predict_with_search
@@ -652,6 +652,7 @@ def systems_of(encoding: str | None, scheme: str | None) -> tuple[PositionSystem
     heard_by = "learned" if encoding == "ape" else encoding
     if heard_by not in ENCODINGS:
         raise UnknownNameError("encoding", encoding, ENCODINGS)
+    check_ids_are_used(scheme, ENCODINGS.build(heard_by))
     found = tuple(s for s in SYSTEMS if (s.registered_scheme, s.encoding) == (scheme, heard_by))
     return found or (PositionSystem(scheme, heard_by),)
 
@@ -675,13 +676,16 @@ def instead_of(
     good = bool(best)
     if not best and periods is not None and found.system != periods.system and better(periods.share, found):
         return (periods,)
-    better_ones = [f for f in others if (sure(f) or 0.0) > max(own + 0.05, UNLIKELY_TO / 100)]
-    if found.verdict != "yes":
-        better_ones += [f for f in others if f.others and f.verdict == "yes" and better(share(f), found)]
+    better_ones = [
+        f
+        for f in others
+        if (sure(f) or 0.0) > max(own + 0.05, UNLIKELY_TO / 100)
+        or (found.verdict != "yes" and f.others and f.verdict == "yes" and better(share(f), found))
+    ]
     best = best or first_with_command(better_ones, train_it)
     known = []
     for f, line in best:
-        theory = f"{UNMET if f.unmet else 'possible in theory'}, but it has to fit its training lengths first"
+        theory = UNMET if f.unmet else "promising" if f.answer == PROMISING else "possible in theory"
         seen = f"{theory}; {f.base_rate}" if f.base_rate else ""
         seen = f"measured right, {f.measured.removeprefix(OWN_LANGUAGE)}" if f.answer == RIGHT else seen
         number = (None, None) if seen else (f.probability, f.interval)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lengthwise.core.config import config
-from lengthwise.core.errors import UnknownNameError, spelled
+from lengthwise.core.errors import UnknownNameError, require, spelled
 from lengthwise.crasp.program import Fragment
 
 if TYPE_CHECKING:
@@ -161,6 +161,15 @@ def system_of(scheme: PositionScheme, encoding: EncodingSpec, mixer: str = "atte
     started = isinstance(scheme, Sequential) and scheme.random_start
     ids, vectors = (name.rpartition(":")[2] for name in (RANDOM_START if started else scheme.name, encoding.label))
     return PositionSystem(ids, vectors, mixer)
+
+
+def check_ids_are_used(scheme: str, encoding: EncodingSpec) -> None:
+    """Raise `LengthwiseError` where an encoding does not use ids and the scheme gives others than positions."""
+    require(
+        encoding.uses_ids or scheme == "sequential",
+        f"encoding {encoding.label!r} does not see ids, so scheme {scheme!r} would change nothing; leave the scheme "
+        "out, or take an encoding that sees them, such as 'learned' or 'rope'",
+    )
 
 
 def position_systems(names: Sequence[str] = ()) -> tuple[PositionSystem, ...]:

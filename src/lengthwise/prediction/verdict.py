@@ -218,7 +218,8 @@ class Prediction(Tabular):
         )
         seen = (*(f"measured: {line}" for line in self.measured), *(f"reliability: {r}" for r in self.reliability))
         notes = (*structure, *self.searched, *seen, *CAVEATS)
-        columns = ("positions", "generalizes?", "basis", "why")
+        asked = "membership generalizes?" if self.kind == "language" else "generalizes?"
+        columns = ("positions", asked, "basis", "why")
         caption = f"{self.target}: {self.summary}"
         return Table(columns, rows, caption=caption, notes=notes, sentences=("why",))
 

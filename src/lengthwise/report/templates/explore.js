@@ -194,7 +194,7 @@ function panel(name, one, at) {
 function measured() {
   const curves = shown.curves, drawn = curves.filter(curve => curve.points.length);
   $("table").hidden = !curves.length;
-  $("measured-says").textContent = curves.length === 0 ? "This target was not measured: the forecast rests on others like it." :
+  $("measured-says").textContent = curves.length === 0 ? "This target was not measured: the forecast rests on similar ones." :
     `${plural(curves.length, "setting")} of it ${curves.length === 1 ? "was" : "were"} trained; ${drawn.length || "none"} fitted${drawn.length ? ` and ${drawn.length === 1 ? "has" : "have"} a line: the median of the seeds that fit, on the hardest strings of each length.` : "."}`;
   const count = new Map();
   for (const curve of drawn) count.set(curve.system, (count.get(curve.system) ?? 0) + 1);
