@@ -55,7 +55,9 @@ def test_a_rule_that_short_lengths_have_by_accident_is_corrected_at_the_length_t
     assert check_coupling(found, known, (7, 10)).holds
     # Places that two neighbours share bring all near up to length 6, too.
     rule = replace(found, formulas=(PlaceFormula(2, 0, 1, run=2), PlaceFormula(1, 0, 0), PlaceFormula(1, 0, 1)))
-    assert "spans" in check_coupling(rule, known, (7, 10)).problems[0]
+    assert check_coupling(rule, known, (7, 10)).problems[0] == (
+        "at length 10 answer token 10 needs the token at position 8, 3 places from where it is predicted"
+    )
     better, check = corrected(rule, known, (7, 10))
     assert check.holds
     assert better.lengths[:3] == (4, 5, 6)
@@ -161,7 +163,7 @@ def test_the_check_finds_each_fault():
     assert any("tokens per place grow" in p for p in check_coupling(flat, known, (4, 8)).problems)
     assert any("does not grow linearly: 1, 1" in p for p in check_coupling(flat, known, (4, 8)).problems)
     shifted = replace(rule, formulas=(replace(rule.formulas[0], shift=5), *rule.formulas[1:]))
-    assert any("spans 4 places" in p for p in check_coupling(shifted, known, (4, 8)).problems)
+    assert any("4 places from where" in p for p in check_coupling(shifted, known, (4, 8)).problems)
     bare = replace(rule, formulas=(None, *rule.formulas[1:]))
     assert any("no place" in p for p in check_coupling(bare, known, (4, 8)).problems)
     assert any("not found from" in p for p in check_coupling(rule, known, (4, 5)).problems)

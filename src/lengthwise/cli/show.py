@@ -351,7 +351,7 @@ def couple(
             out().print(f"{line} {rule!r}", markup=False, highlight=False)
         out().print(f"what to do next: lengthwise predict {shlex.quote(task)}", soft_wrap=True, markup=False)
     elif found.task is not None and found.stated is None and len(set(found.sparsity.values())) == 1:
-        out().print(f"what to do next: {BY_HAND}", soft_wrap=True, markup=False)
+        out().print(f"what to do next: {BY_HAND}", markup=False, highlight=False)
 
 
 def follows(found: CouplingFinding) -> bool:
@@ -416,7 +416,7 @@ def draw_coupling(console: Console, found: CouplingFinding) -> None:
         console.print(
             Text("they count: few tokens per place, places grow linearly, every span is at most 1", style="dim")
         )
-    if not found.agrees and found.task is not None and found.rule is not None:
+    if not found.agrees and found.task is not None and found.holds:
         console.print(Text("the task states no places that length alone decides: nothing to compare with", style="dim"))
     if found.from_data or found.queries:
         console.print(Text(f"from {source}, {unit} {', '.join(map(str, found.lengths))}", style="dim"))

@@ -184,10 +184,9 @@ def check_coupling(
         used = places[np.unique(np.column_stack([edges[:, 0] - 1, edges[:, 1]]))] if len(edges) else np.array([1])
         if (used < 1).any():
             problems.append(f"length {n}: a token of a dependency has no place")
-        gaps = np.abs(places[edges[:, 0] - 1] - places[edges[:, 1]])
-        span = int(gaps.max(initial=0))
+        span, which = d.farthest(places)
         if span > 1:
-            problems.append(f"length {n}: a dependency spans {span} places")
+            problems.append(f"at length {n} {which}, {span} places from where it is predicted")
         if d.unresolved:
             problems.append(f"length {n}: the parents of {len(d.unresolved)} answer tokens are not known")
         real, counts = np.unique(places[places > 0], return_counts=True)
@@ -343,9 +342,11 @@ def propose_coupling(dependencies: Sequence[Dependencies] | Mapping[int, Depende
             f"the layout is not affine in the length: {_list([d.tokens for d in known])} tokens {at}; write operands "
             "of one length each, padded if need be, and an answer of n, n/2 or n/3 symbols"
         )
+    far, which = known[-1].farthest(np.arange(known[-1].tokens))
     raise MoreLengthsError(
         f"no rule that is affine in the index keeps every parent within one place ({_list(sparsity)} parents {at}); "
-        "places of another form, by hand, or a scratchpad of what is far away, or another order of the answer, may"
+        f"the farthest: at length {lengths[-1]} {which}, {far} tokens from where it is predicted; places of another "
+        "form, by hand, or a scratchpad of what is far away, or another order of the answer, may"
     )
 
 

@@ -112,6 +112,15 @@ class Dependencies:
         pairs = [(self.prompt_length + j, p) for j, parents in enumerate(self.parents) for p in parents]
         return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
+    def farthest(self, places: Int[ndarray, " T"]) -> tuple[int, str]:
+        """The largest distance in these places from a predicting token to a parent, and in words between which."""
+        edges = self.edges()
+        gaps = np.abs(places[edges[:, 0] - 1] - places[edges[:, 1]])
+        if not len(gaps):
+            return 0, "no token has a parent"
+        token, parent = edges[gaps.argmax()]
+        return int(gaps.max()), f"answer token {token - self.prompt_length + 1} needs the token at position {parent}"
+
 
 def estimate_dependencies(
     oracle: Oracle, sampler: Sampler, length: int, rng: Rng, *, bases: int = 200, groups: int = 80, resamples: int = 24
