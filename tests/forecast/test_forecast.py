@@ -1039,11 +1039,11 @@ def test_beyond_what_was_measured_stands_what_is_known_of_the_farthest_length_th
     assert {f.answer for f in found} == {NOT_KNOWN}
     assert [f.system for f in found] == [f.system for f in found.nearer]
     first, rest = " ".join(found.text().split()), " ".join(found.nearer.text().split())
-    sure = found.nearer.systems[0].answer in (PROMISING, LIKELY, RIGHT)
+    worse = found.nearer.systems[0].answer in (UNLIKELY, UNCERTAIN, WRONG)
     line = re.split(r" positions answer | no problem has ", rest)[0]
-    beyond = f", and at {found.test} no likelier" * (found.nearer.systems[0].answer != NOT_KNOWN)
-    assert first.startswith(f"{NOT_KNOWN} at {found.test}; at {found.nearer.test} {line}" if sure else line + beyond)
-    assert f"so the answer is that at {found.nearer.test} " in first
+    assert first.startswith(f"{line}, and at {found.test} no likelier" if worse else f"{NOT_KNOWN} at {found.test}: ")
+    assert worse or f"the training length at {found.nearer.test}: {line} " in first
+    assert (f"so the answer is that at {found.nearer.test} " in first) is worse
     assert found.nearer.test < 800 <= found.test
     commands = re.findall(r"--test-lengths \S+", rest)
     assert all(line.endswith(str(found.test)) for line in commands)

@@ -467,15 +467,15 @@ def text(found: Forecasts, why: bool = False, more: str = MORE) -> str:
     if found.nearer is not None:
         found = found.nearer
     best, alone = found.systems[0], found.named and len(found) == 1
-    first, beyond = head(found, best, alone), ""
+    lines = fill(head(found, best, alone), "")
     if asked is not found:
         reason = next(f.refusal for f in asked if BEYOND in f.refusal).removeprefix("no forecast: ")
-        beyond = f"{reason}, so the answer is that at {found.test}"
-        if best.answer in (PROMISING, LIKELY, RIGHT):
-            first = f"{NOT_KNOWN} at {asked.test}; at {found.test} {first}"
-        elif best.answer != NOT_KNOWN:
-            first += f", and at {asked.test} no likelier"
-    lines = fill(first, "") + fill(beyond) * bool(beyond)
+        if best.answer in (UNLIKELY, UNCERTAIN, WRONG):
+            lines = fill(f"{head(found, best, alone)}, and at {asked.test} no likelier", "")
+            lines += fill(f"{reason}, so the answer is that at {found.test}")
+        else:
+            lines = fill(f"{NOT_KNOWN} at {asked.test}: {reason}", "")
+            lines += fill(f"at {found.test}: {head(found, best, alone)}")
     lines += fill(found.meant) * bool(found.meant)
     rows = [] if alone else table(found)
     lines += [*rows, ""] * bool(rows)
@@ -541,8 +541,8 @@ def purpose(found: Forecasts, best: SystemForecast) -> str:
 
 def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
     """The answer."""
-    same = (best.answer, best.chance, None)
-    alike = [f for f in found if (f.answer, f.chance, f.accuracy) == same] or [best]
+    same = (best.answer, best.in_brackets, None)
+    alike = [f for f in found if (f.answer, f.in_brackets, f.accuracy) == same] or [best]
     tied = [f.words if f.system in f.words.lower() else f"{f.words} ({f.system})" for f in alike]
     of = f" with {in_a_row(tied, 'or') if len(tied) < 4 else f'{tied[0]} and {len(tied) - 1} others'}"
     trained = f", trained to {found.train}, is right at {found.test}"
@@ -600,8 +600,8 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     if best.probe:
         yield "probe", best.probe
     doubts = [best.weak] * bool(best.weak)
-    if best.counted is None and seen and "no forecast" in best.refusal and "was trained with" not in best.refusal:
-        doubts.append(best.refusal)
+    if best.answer in (PROMISING, NOT_KNOWN) and seen and "was trained with" not in best.refusal:
+        doubts += [best.refusal.removeprefix("no forecast: ")] * best.refusal.startswith("no forecast")
     if doubts:
         yield "doubt", "; ".join(doubts)
 
