@@ -105,8 +105,6 @@ def test_a_language_gets_the_verdicts_on_what_it_asks(language: str, ask: str) -
     for verdict in prediction.verdicts:
         if verdict.fragment is not None:
             assert verdict.answer == decision.verdict(verdict.fragment, FORMATS[ask]).verdict, verdict.system
-    counted = any("on membership was true of" in line for line in prediction.reliability)
-    assert counted == (ask == "next"), "the studies measured next symbols only"
 
 
 def test_the_three_formats_differ() -> None:

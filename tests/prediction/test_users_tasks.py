@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 from functools import cached_property
 from pathlib import Path
-
-import pytest
 
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import config
@@ -81,8 +78,3 @@ def test_what_a_search_did_not_find_is_not_called_nothing(tmp_path: Path) -> Non
     said = json.dumps(predict_target(str(path)).to_json())
     assert "not found" in said
     assert "\\u2190 nothing" not in said
-
-
-@pytest.mark.parametrize("expression", ["(a(a(ab)*b)*b)*", "(ab)*"])
-def test_of_a_regular_language_the_number_of_prefixes_is_bounded(expression: str) -> None:
-    assert re.search(r"which of \d+ states", predict_target(f"regex:{expression}").communication)

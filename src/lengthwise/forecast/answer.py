@@ -535,7 +535,7 @@ def purpose(found: Forecasts, best: SystemForecast) -> str:
     if best.against:
         return f"train with {of} only to confirm this: nothing better is known"
     tested = re.search(r"--test-lengths (?:\S+,)?(\d+)", command)
-    tells = f": if it fits, the test at {tested[1]} tells, of one seed" if tested and best.answer != RIGHT else ""
+    tells = f": if it fits, the test at {tested[1]} tells (one seed)" if tested and best.answer != RIGHT else ""
     return f"train with {of} at your lengths{tells}"
 
 

@@ -686,7 +686,7 @@ def instead_of(
     known = []
     for f, line in best:
         theory = UNMET if f.unmet else "promising" if f.answer == PROMISING else "possible in theory"
-        seen = f"{theory}; {f.base_rate}" if f.base_rate else ""
+        seen = f"{theory}, {f.base_rate}" if f.base_rate else ""
         seen = f"measured right, {f.measured.removeprefix(OWN_LANGUAGE)}" if f.answer == RIGHT else seen
         number = (None, None) if seen else (f.probability, f.interval)
         known.append(Instead(f.system, words(f.system), *number, seen, line, share=share(f)))

@@ -232,13 +232,6 @@ def reliability_line(measured: Mapping[str, Any], encoding: str, answer: str, ne
     return line
 
 
-def reliability_lines(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
-    """A line for each verdict whose kind was measured."""
-    measured = measured_reliability()
-    lines = {v.system: reliability_line(measured, v.system, v.answer, v.next_symbols) for v in verdicts}
-    return tuple(f"{system}: {line}" for system, line in lines.items() if line)
-
-
 def _counted(counts: Mapping[str, int], study: str) -> str:
     """How often a verdict held, and on what: other languages, and another cut, than those of a forecast."""
     return f"{counts['right']} of {counts['decided']} other languages that fit (of {counts['cells']}; {study})"

@@ -17,12 +17,12 @@ from lengthwise.core.vocab import Symbols
 from lengthwise.crasp.decide import Answer
 from lengthwise.crasp.program import Program
 from lengthwise.crasp.synthesis import labelled, read_examples, synthesize
-from lengthwise.languages.automaton import Dfa, language, minimize
+from lengthwise.languages.automaton import Dfa, minimize
 from lengthwise.positions.encodings import ENCODINGS, LocalBiasSpec
 from lengthwise.positions.schemes import PositionScheme, scheme_with_ids
 from lengthwise.positions.structure import has_places, places_tell_content, structure_at
 from lengthwise.positions.system import SYSTEMS, PositionSystem, contains, position_systems
-from lengthwise.prediction.measured import measured, reliability_lines, with_conflicts
+from lengthwise.prediction.measured import measured, with_conflicts
 from lengthwise.prediction.predicted_ids import certificate, id_rules
 from lengthwise.prediction.recurrent import model_verdicts
 from lengthwise.prediction.search import search_places, search_programs
@@ -84,7 +84,7 @@ def with_help(verdicts: Sequence[Verdict], systems: tuple[PositionSystem, ...], 
     return tuple(v if v.answer == "yes" else replace(v, help=help_) for v in verdicts if v.system in wanted)
 
 
-COUPLING = "few tokens matter but far apart: places that bring them together"
+COUPLING = "places that bring together the few tokens that each token needs"
 """The help where each token depends on few others."""
 
 
@@ -354,11 +354,8 @@ def predict_task(
             verdict = _on_condition(verdict, task)
         verdicts.append(verdict)
     combined = with_help(verdicts, systems, _otherwise(rows))
-    studied: tuple[Verdict, ...] = combined
     if isinstance(task, Language) and (dfa := task.automaton()) is not None:
         combined = with_next_symbols(combined, dfa)
-        # The studies counted verdicts on membership, and measured models that predict next symbols.
-        studied = _on_membership(combined, task) if task.ask == "next" else ()
     note, setting = note_on(combined), TASKS.show(task)
     summary = ASKED.get(task.ask, task.summary) if isinstance(task, Language) else task.summary
     return Prediction(
@@ -368,9 +365,7 @@ def predict_task(
         verdicts=with_conflicts(combined, setting),
         structure=tuple(rows.values()),
         depends=dependencies(task) if rows else (),
-        communication=next((e.argument.why for e in known if e.fragment == "ape" and e.argument.answer == "no"), ""),
         measured=measured(setting),
-        reliability=reliability_lines(studied),
         models=model_verdicts(task, known),
     )
 
@@ -387,16 +382,14 @@ def fragment_answer(task: Task, system: str) -> Answer:
 def predict_language(source: str | Dfa, name: str, systems: tuple[PositionSystem, ...] = SYSTEMS) -> Prediction:
     """The prediction from the exact decision, with the last symbol visible (the convention of the published suite)."""
     verdicts = with_next_symbols(verdicts_of(list(language_evidence(source)), systems, ON_LANGUAGES), source)
-    text, note, states = source if isinstance(source, str) else name, note_on(verdicts), language(source).size
+    text, note = source if isinstance(source, str) else name, note_on(verdicts)
     setting = {"name": "language", "language": text}
     return Prediction(
         name,
         "language",
         f"the regular language {text}, membership read at the last symbol" + (f"; {note}" if note else ""),
         with_conflicts(verdicts, setting),
-        communication=f"what has to be known of the symbols so far: which of {states} states, at any length",
         measured=measured(setting),
-        reliability=reliability_lines(verdicts),
         models=model_verdicts(source),
     )
 
@@ -406,13 +399,7 @@ def predict_program(program: Program, name: str, systems: tuple[PositionSystem, 
     shape = shape_in_words(program.depth, program.window, program.period)
     verdicts = verdicts_of([program_evidence(program, name)], systems, "")
     summary = f"a program of size {program.size} that {shape}"
-    return Prediction(name, "program", summary, verdicts, reliability=reliability_lines(verdicts))
-
-
-def _on_membership(verdicts: tuple[Verdict, ...], task: Task) -> tuple[Verdict, ...]:
-    """The same verdicts from `evidence`, which is on membership where a language is asked for its next symbols."""
-    by_name, known = {system.known_as: system for system in SYSTEMS}, evidence(task)
-    return tuple(replace(v, arguments=tuple(arguments_from_programs(by_name[v.system], known))) for v in verdicts)
+    return Prediction(name, "program", summary, verdicts)
 
 
 ASKED = {

@@ -199,10 +199,7 @@ class Prediction(Tabular):
     structure: tuple[StructureRow, ...] = ()
     depends: tuple[str, ...] = ()
     """The lines of one example: each predicted token with the tokens on which it depends."""
-    communication: str = ""
     measured: tuple[str, ...] = ()
-    reliability: tuple[str, ...] = ()
-    """How often such verdicts held on languages that no model had been trained on, a line each."""
     searched: tuple[str, ...] = ()
     """What was searched for a task about which nothing is known, a line each."""
     models: tuple[Verdict, ...] = ()
@@ -216,8 +213,7 @@ class Prediction(Tabular):
             f"selectors {row.selectors}, span {row.selector_span}; both {row.both}, span {row.both_span}"
             for row in self.structure
         )
-        seen = (*(f"measured: {line}" for line in self.measured), *(f"reliability: {r}" for r in self.reliability))
-        notes = (*structure, *self.searched, *seen, *CAVEATS)
+        notes = (*structure, *self.searched, *(f"measured: {line}" for line in self.measured), *CAVEATS)
         asked = "membership generalizes?" if self.kind == "language" else "generalizes?"
         columns = ("positions", asked, "basis", "why")
         caption = f"{self.target}: {self.summary}"
