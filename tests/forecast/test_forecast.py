@@ -151,6 +151,13 @@ def agree(found: Forecasts) -> None:
             assert counts is None or not f.others or counts == f.others
     # The reader's rule, on the numbers as they are shown.
     for f in found:
+        right, of = f.others or f.record
+        if f.answer == PROMISING:
+            assert (f.verdict, f.unmet) == ("yes", False)
+            assert of >= 3
+            assert right / of >= 0.7
+            assert f.seen == f"{right} of {of} similar" or float(f.seen.removesuffix(" elsewhere")) >= found.cut
+    for f in found:
         if f.probability is not None:
             middle, low, high = (3 * [int(number.strip("<>")) for number in re.findall(r"[<>]?\d+", f.chance)])[:3]
             likely, unlikely = middle >= 70 and low >= 30, middle <= 30 and high <= 70

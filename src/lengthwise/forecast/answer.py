@@ -233,8 +233,8 @@ class SystemForecast:
         """
         right, of = self.others or self.record
         many = of >= FEWEST and 100 * right >= LIKELY_FROM * of
-        worse = self.own and not (self.own.endswith(f" {ELSEWHERE}") and self.own[:4] >= f"{self.cut:.2f}")
-        doubtful = worse or self.unmet or BEYOND in self.refusal or self.tells
+        as_good = re.fullmatch(rf"\d\.\d\d {ELSEWHERE}", self.own) and float(self.own[:4]) >= self.cut
+        doubtful = (self.own and not as_good) or self.unmet or BEYOND in self.refusal or self.tells
         return many and self.verdict == "yes" and not doubtful
 
     @property
