@@ -512,7 +512,7 @@ def test_the_commands_of_a_task_with_settings_are_of_that_task():
 def test_results_are_short_typed_and_tables():
     found = predict("(aa)*")
     assert len(found) == len(found.systems) > 8
-    assert repr(found).startswith("<(aa)*, trained to 40, right at 200? <ids modulo m: MEASURED RIGHT 1.00>")
+    assert repr(found).startswith("<(aa)*, trained to 40, right at 200? <ids modulo 2: MEASURED RIGHT 1.00>")
     assert repr(found["rope"]) == f"<RoPE: {found['rope'].answer} {found['rope'].chance}>"
     assert found.table().columns[:3] == ("system", "answer", "probability")
     assert found["rope"].reasons == (found["rope"].theory, found["rope"].measured)

@@ -168,10 +168,8 @@ def answer(target: str, train: int = TRAIN, test: int = TEST) -> dict[str, Any]:
 
 
 def _system(found: SystemForecast) -> dict[str, Any]:
-    from lengthwise.forecast.answer import words
-
     return {
-        "name": words(found.system),
+        "name": found.words,
         "system": found.system,
         "word": found.answer,
         "chance": found.chance,

@@ -306,7 +306,7 @@ class SystemForecast:
         return seen or self.base_rate or chance_of(self.probability, self.interval)
 
     def __repr__(self) -> str:
-        return f"<{words(self.system)}: {' '.join(part for part in (self.answer, self.chance) if part)}>"
+        return f"<{self.words}: {' '.join(part for part in (self.answer, self.chance) if part)}>"
 
 
 @dataclass(frozen=True, repr=False)
@@ -815,8 +815,9 @@ def other_tasks(found: Forecasts) -> Iterator[str]:
     first, lines = found.systems[0], list[tuple[SystemForecast, str]]()
     for f in found:
         if f.others and f.others[1] and f.alike == "task":
-            lines.append((f, named(f.named, f is first or f.verdict == "yes")))
-    yield from together(lines, f"{SIMILAR} tasks: ")
+            of = "other tasks that theory leaves open" if f.verdict == "unknown" else f"{SIMILAR} tasks"
+            lines.append((f, f"{of}: {named(f.named, f is first or f.verdict == 'yes')}"))
+    yield from together(lines)
     yield from (f"{each.words}: {named(each.counted)}" for each in first.instead if each.counted)
 
 
@@ -826,12 +827,12 @@ def named(found: Mapping[str, bool], both: bool = True) -> str:
     return f"right: {right}" + f". Not: {wrong}" * both
 
 
-def together(found: Iterable[tuple[SystemForecast, str]], of: str = "") -> Iterator[str]:
+def together(found: Iterable[tuple[SystemForecast, str]]) -> Iterator[str]:
     """Sentences on systems; those of which the same is said share one."""
     groups: dict[str, list[str]] = {}
     for f, line in found:
         groups.setdefault(line.replace(f.words, "such positions"), []).append(f.system)
-    return (f"{', '.join(names)}: {of}{line}" for line, names in groups.items())
+    return (f"{', '.join(names)}: {line}" for line, names in groups.items())
 
 
 def brief(theory: str) -> str:
