@@ -552,7 +552,7 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
         count = f"; {in_words(known, best.alike)}" * bool(known[1] and best.verdict != "unknown")
         if alone or best.verdict != "yes":
             return whether + count * alone
-        return f"{whether}. To try first: {tied[0]}" + (count or ", possible in theory")
+        return f"{whether}. Best positions known: {tied[0]}" + (count or ", possible in theory")
     if best.answer in (UNLIKELY, UNCERTAIN) and len(found) > 1:
         even = ", even" * (best.answer == UNLIKELY)
         return f"{best.answer} {best.in_brackets}: {found.target}{trained}{even}{of}, the best positions known"
@@ -718,7 +718,8 @@ def legend(found: Forecasts, rows: Sequence[str], said: str) -> str:
     of = "strings" if found.format == "answer" else "words"
     means = [f"right: on at least {100 * found.cut:.0f} % of the {of} of this length it {does}"]
     if rows and any(map(far_from_count, found)) and not far_from_count(found.systems[0]):
-        means += ["%: also weighs other positions and other kinds of languages than those counted"]
+        weighs = "also weighs other positions and other kinds of languages than those counted"
+        means += [f"%: {'comes from all measured tasks' if found.format == 'answer' else weighs}"]
     if PROMISING in said:
         means += [
             f"{PROMISING}: possible in theory, and at least {LIKELY_FROM} % of {FEWEST} or more similar were right"
