@@ -437,6 +437,10 @@ class Accuracy(Measured):
             raise LengthwiseError(f"labels must be a dictionary from systems to names, got {labels!r}")
         given = labels or {}
         self.systems.check(name for name in given if name not in Systems(self.whole))
+        exact = {name for one in (*self.systems, *self.whole) for name in (*one.labels, *one.names)}
+        for name in given.keys() - exact:
+            of = [one.label for one in self.systems if name == one.positions.scheme]
+            require(len(of) < 2, f"{name!r} is the scheme of {listed(of)}: give each a label")
         for name, label in given.items():
             require(bool(arguments.text(f"the label of {name!r}", label).strip()), f"the label of {name!r} is empty")
 

@@ -178,7 +178,7 @@ def _of_contest(
     facing = {id(other): found for other in ranked[1:] if (found := _between(ranked[0], other, tests))}
     rivals = trained_alike(ranked[0], [other for other in ranked[1:] if id(other) in facing]) if ranked else []
     if not rivals:
-        return [], (0, ""), "", every
+        return [], (0, "", []), "", every
     first, lengths = ranked[0], "length beyond training" if whole else "length shown"
     made = facing[id(rivals[0])][0].made
     second = nearest_rival(first, rivals) or rivals[0]
@@ -186,7 +186,7 @@ def _of_contest(
     alike, wins = [other for other in rivals if other not in above], second in above
     held = [second] if wins else above
     found, parts, control = [test for other in held for test in facing[id(other)]], list[str](), ""
-    controls = [other for other in rivals if ids_alone(first, other) and not is_untrained(other)]
+    lead, controls = _with_controls(ranked, rivals, tests)
     said, besides = list[str](), ""
     if lengths_apart(found):
         said.append(_measured(first, held, found))
@@ -207,10 +207,10 @@ def _of_contest(
         unknown = ours is None or theirs is None  # of a task of the user's own
         if same_task(first, other) and (unknown or ours != theirs):
             if ours is None or theirs is None or ours.span[-1] < theirs.span[-1]:
-                untested, control = _control(first, other, rivals, there)
+                untested, control = _control(first, other, rivals, there) if lead is first else ([], "")
                 parts += untested
             break
-    says = _controls_say(first, controls, facing)
+    says = _controls_say(lead, {id(other): _between(lead, other, tests) for other in controls}, controls)
     parts = [_sentences([*sentences, "; ".join(says)]), *parts]
     for one, other in combinations(ranked, 2):
         if ids_alone(one, other) and not (one is first and (other in held or other in controls)):
@@ -222,15 +222,19 @@ def _of_contest(
             )
             parts.append(f"{said}; {IDS_ALONE}")
     second = nearest_rival(first, held) or second
-    weighed = [second, *(other for other in controls if other in above and other is not second)]
+    weighed = [second, *(other for other in controls * (lead is first) if other in above and other is not second)]
     unsure = [other for other in weighed if not _surely_above(facing[id(other)])]
     seeds = min([len(first.fitted), *(len(other.fitted) for other in unsure)])
     enough = next(n for n in count(2) if 2 * made / comb(2 * n, n) <= 1 - LEVEL)
     if held:
-        few = f"fewer than {enough} that fit cannot be significant{f' in {made} tests (Holm)' * (made > 1)}"
-        more = (enough * bool(unsure) * (seeds < enough), few)
+        few = f"of equal numbers, {enough} that fit are the least to be significant{f' in {made} tests' * (made > 1)}"
+        more = (enough * bool(unsure) * (seeds < enough), few, [first, *unsure])
     else:
-        more = (max(enough, 2 * seeds), f"with {seeds}, {first.label} and {second.label} are not told apart")
+        more = (
+            max(enough, 2 * seeds),
+            f"with {seeds}, {first.label} and {second.label} are not told apart",
+            [first, second],
+        )
     if not held or not (besides := _confounds(first, second)):
         return parts, more, control, every
     alone = first.positions == second.positions
@@ -392,8 +396,24 @@ def _control(
     return [UNTESTED], train
 
 
+def _with_controls(
+    ranked: Sequence[SystemSummary], rivals: Sequence[SystemSummary], tests: Sequence[Difference]
+) -> tuple[SystemSummary, list[SystemSummary]]:
+    """The first and those that differ from it in the ids alone; where none does, of another configuration of it.
+
+    That is one that is surely above one of them.
+    """
+    first = ranked[0]
+    for one in ranked:
+        found = [of for of in rivals if ids_alone(one, of) and not is_untrained(of)]
+        sure = one is first or any(_surely_above(_between(one, of, tests)) for of in found)
+        if one.positions == first.positions and found and sure:
+            return one, found
+    return first, []
+
+
 def _controls_say(
-    first: SystemSummary, controls: Sequence[SystemSummary], facing: Mapping[int, Sequence[Difference]]
+    first: SystemSummary, facing: Mapping[int, Sequence[Difference]], controls: Sequence[SystemSummary]
 ) -> list[str]:
     """Whether systems that differ in the ids alone show that these are the cause."""
     said, left = list[str](), list[SystemSummary]()

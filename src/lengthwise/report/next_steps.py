@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import ceil
 from typing import Any
 
-from lengthwise.report.summary import Setting, SystemSummary, explain_command, predict_command, some_of
+from lengthwise.positions.system import RANDOM_START
+from lengthwise.report.summary import Setting, SystemSummary, explain_command, fall, predict_command, some_of
 
 STEPS: Setting = ("training", "", "steps")
 LAYERS: Setting = ("model", "", "layers")
@@ -18,14 +20,13 @@ FAR_FROM_FIT = 0.5
 
 MOST_LOST = 2
 """Systems with seeds that did not fit that are named; of more it says how many they are."""
-
-MOST_SETTINGS = 2
-"""Settings that a step names; more have a line of their own."""
+EQUAL = "so that models and training are equal"
+"""The beginning of the step that takes other differences than positions away."""
 
 Confounds = tuple[Sequence[SystemSummary], Collection[Setting]]
 """Systems, and the settings in which they differ besides positions."""
-MoreSeeds = tuple[int, str]
-"""How many seeds tests need, and why; 0 where those that there are suffice."""
+MoreSeeds = tuple[int, str, Sequence[SystemSummary]]
+"""How many seeds tests need, and why, and of which systems; 0 where those that there are suffice."""
 
 
 def next_steps(
@@ -33,10 +34,13 @@ def next_steps(
 ) -> list[str]:
     """What to do next with systems that are compared with each other, as lines: the first is the one to take.
 
-    First comes why the best itself ``fails``, then what did not fit where nothing is left to compare it with, then
-    settings that should be equal, the ``control``, what did not fit, and more seeds.
+    First comes what did not fit where nothing is left to compare, then why the best itself ``fails``, settings that
+    should be equal, the ``control``, and more seeds. Other systems that did not fit come last.
     """
-    said, written = list[str](), ""
+    said, longer = list[str](), _longer(order)
+    fitted = [one for one in order if one.fitted]
+    if longer and len(fitted) < min(2, len(order)):
+        said.append(longer)
     if fails is not None:
         if command := explain_command(fails):
             said.append(f"see why {fails.label} falls: {command}")
@@ -45,32 +49,38 @@ def next_steps(
     settings = [one for one in settings if one[0] != "task"]  # tasks that are compared are to differ
     positions = len({system.positions for system in who}) > 1
     same = _values(order, settings) if positions else {}
-    longer, why = _longer(order)
-    train = f"train {'all' if len(order) > 1 else 'it'} with "
     if same:
-        written = _as_arguments(same | longer)
-        few = len(same | longer) <= MOST_SETTINGS
-        said.append(f"{train}{written if few else 'the same settings'}, so that they differ in positions alone")
-        written = f"the same settings: {written}" * (not few)
+        do = "show those" if _are_there(order, same) else "train all"
+        said.append(f"{EQUAL}, {do} with {_as_arguments(same)}")
     elif len(settings) > 1 and not positions:
         said.append("let systems differ in one setting alone, to see which counts")
     said += [control] * bool(control)
-    if longer and not same:
-        first = sum(bool(one.fitted) for one in order) < min(2, len(order))
-        said.insert(0 if first else len(said), f"{train}{_as_arguments(longer)}: {why}")
-    wanted, reason = seeds
-    few = [one for one in order if one.fitted and len(one.fitted) < wanted]
+    wanted, reason, pair = seeds
+    few = [one for one in pair if len(one.fitted) < wanted]
+    needed = [one for one in order if one in few or (not one.fitted and _is_plain(one, order[0]))]
+    if longer and longer not in said and any(2 * len(one.fitted) <= len(one.results) for one in needed):
+        said.append(longer)
     if few:
-        # Runs that did not fit stay, so that as many more have to be asked for.
-        lost = max(len(one.results) - len(one.fitted) for one in few)
-        each = len(few) == sum(bool(one.fitted) for one in order)
-        of = "each system" if each else some_of([one.label for one in few])
-        said.append(f"train {wanted + lost} seeds of {of} (seeds={wanted + lost}): {reason}")
-    return [*(f"{'then' if at else 'next'}: {step}" for at, step in enumerate(said)), *[written] * bool(written)]
+        runs = max(ceil(wanted * len(one.results) / len(one.fitted)) for one in few)
+        of = "each system" if len(few) == len(fitted) else some_of([one.label for one in few])
+        lost = f", and {wanted} of {runs} may fit" * (runs > wanted)
+        said.append(f"train {runs} seeds of {of} (seeds={runs}): {reason}{lost}")
+    if not said and fitted and not fall(order[0]):
+        end = max(cell.length for cell in order[0].cells)
+        said.append(f"test longer strings: {order[0].label} is right at {end}, the longest tested")
+    more = [f"if what did not fit matters: {longer}"] * (bool(longer) and longer not in said)
+    return [*(f"{'then' if at else 'next'}: {step}" for at, step in enumerate(said)), *more]
 
 
-def _longer(order: Sequence[SystemSummary]) -> tuple[dict[Setting, Any], str]:
-    """With what to train so that what did not fit may fit, and why; nothing where that had many steps."""
+def _is_plain(system: SystemSummary, first: SystemSummary) -> bool:
+    """Whether a system has the encoding of the first and plain ids, which the first has not."""
+    plain = ("sequential", RANDOM_START)
+    own, other = system.positions, first.positions
+    return own.encoding == other.encoding and own.scheme in plain and other.scheme not in plain
+
+
+def _longer(order: Sequence[SystemSummary]) -> str:
+    """With what to train so that what mostly did not fit may fit, and why; empty where that had many steps."""
     every = [steps for one in order if (steps := one.experiment["training"].get("steps"))]
     lost = [
         one for one in order
@@ -78,14 +88,23 @@ def _longer(order: Sequence[SystemSummary]) -> tuple[dict[Setting, Any], str]:
         and (one.experiment["training"].get("steps") or MANY_STEPS) < MANY_STEPS
     ]  # fmt: skip
     if not lost:
-        return {}, ""
+        return ""
     values: dict[Setting, Any] = {STEPS: max(2 * max(one.experiment["training"]["steps"] for one in lost), *every)}
     who = some_of([one.label for one in lost]) if len(lost) <= MOST_LOST else f"{len(lost)} systems"
-    why = f"seeds of {who} did not fit"
+    why = "with fewer steps"
     far = any(one.in_distribution.median < FAR_FROM_FIT for one in lost)
     if far and all(one.experiment["model"]["layers"] == 1 for one in order):
-        return values | {LAYERS: 2}, f"{why}, and one layer may be too few"
-    return values, f"{why} with fewer steps"
+        values, why = values | {LAYERS: 2}, "with fewer steps and one layer"
+    it = "all" if len(order) > 1 else "it"
+    return f"train {it} with {_as_arguments(values)}: seeds of {who} did not fit {why}"
+
+
+def _are_there(order: Sequence[SystemSummary], values: Mapping[Setting, Any]) -> bool:
+    """Whether every one of these positions has been trained with these values, too."""
+    has = {
+        one.positions for one in order if all(_value(one, part, name) == to for (part, _, name), to in values.items())
+    }
+    return has >= {one.positions for one in order}
 
 
 def _values(order: Sequence[SystemSummary], settings: Iterable[Setting]) -> dict[Setting, Any]:

@@ -140,7 +140,7 @@ def _farther(order: Sequence[SystemSummary], falls: Sequence[SystemSummary]) -> 
         return (), ""
     schemes = dict[str, dict[str, None]]()
     for one in far:
-        schemes.setdefault(_span_text(rows[id(one)]), {})[rows[id(one)].scheme] = None
+        schemes.setdefault(_span_text(rows[id(one)]), {})[one.positions.scheme] = None
     fit = f"predict that {some_of([one.label for one in far])} fall{'s' * (len(far) == 1)}"
     wrong, longest, layout = hardest(first) or (0.0, 0, "")
     if wrong < WRONG:
