@@ -645,9 +645,11 @@ def test_the_control_is_trained_before_more_seeds() -> None:
 
     before = steps_of(made(coupled=200, sequential=100, pose=50).wide())
     assert [step.partition(",")[0] for step in before[:1]] == ["train the control random-start+learned"]
-    assert [step.partition(":")[0] for step in before[1:]] == ["train 6 seeds of coupled+learned and sequential+rope (seeds=6)"]
+    pair = "coupled+learned and sequential+rope"
+    assert [step.partition(":")[0] for step in before[1:]] == [f"train 6 seeds of {pair} (seeds=6)"]
     after = made(coupled=200, sequential=100, pose=50, random_start=10).wide()
-    assert [step.partition(":")[0] for step in steps_of(after)] == ["train 7 seeds of each system (seeds=7)"]
+    three = "coupled+learned, sequential+rope and random-start+learned"
+    assert [step.partition(":")[0] for step in steps_of(after)] == [f"train 7 seeds of {three} (seeds=7)"]
     assert "The ids are not shown to be the cause: coupled+learned is not significantly above" in after.notes[0]
 
 
