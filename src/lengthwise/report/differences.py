@@ -47,6 +47,8 @@ NO_CAUSE = "the ids are not shown to be the cause"
 """The beginning of the clause where the best is not surely above its control."""
 UNTESTED = "whether the ids are the cause is not tested"
 """The beginning of the clause where nothing tests that."""
+MOST_REST = 2
+"""Systems beside the rival that a comparison names; of more it says how many they are."""
 HIDDEN = "p is corrected for tests with systems not shown, too, as results may have decided which are"
 """The clause for the author where not all systems are shown."""
 
@@ -297,7 +299,8 @@ def _above_the_rest(
         return []
     sure = all(test.holm <= 1 - LEVEL for test in tests if test.length in lengths)
     at = in_runs(lengths, {test.length for test in tests})
-    return [f"above {_some(rest)} in every fitted seed at {at}, {'' if sure else 'not '}significantly"]
+    who = _some(rest) if len(rest) <= MOST_REST else f"{len(rest)} others"
+    return [f"above {who} in every fitted seed at {at}, {'' if sure else 'not '}significantly"]
 
 
 def _measured(first: SystemSummary, others: Sequence[SystemSummary], tests: Sequence[Difference]) -> str:
