@@ -21,6 +21,7 @@ from lengthwise.experiments.defaults import chosen_systems
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.prediction.example import to_store
 from lengthwise.report import differences
+from lengthwise.report.control import in_what
 from lengthwise.report.next_steps import MANY_STEPS
 from lengthwise.report.summary import (
     LOW,
@@ -1020,10 +1021,10 @@ def test_ids_are_no_narrower_a_cause_than_what_differs(one: str, other: str) -> 
         scheme |= {"random_start": True} if name == "random-start" else {"draw": draw} if name == "coupled" else {}
         return of(result(name, config={**experiment(), "scheme": scheme})).systems[0]
 
-    said = differences._in_what(system(one), system(other))
+    said = in_what(system(one), system(other))
     assert ("how training draws them" in said) is (one != other and {one, other} != {"coupled", "pose"})
     assert "share" not in said or one != other
-    block = differences._in_what(system("coupled", "contiguous"), system("random-start"))
+    block = in_what(system("coupled", "contiguous"), system("random-start"))
     assert not block, "both draw a block with any start"
 
 

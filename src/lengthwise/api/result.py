@@ -255,7 +255,7 @@ class Measured(Tabular):
             ),
             **dict([guess.split(": ", 1)] if guess else []),
         }
-        differ, (sure, cause, then) = differ_text(systems), how_sure_and_next(systems, of.metric, lengths, of.whole)
+        differ, (sure, cause, then) = differ_text(systems), how_sure_and_next(systems, of.metric, of.whole)
         compared = compared_text(sure) * (len(tasks_of) == 1)
         sentence = f"{differ[:1].upper()}{differ[1:]}" if compared else differ
         note = ". ".join(filter(None, [compared, sentence * (MAY_BE not in compared)]))

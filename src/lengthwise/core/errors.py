@@ -73,7 +73,7 @@ OTHER_NAMES = {
     "position-coupling": "coupled", "coupling": "coupled", "ppc": "predictive-coupling",
     "absolute-shift": "random-start", "random-offset": "random-start", "sum": "addition", "plus": "addition",
     "sorting": "sort", "reversal": "reverse", "reversing": "reverse", "copying": "copy", "xor": "parity",
-    "learning-rate": "lr",
+    "learning-rate": "lr", "depth": "layers", "dim": "width", "hidden-size": "width",
 }  # fmt: skip
 """What the literature also calls a component."""
 

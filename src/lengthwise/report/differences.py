@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, count
 from math import comb
-from typing import Any
 
-from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.result_file import Axes
 from lengthwise.core.statistics import LEVEL, holm, rank_test
-from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes import SCHEMES
-from lengthwise.positions.system import RANDOM_START
+from lengthwise.report.control import UNTESTED, controls_say, is_control, missing_control, with_controls
 from lengthwise.report.next_steps import Confounds, MoreSeeds, next_steps
 from lengthwise.report.summary import (
     Brackets,
@@ -27,26 +22,19 @@ from lengthwise.report.summary import (
     failing,
     ids_alone,
     in_runs,
-    is_untrained,
     nearest_rival,
     other_settings,
     ranked,
     some_of,
     trained_alike,
 )
-from lengthwise.report.why import IN_IDS, same_task, span, why
+from lengthwise.report.why import same_task, span, why
 from lengthwise.report.words import setting_text, weight
 
 IDS_ALONE = "these two differ in the ids alone"
 """The end of a clause about such a pair."""
-IDS = "the ids are the cause"
-"""The beginning of the clause where the best is surely above its control."""
 MAY_BE = ", which may be the cause"
 """The end of the clause of what else two systems differ in."""
-NO_CAUSE = "the ids are not shown to be the cause"
-"""The beginning of the clause where the best is not surely above its control."""
-UNTESTED = "whether the ids are the cause is not tested"
-"""The beginning of the clause where nothing tests that."""
 MOST_REST = 2
 """Systems beside the rival that a comparison names; of more it says how many they are."""
 HIDDEN = "p is corrected for tests with systems not shown, too, as results may have decided which are"
@@ -131,30 +119,23 @@ def how_sure(
 
 
 def how_sure_and_next(
-    systems: Sequence[SystemSummary],
-    metric: str = "exact_match",
-    lengths: Collection[int] | None = None,
-    whole: Sequence[SystemSummary] = (),
+    systems: Sequence[SystemSummary], metric: str = "exact_match", whole: Sequence[SystemSummary] = ()
 ) -> tuple[list[str], str, list[str]]:
     """Whether the best system beyond training is above the second, by what test; `why` systems fall; what to do next.
 
     The first is a list of clauses, the answer first, of each task by itself, empty where fewer than two systems were
-    tested beyond training. With ``lengths`` only these are spoken of; p is corrected for the tests at all lengths and
-    of all systems of ``whole``, since the choice may have followed the results. The others are the same for all; of
-    several tasks there is no cause, and what to do is to choose one.
+    tested beyond training. p is corrected for the tests at all lengths and of all systems of ``whole``, since the
+    choice may have followed the results. Of several tasks there is no cause, and what to do is to choose one.
     """
-    every = differences(systems, metric, whole=whole)
-    tests = [test for test in every if lengths is None or test.length in lengths]
+    tests = differences(systems, metric, whole=whole)
     clauses, cause, then = list[str](), "", list[str]()
     contests = dict.fromkeys(system.contest for system in systems)
     for contest in contests:
         order = ranked([system for system in systems if system.contest == contest], metric)
         shown = {id(system.results[0]): system for system in systems}  # under their labels
         there = [shown.get(id(one.results[0]), one) for one in whole or systems if one.contest == contest]
-        some, more, control, confounds = _of_contest(order, every, there, whole=True)
+        some, more, control, confounds = _of_contest(order, tests, there)
         then = next_steps(order, failing(order, metric), control, more, confounds)
-        if len(tests) < len(every):  # what to do next does not hang on which lengths are shown
-            some, *_ = _of_contest(order, tests, there, whole=False)
         clauses, cause = [*clauses, *some], why(order, "; ".join(some))
     tasks = dict.fromkeys(system.prefix.rstrip(", ") or called(system.experiment["task"]) for system in systems)
     if len(contests) > 1:
@@ -166,13 +147,12 @@ def how_sure_and_next(
 
 
 def _of_contest(
-    ranked: Sequence[SystemSummary], tests: Sequence[Difference], there: Sequence[SystemSummary], *, whole: bool
+    ranked: Sequence[SystemSummary], tests: Sequence[Difference], there: Sequence[SystemSummary]
 ) -> tuple[list[str], MoreSeeds, str, Confounds]:
     """The clauses of systems that are compared with each other, how many seeds are needed, and what comes before these.
 
     The number is 0 if those that there are suffice. Then follow what to do about the control, and in what the best and
-    its rival differ besides, then in what all do. ``there`` has systems that are not shown, too; ``whole`` says whether
-    these are the tests at all lengths.
+    its rival differ besides, then in what all do. ``there`` has systems that are not shown, too.
     """
     every: Confounds = (ranked, _to_make_equal(ranked))
     met = {id(system) for test in tests for system in (test.one, test.other)}
@@ -181,14 +161,14 @@ def _of_contest(
     rivals = trained_alike(ranked[0], [other for other in ranked[1:] if id(other) in facing]) if ranked else []
     if not rivals:
         return [], (0, "", []), "", every
-    first, lengths = ranked[0], "length beyond training" if whole else "length shown"
+    first, lengths = ranked[0], "length beyond training"
     made = facing[id(rivals[0])][0].made
     second = nearest_rival(first, rivals) or rivals[0]
     above = [other for other in rivals if lengths_apart(facing[id(other)])]
     alike, wins = [other for other in rivals if other not in above], second in above
     held = [second] if wins else above
     found, parts, control = [test for other in held for test in facing[id(other)]], list[str](), ""
-    lead, controls = _with_controls(ranked, rivals, tests)
+    lead, controls = with_controls(ranked, rivals, lambda one, other: _surely_above(_between(one, other, tests)))
     said, besides = list[str](), ""
     if lengths_apart(found):
         said.append(_measured(first, held, found))
@@ -209,20 +189,24 @@ def _of_contest(
         unknown = ours is None or theirs is None  # of a task of the user's own
         if same_task(first, other) and (unknown or ours != theirs):
             if ours is None or theirs is None or ours.span[-1] < theirs.span[-1]:
-                untested, control = _control(first, other, rivals, there) if lead is first else ([], "")
+                untested, control = missing_control(first, other, rivals, there) if lead is first else ([], "")
                 parts += untested
             break
-    says = _controls_say(lead, {id(other): _between(lead, other, tests) for other in controls}, controls)
+    sure = {
+        of: [other for other in controls if _surely_above(_between(lead, other, tests)) is of] for of in (True, False)
+    }
+    says = controls_say(lead, sure)
     parts = [_sentences([*sentences, "; ".join(says)]), *parts]
     for one, other in combinations(ranked, 2):
         if ids_alone(one, other) and not (one is first and (other in held or other in controls)):
             found = _between(one, other, tests)
-            said = (
-                _measured(one, [other], found)
-                if lengths_apart(found)
-                else f"{one.label} is not told apart from {other.label}"
-            )
-            parts.append(f"{said}; {IDS_ALONE}")
+            apart = bool(lengths_apart(found))
+            says = _measured(one, [other], found) if apart else f"{one.label} is not told apart from {other.label}"
+            own = one.positions.scheme == first.positions.scheme and is_control(other, one)
+            if apart and own and parts[-1].startswith(UNTESTED):
+                parts[-1] += f"; with another encoding, {says}; {IDS_ALONE}"
+            else:
+                parts.append(f"{says}; {IDS_ALONE}")
     second = nearest_rival(first, held) or second
     weighed = [second, *(other for other in controls * (lead is first) if other in above and other is not second)]
     unsure = [other for other in weighed if not _surely_above(facing[id(other)])]
@@ -357,99 +341,3 @@ def _confounded(first: SystemSummary, second: SystemSummary) -> str:
     who = "the systems " * (first.positions == second.positions) + f"{first.label} and {second.label}"
     said = besides_positions((first, second), [*_confounds(first, second).values()], who)
     return f"{said}{MAY_BE}" * bool(said)
-
-
-def _control(
-    first: SystemSummary, second: SystemSummary, rivals: Sequence[SystemSummary], there: Sequence[SystemSummary]
-) -> tuple[list[str], str]:
-    """That no run is shown which tells whether the ids of ``first`` are the cause, or its encoding, and what to do.
-
-    The control has plain ids and all else of the first; beside a table they have a random start, since the table would
-    else have met no id beyond training, and fail for that.
-    """
-    alone = [other for other in rivals if ids_alone(first, other)]
-    if first.positions.scheme == second.positions.scheme or any(not is_untrained(other) for other in alone):
-        return [], ""
-    encoding = first.experiment["encoding"]["name"]
-    table = encoding in ENCODINGS and ENCODINGS.get(encoding).has_table
-    control = replace(first.positions, scheme=RANDOM_START if table else "sequential")
-    if first.positions.scheme in (control.scheme, "sequential"):
-        return [], ""
-    tells = f", trained as {first.label} was: it tells whether the ids are the cause"
-    names = {other.results[0].system for other in there if ids_alone(first, other)}
-    found = [
-        one for one in there if one.positions == control and (ids_alone(first, one) or one.results[0].system in names)
-    ]
-    for one in sorted(found, key=lambda one: (not one.fitted, not ids_alone(first, one))):
-        name = first.prefix + one.label.removeprefix(one.prefix)
-        if one.fitted and not ids_alone(first, one):
-            return [f"{UNTESTED}: the control {name} has other settings"], ""
-        if one.fitted:
-            return [
-                f"{UNTESTED} by the systems shown"
-            ], f"show the control {name}: it tells whether the ids are the cause"
-        return [f"{UNTESTED}: the control {name} did not fit"], ""
-    if ENCODINGS.is_built_in(encoding):  # its settings are those of the first, too, such as a sink
-        with suppress(LengthwiseError, TypeError):
-            control = replace(control, encoding=ENCODINGS.build(first.experiment["encoding"]).label)
-    train = f"train the control {control.name}{tells}"
-    if alone:
-        beyond = f"{UNTESTED} by {alone[0].label}, whose table met no id beyond training"
-        return ([beyond], train) if control.random_start else ([], "")
-    return [UNTESTED], train
-
-
-def _with_controls(
-    ranked: Sequence[SystemSummary], rivals: Sequence[SystemSummary], tests: Sequence[Difference]
-) -> tuple[SystemSummary, list[SystemSummary]]:
-    """The first and those that differ from it in the ids alone; where none does, of another configuration of it.
-
-    That is one that is surely above one of them.
-    """
-    first = ranked[0]
-    for one in ranked:
-        found = [of for of in rivals if ids_alone(one, of) and not is_untrained(of)]
-        sure = one is first or any(_surely_above(_between(one, of, tests)) for of in found)
-        if one.positions == first.positions and found and sure:
-            return one, found
-    return first, []
-
-
-def _controls_say(
-    first: SystemSummary, facing: Mapping[int, Sequence[Difference]], controls: Sequence[SystemSummary]
-) -> list[str]:
-    """Whether systems that differ in the ids alone show that these are the cause."""
-    said, left = list[str](), list[SystemSummary]()
-    for control in controls:
-        if _surely_above(facing[id(control)]):
-            fitted, seeds = len(control.fitted), len(control.results)
-            some = f", and of which {fitted} of {seeds} seeds fitted" * (fitted < seeds)
-            said.append(f"{IDS}{_in_what(first, control)}: {first.label} is above {control.label}, {IN_IDS}{some}")
-        else:
-            left.append(control)
-    if left:
-        which = "which differs" if len(left) == 1 else "which differ"
-        below = f"{first.label} is not significantly above {_some(left)}, {which} in the ids alone"
-        said.append(f"{below}, too" if said else f"{NO_CAUSE}: {below}")
-    return said
-
-
-def _in_what(first: SystemSummary, control: SystemSummary) -> str:
-    """In brackets, in what the ids of two systems differ, where training draws them differently; else empty."""
-    one, other = (system.experiment["scheme"] for system in (first, control))
-    kinds = ["which tokens share one"] * (_sharing(one) != _sharing(other)) + ["how training draws them"]
-    return f" ({', or '.join(kinds)})" * (_draw(one) != _draw(other))
-
-
-def _sharing(scheme: Mapping[str, Any]) -> Any:
-    """What decides which tokens share an id."""
-    name = scheme["name"]
-    kind = SCHEMES.get(name) if SCHEMES.is_built_in(name) else None
-    return name if kind is None else (kind.uses_places, kind.one_id_per_place, kind.wraps)
-
-
-def _draw(scheme: Mapping[str, Any]) -> str:
-    """How training draws ids, such as ``pose``: a contiguous block with any offset is a random start."""
-    own = scheme["name"] if "jump" in scheme else scheme.get("draw", scheme["name"])
-    drawn = "contiguous" if scheme.get("random_start") else own
-    return "sequential" if scheme.get("start_at_one") and drawn in ("contiguous", "pose") else drawn

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import ceil
 from typing import Any
 
-from lengthwise.positions.system import RANDOM_START
-from lengthwise.report.summary import Setting, SystemSummary, explain_command, fall, predict_command, some_of
+from lengthwise.report.control import PLAIN, beyond_reach
+from lengthwise.report.summary import Setting, SystemSummary, explain_command, fall, ids_alone, predict_command, some_of
 
 STEPS: Setting = ("training", "", "steps")
 LAYERS: Setting = ("model", "", "layers")
@@ -57,7 +57,9 @@ def next_steps(
     said += [control] * bool(control)
     wanted, reason, pair = seeds
     few = [one for one in pair if len(one.fitted) < wanted]
-    needed = [one for one in order if one in few or (not one.fitted and _is_plain(one, order[0]))]
+    first = order[0]
+    plain = first.positions.scheme not in PLAIN and not beyond_reach(first)
+    needed = [one for one in order if one in few or (plain and not one.fitted and ids_alone(one, first))]
     if longer and longer not in said and any(2 * len(one.fitted) <= len(one.results) for one in needed):
         said.append(longer)
     if few:
@@ -65,18 +67,11 @@ def next_steps(
         of = "each system" if len(few) == len(fitted) else some_of([one.label for one in few])
         lost = f", and {wanted} of {runs} may fit" * (runs > wanted)
         said.append(f"train {runs} seeds of {of} (seeds={runs}): {reason}{lost}")
-    if not said and fitted and not fall(order[0]):
-        end = max(cell.length for cell in order[0].cells)
-        said.append(f"test longer strings: {order[0].label} is right at {end}, the longest tested")
+    if not said and fitted and not fall(first):
+        end = max(cell.length for cell in first.cells)
+        said.append(f"test longer strings: {first.label} is right at {end}, the longest tested")
     more = [f"if what did not fit matters: {longer}"] * (bool(longer) and longer not in said)
     return [*(f"{'then' if at else 'next'}: {step}" for at, step in enumerate(said)), *more]
-
-
-def _is_plain(system: SystemSummary, first: SystemSummary) -> bool:
-    """Whether a system has the encoding of the first and plain ids, which the first has not."""
-    plain = ("sequential", RANDOM_START)
-    own, other = system.positions, first.positions
-    return own.encoding == other.encoding and own.scheme in plain and other.scheme not in plain
 
 
 def _longer(order: Sequence[SystemSummary]) -> str:

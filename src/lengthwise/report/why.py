@@ -36,6 +36,10 @@ CAUSE = "distances in ids"
 """The beginning of the clause of what theory says of a difference."""
 IN_IDS = "which differs in the ids alone"
 """What is said of a control."""
+IDS = "the ids are the cause"
+"""The beginning of the clause where the best is surely above its control."""
+NO_CAUSE = "the ids are not shown to be the cause"
+"""The beginning of the clause where the best is not surely above its control."""
 UNKNOWN = "it is not known why"
 """The beginning of the clause of systems of which neither ids nor distances say why they fall."""
 REMEMBERED = 4096
@@ -64,9 +68,8 @@ def why(order: Sequence[SystemSummary], tested: str = "") -> str:
     if rest:
         shown = [one for one in rest if f": {order[0].label} is above {one.label}, {IN_IDS}" in tested]
         far, says = _farther(order, rest)
-        parts += [
-            says + " (predicted, not tested)" * (IN_IDS not in tested and "in the ids alone" not in tested)
-        ] * bool(says)
+        rests = " (predicted; the test does not show it)" if NO_CAUSE[1:] in tested else " (predicted, not tested)"
+        parts += [says + rests * (bool(far) and IDS[1:] not in tested)] * bool(says)
         left = [one for one in rest if one not in far and one not in shown]
         parts += [f"{one.label}: its ids, as the comparison shows" for one in shown if one not in far]
         names = [falling(one) for one in left]
@@ -123,7 +126,7 @@ def _untrained(task: str, scheme: str, encoding: str, trained: int, lengths: tup
 
 
 def _farther(order: Sequence[SystemSummary], falls: Sequence[SystemSummary]) -> tuple[Sequence[SystemSummary], str]:
-    """Which of these need a token farther away than the first of all, and that in words; none where that explains none.
+    """Which of these need a token farther away than the first of all, and that in words; none where it explains none.
 
     It is that of the longest length that was tested. Where a system whose ids bring it as near as the first does is
     below one where it is farther, distances do not explain the order.
@@ -137,7 +140,7 @@ def _farther(order: Sequence[SystemSummary], falls: Sequence[SystemSummary]) -> 
     rows = {id(one): row for one in falls if (row := span(one, lengths)) is not None and same_task(one, first)}
     far = [one for one in falls if id(one) in rows and rows[id(one)].span[-1] > ours.span[-1]]
     if not far or spans != sorted(spans):
-        return (), ""
+        return (), f"{CAUSE} do not fit the order" * bool(far)
     schemes = dict[str, dict[str, None]]()
     for one in far:
         schemes.setdefault(_span_text(rows[id(one)]), {})[one.positions.scheme] = None
@@ -160,6 +163,14 @@ def span(system: SystemSummary, lengths: tuple[int, ...]) -> StructureRow | None
     if system.known_task is None:
         return None
     return _structure(canonical_json(system.experiment["task"]), canonical_json(system.experiment["scheme"]), lengths)
+
+
+def plain_span(system: SystemSummary) -> int:
+    """How far back the farthest token needed is under plain ids at the longest training length; 0 where unknown."""
+    if system.known_task is None:
+        return 0
+    row = _structure(canonical_json(system.experiment["task"]), '{"name":"sequential"}', (system.max_length,))
+    return 0 if row is None else max(row.span)
 
 
 def _span_text(row: StructureRow) -> str:

@@ -1,0 +1,128 @@
+"""Whether the ids of the best system are the cause: the control, which has plain ids and all else of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.positions.encodings import ENCODINGS
+from lengthwise.positions.schemes import SCHEMES
+from lengthwise.positions.system import RANDOM_START
+from lengthwise.report.summary import SystemSummary, ids_alone, is_untrained, some_of
+from lengthwise.report.why import IDS, IN_IDS, NO_CAUSE, plain_span
+
+PLAIN = ("sequential", RANDOM_START)
+UNTESTED = "whether the ids are the cause is not tested"
+"""The beginning of the clause where nothing tests that."""
+
+
+def is_control(one: SystemSummary, of: SystemSummary) -> bool:
+    """Whether ``one`` has plain ids, of which a table met those beyond training, and all else of ``of``."""
+    plain = one.positions.scheme in PLAIN and of.positions.scheme not in PLAIN
+    return plain and ids_alone(one, of) and not is_untrained(one)
+
+
+def with_controls(
+    ranked: Sequence[SystemSummary],
+    rivals: Sequence[SystemSummary],
+    surely: Callable[[SystemSummary, SystemSummary], bool],
+) -> tuple[SystemSummary, list[SystemSummary]]:
+    """The first and what differs from it in the ids alone: controls, and others that it is surely above.
+
+    Where there is none, another configuration of the first that is surely above one.
+    """
+    first = ranked[0]
+    for one in ranked:
+        alone = [of for of in rivals if ids_alone(one, of) and not is_untrained(of)]
+        found = [of for of in alone if is_control(of, one) or surely(one, of)]
+        sure = one is first or any(surely(one, of) for of in found)
+        if one.positions == first.positions and found and sure:
+            return one, found
+    return first, []
+
+
+def controls_say(first: SystemSummary, controls: Mapping[bool, Sequence[SystemSummary]]) -> list[str]:
+    """Whether controls show that the ids are the cause: by whether the first is surely above them."""
+    said = list[str]()
+    for control in controls[True]:
+        fitted, seeds = len(control.fitted), len(control.results)
+        some = f", and of which {fitted} of {seeds} seeds fitted" * (fitted < seeds)
+        said.append(f"{IDS}{in_what(first, control)}: {first.label} is above {control.label}, {IN_IDS}{some}")
+    if left := controls[False]:
+        which = "which differs" if len(left) == 1 else "which differ"
+        names = some_of([one.label for one in left])
+        below = f"{first.label} is not significantly above {names}, {which} in the ids alone"
+        said.append(f"{below}, too" if said else f"{NO_CAUSE}: {below}")
+    return said
+
+
+def beyond_reach(system: SystemSummary) -> str:
+    """Why plain ids cannot be learned with the encoding of a system, whose layers attend to near ids; else empty."""
+    window, layers = system.flat.get("encoding.window"), system.flat.get("model.layers")
+    needed = plain_span(system)
+    if not isinstance(window, int) or not isinstance(layers, int) or needed <= window * layers:
+        return ""
+    name = system.positions.encoding
+    return f"under plain ids training needs {needed} ids back, and {layers} layer{'s' * (layers != 1)} of {name} reach {window * layers}"
+
+
+def missing_control(
+    first: SystemSummary, second: SystemSummary, rivals: Sequence[SystemSummary], there: Sequence[SystemSummary]
+) -> tuple[list[str], str]:
+    """That no run is shown which tells whether the ids of ``first`` are the cause, or its encoding, and what to do.
+
+    The control has plain ids and all else of the first; beside a table they have a random start, since the table would
+    else have met no id beyond training, and fail for that.
+    """
+    alone = [other for other in rivals if ids_alone(first, other)]
+    if first.positions.scheme in (second.positions.scheme, *PLAIN) or any(is_control(one, first) for one in alone):
+        return [], ""
+    if far := beyond_reach(first):
+        return [f"{UNTESTED}: {far}"], ""
+    encoding = first.experiment["encoding"]["name"]
+    table = encoding in ENCODINGS and ENCODINGS.get(encoding).has_table
+    control = replace(first.positions, scheme=RANDOM_START if table else "sequential")
+    tells = "it tells whether the ids are the cause"
+    names = {other.results[0].system for other in there if ids_alone(first, other)}
+    found = [
+        one for one in there if one.positions == control and (ids_alone(first, one) or one.results[0].system in names)
+    ]
+    for one in sorted(found, key=lambda one: (not one.fitted, not ids_alone(first, one))):
+        name = first.prefix + one.label.removeprefix(one.prefix)
+        if one.fitted and not ids_alone(first, one):
+            return [f"{UNTESTED}: the control {name} has other settings"], ""
+        if one.fitted:
+            return [f"{UNTESTED} by the systems shown"], f"show the control {name}: {tells}"
+        return [f"{UNTESTED}: the control {name} did not fit"], ""
+    if ENCODINGS.is_built_in(encoding):  # its settings are those of the first, too, such as a sink
+        with suppress(LengthwiseError, TypeError):
+            control = replace(control, encoding=ENCODINGS.build(first.experiment["encoding"]).label)
+    train = f"train the control {control.name}, trained as {first.label} was: {tells}"
+    if alone:
+        beyond = f"{UNTESTED} by {alone[0].label}, whose table met no id beyond training"
+        return ([beyond], train) if control.random_start else ([], "")
+    return [UNTESTED], train
+
+
+def in_what(first: SystemSummary, control: SystemSummary) -> str:
+    """In brackets, in what the ids of two systems differ, where training draws them differently; else empty."""
+    one, other = (system.experiment["scheme"] for system in (first, control))
+    kinds = ["which tokens share one"] * (_sharing(one) != _sharing(other)) + ["how training draws them"]
+    return f" ({', or '.join(kinds)})" * (_draw(one) != _draw(other))
+
+
+def _sharing(scheme: Mapping[str, Any]) -> Any:
+    """What decides which tokens share an id."""
+    name = scheme["name"]
+    kind = SCHEMES.get(name) if SCHEMES.is_built_in(name) else None
+    return name if kind is None else (kind.uses_places, kind.one_id_per_place, kind.wraps)
+
+
+def _draw(scheme: Mapping[str, Any]) -> str:
+    """How training draws ids, such as ``pose``: a contiguous block with any offset is a random start."""
+    own = scheme["name"] if "jump" in scheme else scheme.get("draw", scheme["name"])
+    drawn = "contiguous" if scheme.get("random_start") else own
+    return "sequential" if scheme.get("start_at_one") and drawn in ("contiguous", "pose") else drawn
