@@ -66,7 +66,8 @@ def beyond_reach(system: SystemSummary) -> str:
     if not isinstance(window, int) or not isinstance(layers, int) or needed <= window * layers:
         return ""
     name = system.positions.encoding
-    return f"under plain ids training needs {needed} ids back, and {layers} layer{'s' * (layers != 1)} of {name} reach {window * layers}"
+    of = f"{layers} layer{'s' * (layers != 1)} of {name}"
+    return f"under plain ids training needs {needed} ids back, and {of} reach {window * layers}"
 
 
 def missing_control(
@@ -101,7 +102,7 @@ def missing_control(
         with suppress(LengthwiseError, TypeError):
             control = replace(control, encoding=ENCODINGS.build(first.experiment["encoding"]).label)
     train = f"train the control {control.name}, trained as {first.label} was: {tells}"
-    if alone:
+    if alone := [other for other in alone if is_untrained(other)]:
         beyond = f"{UNTESTED} by {alone[0].label}, whose table met no id beyond training"
         return ([beyond], train) if control.random_start else ([], "")
     return [UNTESTED], train

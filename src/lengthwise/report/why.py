@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -69,7 +70,8 @@ def why(order: Sequence[SystemSummary], tested: str = "") -> str:
         shown = [one for one in rest if f": {order[0].label} is above {one.label}, {IN_IDS}" in tested]
         far, says = _farther(order, rest)
         rests = " (predicted; the test does not show it)" if NO_CAUSE[1:] in tested else " (predicted, not tested)"
-        parts += [says + rests * (bool(far) and IDS[1:] not in tested)] * bool(says)
+        holds = re.search(rf"{IDS[1:]}(?=:| \()", tested) is not None
+        parts += [says + rests * (bool(far) and not holds)] * bool(says)
         left = [one for one in rest if one not in far and one not in shown]
         parts += [f"{one.label}: its ids, as the comparison shows" for one in shown if one not in far]
         names = [falling(one) for one in left]
