@@ -920,15 +920,35 @@ def test_a_partial_probe_says_what_it_saw_and_the_next_command_has_time_for_the_
     assert 60 * int(minutes[0]) >= partial.needs
 
 
-def test_the_scratchpads_that_are_counted_are_named() -> None:
-    found = predict("(0|1(01*0)*1)*", 20, 80, "rope")
-    (pad,) = found["rope"].instead
-    text = " ".join(found.text(why=True).split())
-    assert f"{sum(pad.counted.values())} of {len(pad.counted)} other tasks with one were right" in pad.measured
-    # Asked about itself, it has the same count.
-    asked = predict(StateScratchpad(language="(0|1(01*0)*1)*"), 20, 80)["predictive-coupling"]
-    assert asked.named == pad.counted
-    assert all(name in text for name in pad.counted)
+@pytest.mark.parametrize("target", ["(0|1(01*0)*1)*", "(a|b)*a(a|b)(a|b)(a|b)", "Tomita-5", "D-4", "parity"])
+@pytest.mark.parametrize("lengths", [(20, 80), (40, 200)])
+def test_the_scratchpad_that_is_named_is_the_best_of_its_own_forecast(target: str, lengths: tuple[int, int]) -> None:
+    named = predict(target, *lengths, "pose")
+    (pad,) = [each for each in named["pose"].instead if "a scratchpad" in each.line]
+    words = shlex.split(pad.command)
+    settings = {k.removeprefix("task."): json.loads(v) for k, v in (w.split("=", 1) for w in words if "task." in w)}
+    best = predict(TASKS.build({"name": words[2], **settings}), *lengths).systems[0]
+    assert (pad.system, pad.counted) == (best.system, best.named)
+    assert best.base_rate in pad.measured
+    assert words[words.index("--scheme") + 1] == best.scheme
+    assert "another task" in pad.line
+    whole = " ".join(named.text(why=True).split())
+    assert pad.counted
+    assert all(name in whole for name in pad.counted)
+
+
+@pytest.mark.parametrize(
+    "expression", ["(a|b)*abb(a|b)*", "(aa|b)*", "a*", "(a|b)*", "(a|b)*a(a|b)(a|b)(a|b)(a|b)", "a|ab"]
+)
+def test_the_last_state_that_a_scratchpad_writes_says_whether_a_word_is_in_the_language(expression: str) -> None:
+    pad, dfa = StateScratchpad(language=expression), language(expression)
+    accepting = module.accepting_states(Language(language=expression))
+    said = module.means_member(accepting)
+    assert re.findall(r"<q\d+>", said) == list(accepting[: answer.MOST_NAMED])
+    assert f"and {len(accepting) - answer.MOST_NAMED} more" in said or len(accepting) <= answer.MOST_NAMED
+    for word in itertools.chain.from_iterable(itertools.product(dfa.alphabet, repeat=n) for n in range(1, 7)):
+        last = pad.answer(["<bos>", *word, "<sep>"])[-2]
+        assert (last in accepting) == dfa.accepts(word)
 
 
 def test_the_tasks_with_the_same_verdict_are_counted() -> None:

@@ -25,6 +25,7 @@ from lengthwise.forecast.answer import (
     FEW,
     KNOWN,
     LIKELY,
+    MOST_NAMED,
     NEEDS_PLACES,
     NOT_FITTED,
     NOT_KNOWN,
@@ -46,6 +47,8 @@ from lengthwise.forecast.answer import (
     SystemForecast,
     chance_of,
     exceptions,
+    in_a_row,
+    in_words,
     name_of,
     near_ratio,
     percent,
@@ -740,7 +743,7 @@ def scratchpads(ratio: float, cut: float) -> dict[str, bool]:
 
 
 def scratchpad_instead(task: Task | None, train: int, test: int, cut: float, at: int) -> Instead | None:
-    """A scratchpad of the states of a machine: sparse and local under coupled ids; what was measured is counted.
+    """A scratchpad of the states of a machine, under the best positions that its own forecast names, with its record.
 
     Its command tests at ``at``.
     """
@@ -748,22 +751,35 @@ def scratchpad_instead(task: Task | None, train: int, test: int, cut: float, at:
         pad: Task = StateScratchpad(language=task.language, alphabet=task.alphabet)
         given = {"language": task.language} | ({"alphabet": task.alphabet} if task.alphabet else {})
         typed = " ".join([pad.name, *(setting(f"task.{key}", value) for key, value in given.items())])
+        writes = f"the model writes the automaton's state after each symbol; {means_member(accepting_states(task))}"
     elif task is not None and "name" in vars(type(task)) and task.machine() and not isinstance(task, Language):
         pad = Traced(task)
         typed = f"{pad.name} {setting('task.task', {'name': task.name, **settings_of(task)})}"
+        writes = "before the answer the model writes a machine's state after each symbol"
     else:
         return None
-    command = run_command(pad, typed, "predictive-coupling", "learned", train, at)
-    written, here = scratchpads(test / train, cut), ""
+    best = predict(pad, train, test, cut=cut, tested=at).systems[0]
+    command = run_command(pad, typed, named_scheme(best), best.encoding, train, at)
+    known = best.others or best.record
+    line = f"{writes}; with {best.words} {in_words(known, best.alike)} {near_ratio(test / train)}"
     for cell, place in traced_cells(test / train):
         if TASKS.build(cell.task["task"]) == task:
-            here = f"measured here, {line_of(cell, place)}"
-    line = "the model writes states after the input; " + (
-        here or f"{sum(written.values())} of {len(written)} other tasks with one were right {near_ratio(test / train)}"
-    )
-    rate = sum(written.values()) / len(written) if written else None
-    named = "a scratchpad"
-    return Instead("predictive-coupling", named, None, None, line, command, written, rate)
+            line += f"; with {words(SCRATCHPAD_SYSTEM)}, {line_of(cell, place)}"
+    return Instead(best.system, "a scratchpad, another task", None, None, line, command, best.named, share(best))
+
+
+def accepting_states(language: Language) -> tuple[str, ...]:
+    """The states, by the names that a scratchpad writes, after which what was read is a word of a regular language."""
+    traced, dfa = Traced(replace(language, ask="state")), language.automaton()
+    assert dfa is not None
+    return tuple(traced.states[number] for state, number in traced.unrolled.number.items() if dfa.accepting[state])
+
+
+def means_member(states: Sequence[str]) -> str:
+    """What the last of the states that are written says, where these are the accepting ones; the first are named."""
+    more = len(states) - MOST_NAMED
+    named = f"{', '.join(states[:MOST_NAMED])} and {more} more" if more > 0 else in_a_row(states, "or")
+    return f"a word is in the language if the last state is {named}"
 
 
 def modulo_instead(
