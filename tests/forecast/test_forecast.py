@@ -315,6 +315,25 @@ def test_outside_of_what_was_measured_there_is_no_number():
     assert "states" in predict(f"regex:{many}", encoding="nope")["nope"].refusal
 
 
+@pytest.mark.parametrize("target", ["(a|b)*a", "(aaa)*", "a*b*", "(a|bb)*", "addition", "sort", "flip-flop"])
+@pytest.mark.parametrize(("train", "test"), [(3, 9), (2, 9), (10, 50), (150, 200), (300, 1500)])
+def test_outside_the_nearest_training_length_with_a_forecast_is_named(target: str, train: int, test: int):
+    outside = predict(target, train, test)
+    for system in outside:
+        named = re.search(
+            r"the (shortest|longest) with a forecast is (\d+) \(--train \2 --test (\d+)\)", system.refusal
+        )
+        assert bool(named) >= ("languages were trained to" in system.refusal)
+        if named is None:
+            continue
+        near, at = int(named[2]), int(named[3])
+        assert (near > train) == (named[1] == "shortest")
+        there = predict(target, near, at, system.system)[system.system]
+        assert there.probability is not None or there.accuracy is not None
+        nearer = near + (1 if near < train else -1)
+        assert predict(target, nearer, max(at, nearer + 3), system.system)[system.system].forecast is None
+
+
 def test_what_would_be_better_is_named():
     """The cheapest system above 0.9; else the best one that is known, and a scratchpad of states."""
     for target in TARGETS[:12]:

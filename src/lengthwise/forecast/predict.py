@@ -81,6 +81,8 @@ NEAR_TRAIN = 2.0
 """Tests near M / N answer if N, too, is within this factor."""
 NO_KIND = "no task behind the forecast was trained with "
 """How the reason begins where the fitted model has no such system."""
+OUTSIDE = " is outside"
+"""How the reason ends where no task was trained to about such a length."""
 MOST_COMPARED = 4
 """Systems of a comparison that is proposed."""
 VARIANTS_OF_LADDER = ("nope", "ape", "rope", "alibi")
@@ -772,7 +774,7 @@ def accepting_states(language: Language) -> tuple[str, ...]:
     """The states, by the names that a scratchpad writes, after which what was read is a word of a regular language."""
     traced, dfa = Traced(replace(language, ask="state")), language.automaton()
     assert dfa is not None
-    return tuple(traced.states[number] for state, number in traced.unrolled.number.items() if dfa.accepting[state])
+    return tuple(traced.states[traced.unrolled.number[q]] for q, accepts in enumerate(dfa.accepting) if accepts)
 
 
 def means_member(states: Sequence[str]) -> str:
@@ -880,6 +882,18 @@ def language_in(target: Any) -> tuple[Dfa, Format] | None:
     return None
 
 
+def nearest_forecast(domain: Sequence[int], train: int, test: int, lengths: Callable[[int, int], Sequence[int]]) -> str:
+    """The training length nearest to ``train`` that has a forecast, with the test as much longer; empty without words.
+
+    ``lengths`` are those that something has between two.
+    """
+    near, end = (domain[0], "shortest") if train < domain[0] else (domain[1], "longest")
+    longer = lengths(near + 1, max(near + 1, near * test // train))
+    if not longer or not lengths(0, near):
+        return ""
+    return f"; the {end} with a forecast is {near} (--train {near} --test {longer[-1]})"
+
+
 def of_language(
     dfa: Dfa, format: Format, system: PositionSystem, train: int, test: int, cut: float, probe: Probe | None
 ) -> SystemForecast:
@@ -903,10 +917,11 @@ def of_language(
         refusal = f"none of the {of_kind(dfa, format, system)} was trained with {words(system)}"
     elif test / train > domain["ratio"][1]:
         refusal = f"no language was{BEYOND}{domain['ratio'][1]:g} times the training length"
-    elif not domain["train"][0] <= train <= domain["train"][1]:
-        refusal = f"languages were trained to {domain['trained'][0]}, which is too far from {train}"
     elif dfa.size > domain["states"]:
         refusal = f"no language of more than {domain['states']} states was measured, this has {dfa.size}"
+    elif not domain["train"][0] <= train <= domain["train"][1]:
+        refusal = f"languages were trained to {domain['trained'][0]}, which is too far from {train}"
+        refusal += nearest_forecast(domain["train"], train, test, partial(lengths_with_words, dfa))
     if refusal:
         known, values = answered(system, None, theory, measured, cut, refusal), dict[str, float]()
     else:
@@ -940,10 +955,12 @@ def of_task(
     elif test / train > found.domain["ratio"][1]:
         refusal = f"few tasks were{BEYOND}{found.domain['ratio'][1]:g} times the training length"
     elif not found.domain["train"][0] <= train <= found.domain["train"][1]:
-        refusal = "tasks were trained to {} to {}; {} is outside".format(*found.domain["train"], train)
+        refusal = "tasks were trained to {} to {}, and {}{}".format(*found.domain["train"], train, OUTSIDE)
     task = target if isinstance(target, Task) else None
     no_kind = refusal.startswith(NO_KIND) and verdict is not None
     measured = measured_task(task, system, train, test / train, cut) if task else Measured("", None)
+    if task and measured.line and refusal.endswith(OUTSIDE):  # Without, other tasks are counted at any length.
+        refusal += nearest_forecast(found.domain["train"], train, test, task.lengths)
     if task and refusal and not measured.line:
         measured = measured_task(task, system, train, test / train, cut, others(system.registered_scheme))
     argument = "no theorem covers such ids"
