@@ -163,6 +163,9 @@ def agree(found: Forecasts) -> None:
             likely, unlikely = middle >= 70 and low >= 30, middle <= 30 and high <= 70
             assert f.answer == (LIKELY if likely else UNLIKELY if unlikely else UNCERTAIN), found.text()
             assert BANDS in text
+            alone = f.answer == UNCERTAIN and not 30 < middle < 70  # So the interval alone makes it uncertain.
+            assert (", but " in f.in_brackets) == alone
+            assert ("few were measured" in f.in_brackets) == (alone and module.SO_FEW in f.measured)
     # Few languages are named only where they are why the interval that is shown is wide.
     assert all(
         f.interval[1] - f.interval[0] >= module.WIDE for f in found if f.interval and module.SO_FEW in f.measured
@@ -220,6 +223,10 @@ def agree(found: Forecasts) -> None:
     assert found.settle == "" or found.settle.startswith("lengthwise ")
     assert module.ASKED[found.format] in text or found.format == "answer"
     assert "decoder-only" in text
+    # Ids modulo m are not trained without an m.
+    commands = [found.settle, found.confirm, *(each.command for f in found for each in f.instead)]
+    assert all("scheme.m=" in command for command in commands if "--scheme modulo" in command)
+    assert "ids modulo m" not in text.partition(" next ")[2].partition(" right: ")[0]
     # A command is whole, in lines that a shell takes as they are.
     for line in lines:
         assert not line.rstrip().endswith("--"), lines
@@ -244,7 +251,7 @@ def test_first_line_answers_and_no_line_contradicts_it(target: str):
 
 
 @pytest.mark.parametrize("target", TARGETS[::5])
-@pytest.mark.parametrize("encoding", ["nope", "ape", "rope", "alibi", "t5"])
+@pytest.mark.parametrize("encoding", ["nope", "ape", "rope", "alibi", "t5", "modulo"])
 def test_of_one_system(target: str, encoding: str):
     agree(predict(target, encoding=encoding))
 
@@ -369,6 +376,13 @@ def test_residues_leave_periods_local_and_exact_counts_as_they_are():
             wrong = [f"{(place + 1) % m}:{symbol}" for place, symbol in enumerate(word)]
             assert marked.accepts(right) == dfa.accepts(word)
             assert not word or not marked.accepts(wrong)
+
+
+@pytest.mark.parametrize("target", ["a*b*", "(aaa)*", "addition", "Dyck-1"])
+def test_ids_modulo_m_have_an_m_where_a_probe_trains_them(target: str):
+    task = module.task_of(module.parse_target(target))
+    assert task is not None
+    assert module.period_of(task) == (3 if target == "(aaa)*" else 2)
 
 
 def test_ids_modulo_a_period_are_named_with_what_was_measured():

@@ -41,6 +41,8 @@ FEW = 10
 that all came out alike gives no spread."""
 SO_FEW = "; so few that the chance is uncertain"
 """Said where few languages of a kind, and not the draws, make the interval that is shown wide."""
+FEW_MEASURED = "few were measured:"
+"""The same beside the chance, where the chance alone would be LIKELY or UNLIKELY."""
 FAR_FROM_COUNT = 0.1
 """How far a chance may be from the share of those `SIMILAR` that were right without a word."""
 CERTAINLY_NOT = 0.05
@@ -295,6 +297,8 @@ class SystemForecast:
             return f"({self.chance.strip('()')})" if self.chance else ""
         low, high = map(percent, self.interval or (0.0, 0.0))
         between = f"anything from {low} to {high} %"
+        if not UNLIKELY_TO < whole_percent(self.probability or 0.0) < LIKELY_FROM:  # The interval alone makes it so.
+            between = f"but {FEW_MEASURED if SO_FEW in self.measured else 'its interval is'} {low} to {high} %"
         ends = {LIKELY: f"at least {low} %", UNLIKELY: f"at most {high} %", UNCERTAIN: between}
         return f"({percent(self.probability or 0.0)} %, {ends[self.answer]})"
 
@@ -532,6 +536,8 @@ def purpose(found: Forecasts, best: SystemForecast) -> str:
     trained = {"scheme": "sequential", "encoding": "learned"} | dict(re.findall(r"--(scheme|encoding) (\S+)", command))
     name = PositionSystem(**trained).known_as
     of = best.words if name == best.system or name not in KNOWN else words(name)
+    if m := re.search(r"scheme\.m=(\d+)", command):
+        of = f"ids modulo {m[1]}"
     if best.against:
         return f"train with {of} only to confirm this: nothing better is known"
     tested = re.search(r"--test-lengths (?:\S+,)?(\d+)", command)
@@ -590,7 +596,8 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     yield "theory", f"{first}{f' ({basis})' * bool(basis)}{semicolon}{rest}{attends}"
     if found.span and (best.verdict != "yes" if not alone else best.scheme in SCHEMES_OF_PLACES):
         yield "", brief(found.span)
-    seen = [in_short(best.measured)] * bool(best.measured)
+    said = FEW_MEASURED in best.in_brackets
+    seen = [in_short(best.measured.replace(SO_FEW * said, ""))] * bool(best.measured)
     if best.others is not None and best.alike == "task":
         yield "measured", "; ".join(filter(None, [*seen, alike_in_words(found, best, alone)]))
     elif seen:
@@ -729,7 +736,8 @@ def legend(found: Forecasts, rows: Sequence[str], said: str) -> str:
     if f" {NO_PLACES} " in said:
         means += [f"{NO_PLACES}: the task states none"]
     if LOCAL_BIAS in said and NEAR_ALONE not in said:
-        means += [f"{LOCAL_BIAS}: {NEAR_ALONE}"]
+        proof = any(f.encoding == LOCAL_BIAS and f.verdict == "yes" for f in found)
+        means += [f"{LOCAL_BIAS}: {NEAR_ALONE}" + ", what the proof is about" * proof]
     if ELSEWHERE in said:
         means += [f"{ELSEWHERE}: with other settings of the task, or trained to other lengths"]
     return ". ".join(means)

@@ -265,8 +265,7 @@ def predict(
         if no_places and found.scheme in features.SCHEMES_OF_PLACES:
             return ""  # All of its ids would be 0.
         scheme = named_scheme(found)
-        period = None if trainable is None or scheme != "modulo" else period_of(trainable)
-        more = f" --set scheme.m={period}" if (period or 1) > 1 else ""
+        more = f" --set scheme.m={period_of(trainable)}" if trainable and scheme == "modulo" else ""
         return run_command(trainable, word, scheme, found.encoding, train, at, more)
 
     chosen = tuple(
@@ -290,7 +289,7 @@ def predict(
         )
     other = any(each.command == settle for each in chosen[0].instead if settle)
     open_ones = chosen[0].answer in (UNLIKELY, UNCERTAIN, PROMISING, NOT_KNOWN) and not chosen[0].against
-    confirm = train_it(chosen[0]) * (other and chosen[0].verdict == "yes" and open_ones)
+    confirm = train_it(chosen[0]) * (other and chosen[0].verdict == "yes" and open_ones and not aimless(chosen[0]))
     nearer = None
     if tested is None and probe is None and any(BEYOND in f.refusal for f in chosen):
         limit = math.floor(train * forecaster("task" if regular is None else "language").domain["ratio"][1])
@@ -442,7 +441,7 @@ def run_probe(
     plain = name_of(system) in VARIANTS_OF_LADDER
     ids = None if plain else roomy_scheme(task, system.scheme, train)
     if ids is not None and ids.wraps:
-        ids = replace(ids, m=period_of(task) or 2)  # type: ignore[call-arg]
+        ids = replace(ids, m=period_of(task))  # type: ignore[call-arg]
     cell = ProbeCell(task, name_of(system) if plain else ENCODINGS.build(system.encoding), train, ids)
     code = {"code": cell.code} if cell.code else {}
     own = digest(
@@ -452,10 +451,10 @@ def run_probe(
     return probe(cell, budget=budget, folder=folder or Path("runs") / "probe" / own, note=note)
 
 
-def period_of(task: Task) -> int | None:
-    """The m of ids modulo m for a language (`features.period`); None for other tasks."""
+def period_of(task: Task) -> int:
+    """The m of ids modulo m for a language (`features.period`); the smallest where none is known."""
     regular = language_in(task)
-    return None if regular is None else features.period(*regular)
+    return 2 if regular is None else max(features.period(*regular), 2)
 
 
 def probe_line(probe: Probe) -> str:
@@ -522,6 +521,11 @@ def run_command(task: Task | None, word: str, scheme: str, encoding: str, train:
     return f"lengthwise run {word}{ids}{more} --max-length {train} --test-lengths {','.join(map(str, tests))}"
 
 
+def aimless(found: SystemForecast) -> bool:
+    """Whether ids modulo m are asked about, and nothing known names an m."""
+    return found.scheme == "modulo" and found.m == 1
+
+
 def named_scheme(found: SystemForecast) -> str:
     """The scheme as commands name it: ids from a random start have a name of their own."""
     return KNOWN[found.system].scheme if found.system in KNOWN else found.scheme
@@ -564,7 +568,8 @@ def settle_command(
         if each.command and (hopeless or (is_open and (each.share or 0.0) > (share(one) or 0.0))):
             return each.command
     if alone:
-        return train_it(one) or next((each.command for each in one.instead), "")
+        other = next((each.command for each in one.instead), "")
+        return other if other and aimless(one) else train_it(one) or other
     known = [f for f in found if f.answer != NOT_KNOWN]
     hopeful = [f for f in found[:1] if f.scheme == "modulo" and f.others]
     first = first_with_command(hopeful or known or found, train_it)
