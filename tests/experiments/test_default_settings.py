@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,11 @@ from typing import Any
 import pytest
 
 import lengthwise as lw
+from lengthwise.api.compare import own_folder
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.experiments.compare import wanted_plan
 from lengthwise.experiments.defaults import draw_for, folder_name
+from lengthwise.positions.system import position_systems
 from lengthwise.tasks import TASKS, Task
 
 FILE = Path(__file__).parents[2] / "examples" / "my_task.py"
@@ -62,6 +66,25 @@ def test_tasks_with_other_settings_have_other_folders() -> None:
     names = {folder_name(task) for task in own}
     assert len(names) == len(set(map(repr, own)))
     assert all(re.fullmatch(r"[A-Za-z0-9_-]+", name) for name in names)
+
+
+def test_classes_of_one_name_in_two_files_have_folders_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for file in ("one.py", "two.py"):
+        shutil.copy(FILE, file)
+    one, two = (TASKS.build(f"{file}:EverySecond") for file in ("one.py", "two.py"))
+    folder = own_folder(one)
+    assert folder == own_folder(two) == Path("runs/compare/EverySecond")  # Nothing is there yet.
+    folder.mkdir(parents=True)
+    wanted_plan(one, position_systems(["rope"]), 8, 1).write(folder)
+    assert own_folder(one) == folder, "what exists stays where it is found"
+    other = own_folder(two)
+    assert other not in (folder, own_folder(TASKS.build("two.py:EverySecond", base=5)))
+    other.mkdir()
+    wanted_plan(two, position_systems(["rope"]), 8, 1).write(other)
+    assert (own_folder(one), own_folder(two)) == (folder, other)
 
 
 def test_a_setting_that_a_scheme_names_changes_no_other() -> None:

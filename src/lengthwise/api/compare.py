@@ -25,7 +25,7 @@ from lengthwise.prediction.predict import predict_task, structure_row
 from lengthwise.prediction.target import task_named
 from lengthwise.prediction.verdict import SHOWN, SPARSE_IF, Prediction, Verdict
 from lengthwise.report.pages import comparison_finding, comparison_table, outcome_of
-from lengthwise.tasks import Task
+from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.language import Language
 from lengthwise.testing.own_tasks import refuse_broken
 
@@ -131,11 +131,10 @@ def compare(
         a ``KeyboardInterrupt`` whose ``comparison`` is what is known so far.
     """
     from lengthwise.experiments.compare import Budget, begun, run_comparison
-    from lengthwise.experiments.defaults import folder_name
 
     built = changed_task(build_task(task), changes)
     refuse_broken(built)
-    folder = Path("runs") / "compare" / folder_name(built) if out is None else arguments.path("out", out)
+    folder = own_folder(built) if out is None else arguments.path("out", out)
     given = Budget(
         arguments.seconds("budget", budget), arguments.whole("jobs", jobs, 1), arguments.whole("seeds", seeds, 1)
     )
@@ -159,6 +158,21 @@ def compare(
             raise
         raise InterruptedComparison(gathered(built, plan, folder, given)) from None
     return gathered(built, plan, folder, given)
+
+
+def own_folder(task: Task) -> Path:
+    """Where comparisons of a task go: by its name, and by its file where a class of that name in another file has it.
+
+    Raises `LengthwiseError` if the plan in the folder is damaged.
+    """
+    from lengthwise.experiments.compare import read_plan
+    from lengthwise.experiments.defaults import folder_name
+
+    folder, name = Path("runs") / "compare" / folder_name(task), TASKS.describe(task)["name"]
+    held = read_plan(folder)
+    return (
+        folder if held is None or held.task["name"] == name else folder.with_name(f"{folder.name}-{digest(name)[:6]}")
+    )
 
 
 def gathered(task: Task, plan: Plan, folder: Path, given: Budget) -> Comparison:
