@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import lengthwise as lw
 from lengthwise.api.compare import structure_under
 from lengthwise.core.rng import stream
 from lengthwise.positions.schemes import SCHEMES, OwnRule
-from lengthwise.positions.structure import places_tell_content, structure
+from lengthwise.positions.structure import lacks_place, places_tell_content, structure
 from lengthwise.prediction.example import structure_table
 from lengthwise.prediction.predict import predict_task, structure_row
 from lengthwise.prediction.verdict import Prediction
@@ -36,6 +37,21 @@ def test_places_of_a_prompt_that_depend_on_what_it_says(
 ) -> None:
     monkeypatch.chdir(Path(__file__).parents[2])
     assert places_tell_content(TASKS.build(name)) is tells
+
+
+def test_only_a_token_that_an_answer_needs_is_said_to_lack_a_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert {name: said for name in TASKS if (said := lacks_place(TASKS.build(name)))} == {}
+    examples = Path(__file__).parents[2] / "examples"
+    assert not lacks_place(TASKS.build(f"{examples / 'my_task.py'}:EverySecond"))
+    code = (examples / "my_task.py").read_text()
+    monkeypatch.chdir(tmp_path)
+    Path("end.py").write_text(code.replace("seq.sep(place=1)", "seq.sep()").replace("place=i + 2", "place=i + 1"))
+    (note,) = lw.check("end.py:EverySecond", "task").notes  # All laws hold.
+    assert "is predicted from '<sep>'" in note
+    Path("digits.py").write_text(code.replace("digit, place=i + 2", "digit"))
+    assert " needs '" in lacks_place(TASKS.build("digits.py:EverySecond"))
 
 
 def farthest(task_name: str, scheme_name: str, length: int) -> int:

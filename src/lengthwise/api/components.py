@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lengthwise.core import config as arguments
@@ -14,7 +14,7 @@ from lengthwise.core.table import Table, Tabular
 from lengthwise.models.mixers import MIXERS, MixerSpec
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
-from lengthwise.positions.structure import PLACES_TELL, places_tell_content
+from lengthwise.positions.structure import PLACES_TELL, lacks_place, places_tell_content
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.base import named_language
 
@@ -182,7 +182,7 @@ def _settings(spec: dict[str, Any]) -> str:
 class Checks(Tabular):
     """The laws that a component was held to, each with how it is broken, if it is, and notes that break none."""
 
-    def __init__(self, kind: str, laws: Sequence[Checked], notes: Sequence[str] = ()) -> None:
+    def __init__(self, kind: str, laws: Sequence[Checked], notes: Iterable[str] = ()) -> None:
         self.kind, self.laws, self.notes = kind, tuple(laws), tuple(notes)
 
     @property
@@ -211,8 +211,11 @@ def check(target: str | Task | PositionScheme | EncodingSpec | MixerSpec, kind: 
 
     kind, component = _component(target, kind)
     found = Checks(kind, list(checks(kind, component)))
-    tells = kind == "task" and not found.broken and places_tell_content(component)
-    return Checks(kind, found.laws, [PLACES_TELL]) if tells else found
+    if kind != "task" or found.broken:
+        return found
+    return Checks(
+        kind, found.laws, filter(None, [PLACES_TELL * places_tell_content(component), lacks_place(component)])
+    )
 
 
 def _component(target: str | Task | PositionScheme | EncodingSpec | MixerSpec, kind: str | None) -> tuple[str, Any]:

@@ -172,6 +172,28 @@ def places_tell_content(task: Task) -> bool:
     return False
 
 
+def lacks_place(task: Task) -> str:
+    """Which token of a task that states places has none, though one with parents needs it or is predicted from it.
+
+    Empty where there is no such token.
+    """
+    if not task.states_places:
+        return ""
+    near = min(task.lengths(1, 66), key=lambda n: abs(n - 6), default=6)
+    batch = task.batch(near, 1, stream(0, "structure", "lacks"))
+    text, placed = batch.text(0), batch.places[0].any(axis=-1)
+    for t in np.flatnonzero(batch.scored):
+        needed = [int(p) for p in batch.parents[0, t] if p >= 0]
+        lacking = next((p for p in [*needed, t - 1] if needed and not placed[p]), None)
+        if lacking is not None:
+            how = "needs" if lacking in needed else "is predicted from"
+            return (
+                f"{text[t]!r} at position {t} {how} {text[lacking]!r} at position {lacking}, which has no place "
+                f"(length {near}); under coupled ids give it one near what that needs: docs/howto/own-task.md#places"
+            )
+    return ""
+
+
 def _sizes(layout: Layout) -> tuple[Any, ...]:
     """The numbers of a layout, those of a layout in it, and the lengths of its sequences."""
     parts = vars(layout).values()
