@@ -322,7 +322,7 @@ def test_outside_of_what_was_measured_there_is_no_number():
     assert "states" in predict(f"regex:{many}", encoding="nope")["nope"].refusal
 
 
-@pytest.mark.parametrize("target", ["(a|b)*a", "(aaa)*", "a*b*", "(a|bb)*", "addition", "sort", "flip-flop"])
+@pytest.mark.parametrize("target", ["(a|b)*a", "(aa)*", "a*b*", "(a|bb)*", "addition", "sort", "flip-flop"])
 @pytest.mark.parametrize(("train", "test"), [(3, 9), (2, 9), (10, 50), (150, 200), (300, 1500)])
 def test_outside_the_nearest_training_length_with_a_forecast_is_named(target: str, train: int, test: int):
     outside = predict(target, train, test)
@@ -795,8 +795,9 @@ def test_a_finite_language_has_no_forecast_beyond_its_longest_word() -> None:
     assert predict("(a|b){0,9}", 4, 9).meant == ""
     with pytest.raises(LengthwiseError, match=r"a\{2,3\}b is finite: no word is longer than 4, so none has 200"):
         predict("a{2,3}b")
-    with pytest.raises(LengthwiseError, match="no word of at most 1 symbols to train on; its shortest has 2"):
-        predict("ab(ab)*", 1, 20)
+    for expression in ("ab(ab)*", "(ab)*"):  # The empty word alone teaches nothing.
+        with pytest.raises(LengthwiseError, match="no word of 1 to 1 symbols to train on; the shortest has 2"):
+            predict(expression, 1, 20)
 
 
 def test_systems_are_known_whatever_their_capitals():
@@ -971,7 +972,7 @@ def test_the_scratchpad_that_is_named_is_the_best_of_its_own_forecast(target: st
 
 
 @pytest.mark.parametrize(
-    "expression", ["(a|b)*abb(a|b)*", "(aa|b)*", "a*", "(a|b)*", "(a|b)*a(a|b)(a|b)(a|b)(a|b)", "a|ab"]
+    "expression", ["(a|b)*abb(a|b)*", "(aa|b)*", "a*", "(a|b)*", "(a|b)*a(a|b)(a|b)", "a|ab", "(a|b)*a" + 7 * "(a|b)"]
 )
 def test_the_last_state_that_a_scratchpad_writes_says_whether_a_word_is_in_the_language(expression: str) -> None:
     pad, dfa = StateScratchpad(language=expression), language(expression)

@@ -383,8 +383,8 @@ def meant_length(parsed: Any, name: str, train: int, test: int) -> tuple[int, st
             f"choose test up to {longest} and train below it, or a language with longer words"
         )  # fmt: skip
     if dfa is not None:
-        shortest = min(lengths(0, dfa.size), default=0)
-        require(shortest <= train, f"{name} has no word of at most {train} symbols to train on; its shortest has "
+        shortest = min(lengths(1, dfa.size), default=0)
+        require(shortest <= train, f"{name} has no word of 1 to {train} symbols to train on; the shortest has "
                 f"{shortest}: choose train from there")  # fmt: skip
     found = (*below, *above) or lengths(train + 1, test)[-1:]  # Some tasks have a longest problem.
     near = min(found, key=lambda length: abs(length - test), default=test)
@@ -777,7 +777,8 @@ def scratchpad_instead(task: Task | None, train: int, test: int, cut: float, at:
 
 def accepting_states(language: Language) -> tuple[str, ...]:
     """The states, by the names that a scratchpad writes, after which what was read is a word of a regular language."""
-    traced, dfa = Traced(replace(language, ask="state")), language.automaton()
+    traced = StateScratchpad(language=language.language, alphabet=language.alphabet).traced
+    dfa = language.automaton()
     assert dfa is not None
     return tuple(traced.states[traced.unrolled.number[q]] for q, accepts in enumerate(dfa.accepting) if accepts)
 
@@ -894,7 +895,7 @@ def nearest_forecast(domain: Sequence[int], train: int, test: int, lengths: Call
     """
     near, end = (domain[0], "shortest") if train < domain[0] else (domain[1], "longest")
     longer = lengths(near + 1, max(near + 1, near * test // train))
-    if not longer or not lengths(0, near):
+    if not longer or not lengths(1, near):
         return ""
     return f"; the {end} with a forecast is {near} (--train {near} --test {longer[-1]})"
 

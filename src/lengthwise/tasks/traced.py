@@ -240,7 +240,9 @@ class StateScratchpad(Task):
     @cached_property
     def traced(self) -> Traced:
         """The same strings as a traced task; `LengthwiseError` for a language without a finite automaton."""
-        return Traced(Language(language=self.language, alphabet=self.alphabet, ask="state"))
+        states = Language(language=self.language, alphabet=self.alphabet, ask="state")
+        dfa = states.automaton()
+        return Traced(states, most=max(Traced.most, dfa.size if dfa else 0))
 
     @cached_property
     def vocab(self) -> Vocab:
