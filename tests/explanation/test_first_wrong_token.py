@@ -80,9 +80,9 @@ def test_a_shared_first_wrong_token_is_the_first_finding(explained) -> None:
         sum(share.n - share.right for row in told.failures.rows if row.length <= 6 for share in [getattr(row, which)])
         for which in ("random", "hard")
     )
-    # What is known comes first, and then that no cause is.
-    assert told.why.splitlines() == ([within.told(told.fails)] if within.known else ["Why these fail is not known."])
-    assert "No feature that was tried" not in told.why
+    assert told.mistakes in ("", within.told(told.fails))
+    assert told.why == "Not known."
+    assert "no feature that was tried" not in told.why
     # The model's own words stand beside the failing string.
     first = told.failures.example
     assert first is not None
@@ -178,7 +178,7 @@ def test_the_first_finding_is_the_same_for_other_lengths_and_in_the_words_of_the
     (also,) = nearby.also
     assert (also.name, also.wrong) == ("where a carry comes in", nearby.wrong)
     assert also.right_n == nearby.right < nearby.right_n
-    assert within.told(told.fails) in told.why
+    assert within.told(told.fails) in told.mistakes
     assert (
         f"Of these, {also.wrong} are where a carry comes in; {also.right} of those {also.right_n} right ones are."
         in (told.fails_where)
@@ -197,17 +197,20 @@ def zeros_beyond(prompt: list[str], answer: list[str]) -> list[str]:
     return ["=", *answer[1:]] if rare else answer
 
 
-def test_a_kind_is_asked_at_the_length_that_is_said_to_hold_and_then_from_where_it_fails() -> None:
+def test_a_kind_is_asked_at_all_lengths_and_the_next_shorter_one_is_named() -> None:
     told = lw.explain(adder(zeros_beyond), TASK, train=6, lengths=[4, 12, 18], seconds=4)
     (weak,) = told.failures.kinds
     assert weak.kind == "both numbers end in zeros", "as written they begin with it"
     assert told.verdict.of("random").held == weak.rows[-1].length == 18
-    assert weak.length == 7, "the first one beyond training"
+    assert weak.length == 12, "the first one beyond training that was asked"
     assert 0.5 < weak.share.value < 0.85
-    both = f"{weak.share.words()} at length 7, {weak.rows[-1].share.counts} at 18"
-    assert f"Where {weak.kind}: {both}." in told.fails
+    asked = [row.length for row in told.failures.rows]
+    assert asked == [row.length for row in weak.rows] == [4, 6, 12, 18]
+    said = f"{weak.share.words()} at length 12, 128 of 128 at 6, none between was asked"
+    said += "; breaks at 1 of 1 longer ones asked"
+    assert f"Where {weak.kind}: {said}." in told.fails
     assert told.answer.startswith("random strings right to length 18")
-    assert f"; fails where {weak.kind}, from length 7 on ({weak.share.words()})" in told.answer
+    assert f"; fails where {weak.kind} ({weak.share.words()} at length 12)" in told.answer
 
 
 def test_what_was_asked_is_shown_and_so_is_the_longest_trained_length() -> None:
@@ -312,7 +315,7 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     assert loop.count("\n") == said.count("\n") + 1
     # Without a kind, it is the default, and says so.
     plain, command = advice(subject, call, dataclasses.replace(told.failures, kinds=()))
-    assert plain.startswith("Train with twice the steps, the usual first try")
+    assert plain.startswith("Train with twice the steps.\n")
     assert "max_position" not in said, "a model was made worse by more ids than it needs"
     assert not command, "the same call again tells nothing new"
     assert plain.endswith(NO_COMMAND)
@@ -332,12 +335,12 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     less, command = advice(subject, call, dataclasses.replace(told.failures, rows=poor))
     assert less.startswith("Train longer first")
     assert "more=" not in command
-    # Rows of trained lengths are no advice for what is right there.
+    # Where trained lengths are right, rows of a kind that fails at longer ones and steps are offered side by side.
     beyond = tuple(dataclasses.replace(each, rows=(dataclasses.replace(each.rows[-1], length=12, weak=True),))
                    for each in (unnamed, told.failures.kinds[0]))  # fmt: skip
-    later, _ = advice(subject, call, dataclasses.replace(told.failures, kinds=beyond))
-    assert [line for line in later.splitlines() if "no first try" not in line] == plain.splitlines()
-    assert "trained lengths are right" in later
+    later, command = advice(subject, call, dataclasses.replace(told.failures, kinds=beyond))
+    assert later.startswith(f"Train as before, with one row in 10 where {kind}.\nOr train with twice the steps.\n")
+    assert command == f"more={{{kind!r}: 0.1}}"
 
 
 def loses_the_last_carry(prompt: list[str], answer: list[str]) -> list[str]:
@@ -393,7 +396,7 @@ def test_a_kind_without_a_name_that_fails_at_trained_lengths_is_in_the_answer_an
     assert len(repr(told).splitlines()) <= 30
     # The first line names it, and says that what is right are random strings.
     assert told.answer.startswith("random strings right to length ")
-    assert f"fails where {worst.kind} ({worst.share.counts} at length 6)" in told.answer
+    assert f"fails where {worst.kind} ({worst.share.words()} at length 6)" in told.answer
 
 
 def no_carry_into_nine(prompt: list[str], answer: list[str]) -> list[str]:
@@ -418,7 +421,7 @@ def test_a_kind_of_which_none_is_right_beside_others_that_are_needs_rows_before_
     assert lacking.failures.apart is not None
     assert lacking.failures.apart.kind == kind
     assert lacking.answer.startswith("not fully learned: ")
-    assert lacking.answer.endswith(f"fails where {kind} (0 of {FRESH} at length 6)")
+    assert lacking.answer.endswith(f"fails where {kind} (0 of {FRESH} right at length 6)")
     assert lacking.command == f"more={{{kind!r}: 0.1}}"
     assert "training data may lack" in lacking.next
 
@@ -458,15 +461,17 @@ def first_is_zero(prompt: list[str], answer: list[str]) -> list[str]:
     return [*answer[:at], "3", *answer[at + 1 :]]
 
 
-def test_of_two_numbers_the_one_that_matters_is_named_and_from_which_length_it_fails() -> None:
+def test_of_two_numbers_the_one_that_matters_is_named_and_at_which_length_it_fails() -> None:
     told = lw.explain(adder(first_is_zero), TASK, train=6, lengths=[3, 6, 48], samples=64, seconds=4)
     assert [each.kind for each in told.failures.kinds] == ["the first number is 0"]
     (worst,) = told.failures.kinds
-    first = min(row.length for row in worst.rows if row.weak)
-    assert first in (9, 10), "to a fourth"
+    asked = [row.length for row in told.failures.rows if row.length > 6]
+    assert worst.length == min(set(asked) - {7, 8})
+    before = max((n for n in (6, *asked) if n < 9))
+    none = ", none between was asked" * (before < worst.length - 1)
+    assert f" at length {worst.length}, 128 of 128 at {before}{none}" in told.fails
     assert worst.mistake is not None
     assert worst.mistake.what.startswith("writes 3 instead of 4")
-    assert f"; fails where the first number is 0, from length {first} on (" in told.answer
 
 
 @pytest.mark.parametrize("lengths", [[4, 6], [6, 7]])
@@ -499,12 +504,14 @@ def test_a_finding_is_no_wider_than_what_was_seen_and_what_breaks_for_another_re
     assert (near.name, near.also) == ("where the column is 0 + 0 or 9 + 9", ())
     assert near.wrong == near.wrong_n == within.n
     assert within.does == "writes a digit one too large or one too small"
-    assert told.why.startswith(f"Of {within.n} first mistakes in random and edited strings of lengths 2 to 6, all ")
+    assert told.mistakes.startswith(
+        f"Of {within.n} first mistakes in random and edited strings of lengths 2 to 6, all "
+    )
     # Most sums of the length that breaks err in their first digit, whatever the column.
     assert border is not None
     assert border.same is not None
-    assert 0 < border.same < border.n / 2 < border.alike
-    assert border.line in told.why
+    assert 0 < border.same.wrong < border.n / 2 < border.alike
+    assert border.line in told.mistakes
     assert "of this kind" not in border.line
     assert f"in {border.alike} " in border.line
     # One pool was looked at there, and none is said to have no failing strings.
@@ -652,7 +659,8 @@ def test_ids_are_told_of_the_length_whose_mistakes_are_told() -> None:
     told = find_failures(RandomStrings(subject, 64, 0), [3, 6, 8, 9, 11, 12], None, None)
     verdict = Verdict(told.rows, 6)
     assert (verdict.first("hard"), verdict.first("random")) == (9, 12)
-    assert verdict.edited.startswith("edited strings break from length 9 (")
+    assert verdict.edited(which=False).startswith("edited strings break at length 9 (")
+    assert verdict.edited(which=True) == "edited strings break at length 9"
     assert told.border is not None
     assert told.border.lengths == (12,)
     assert told.ids == "It is not new position ids: training showed all of length 12."

@@ -83,7 +83,7 @@ def _advice(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]
     if failures.apart is not None and subject.experiment is None:
         return _with_rows(subject, failures)
     trained = verdict.trained
-    open_run = broken is not None and subject.experiment is not None and trained.right < trained.n
+    open_run = broken is not None and subject.experiment is not None and not trained.surely
     if not verdict.learned or open_run or (broken is not None and broken <= subject.train):
         return _train_longer(subject, call, verdict, failures)
     within = subject.experiment is None and _trained(subject, failures)
@@ -168,15 +168,15 @@ def _made(subject: Subject) -> set[str]:
 
 
 def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
-    """Train again with more rows of the kind that fails most at trained lengths; longer, if none does."""
-    kinds = _trained(subject, failures)
+    """Train again with more rows of the kind that fails most at trained lengths; or longer, if none fails there."""
+    within = _trained(subject, failures)
+    kinds = within or [each.kind for each in failures.kinds]
     if not kinds:
-        which = "this kind" if len(failures.kinds) == 1 else "these kinds"
-        rows = f"\nRows of {which} are no first try: trained lengths are right." * bool(failures.kinds)
-        text = f"Train with twice the steps, the usual first try.{rows}"
-        return f"{text}\n{DONE} another seed, or a larger model.\n{NEW}", ""
+        return f"Train with twice the steps.\n{DONE} another seed, or a larger model.\n{NEW}", ""
     kind = next((each for each in kinds if each in _made(subject)), None)
     done = f"If rows of it were added already: twice the steps, or another seed.\n{NEW}"
+    if not within:
+        done = f"Or train with twice the steps.\n{DONE} another seed, or a larger model.\n{NEW}"
     if kind is None:
         return f"Train as before, with more rows where {kinds[0]}.\nYour data has to make these.\n{done}", ""
     lack = "Your training data may lack such rows: other kinds are right.\n" * (failures.apart is not None)

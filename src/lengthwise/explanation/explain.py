@@ -36,7 +36,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 23
+VERSION = 24
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -101,13 +101,18 @@ class Explanation(Tabular):
             right = max(self.accuracy.train, self.verdict.of("random").held or 0)
             fails = kinds[0].line if kinds and kinds[0].length <= right else ""
             which = "random strings " * bool(fails and line.startswith("right"))
-            return "; ".join(filter(None, [which + line, fails, self.verdict.edited]))
+            return "; ".join(filter(None, [which + line, fails, self._edited]))
         held, trained = self.verdict.of("random").held, self.verdict.trained
         if self.failures.apart is not None:
             within = f"{trained.words()} at trained lengths (up to {self.accuracy.train})"
             return f"not fully learned: {within}; {self.failures.apart.line}"
         though = f", though right to length {held}" if held else ""
         return f"not learned: {trained.words()} at trained lengths (up to {self.accuracy.train}){though}"
+
+    @property
+    def _edited(self) -> str:
+        """What the answer says of edited strings."""
+        return self.verdict.edited(which=bool(self.failures.edited))
 
     @property
     def computes(self) -> str:
@@ -123,60 +128,46 @@ class Explanation(Tabular):
         return f"{of} {found.line}.{left}" if found else ""
 
     @property
+    def mistakes(self) -> str:
+        """What first mistakes share, a sentence a line, unless `fails` says it; empty where they share nothing."""
+        failures = self.failures
+        pools = [each for each in (failures.within, failures.border) if each is not None and each.line]
+        # What it does is no more than `fails` says, if that is all; where a kind fails, `fails` says it of that alone.
+        own = failures.border if failures.kinds else None
+        pools = [each for each in pools if each is own or len(each.shared) > 1
+                 or not each.does or each.does not in self.fails]  # fmt: skip
+        return "\n".join(each.told(self.fails) for each in pools if not self._said(each))
+
+    @property
     def why(self) -> str:
-        """What first mistakes share, a sentence a line, that no cause is known, and what was excluded; or the cause."""
+        """The cause, a sentence a line, as far as it was tested; or that it is not known, and what was excluded."""
         return "\n".join(self._why())
 
     def _why(self) -> list[str]:
         failures, moved = self.failures, self.failures.moved
         if self.accuracy.not_finite:
             return [self.accuracy.not_finite, "They count as wrong: it is broken there, not mistaken."]
-        pools = [each for each in (failures.within, failures.border) if each is not None and each.line]
-        # What it does is no more than `fails` says, if that is all; where a kind fails, `fails` says it of that alone.
-        own = failures.border if failures.kinds else None
-        pools = [each for each in pools if each is own or len(each.shared) > 1
-                 or not each.does or each.does not in self.fails]  # fmt: skip
-        known = any(each.known for each in pools)
-        last = known and failures.border is not None and failures.border not in pools
-        pools = [each for each in pools if not self._said(each)]
-        told = [*(each.told(self.fails) for each in pools), *([] if known or not pools else [self._unknown])]
-        if last and failures.border is not None:
-            told.append(f"What first mistakes of length {failures.border.lengths[0]} have in common is not known.")
-        if not self.learned:
-            return told
-        if self._holds:
+        if not self.learned or self._holds:
             return []
         if moved is not None and (moved.to_blame or moved.absolute):
             return moved.cause
-        heads = self.heads.heads if self.heads is not None else ()
-        left = [failures.heads, *(head.left for head in heads if head.fault and head.matters)]
-        left = [each.partition(" (")[0] for each in left if each]
-        if not told and failures.kinds:
-            told = [self._unknown]
-        elif not told:
-            nothing = ": no feature that was tried tells failing strings from right ones of the same length."
-            nothing = nothing if failures.tried else ": at each length nearly all are right, or nearly all fail."
-            told = [f"No cause was found{'.' if failures.feature else nothing}",
-                    *([f"Seen, not tested: {left[0]}."] if left else [])]  # fmt: skip
-        if (self.verdict.broken() or self.accuracy.train) > self.accuracy.train:
-            # Where all ids are moved, distances stay as they are.
-            far = failures.distance and (moved is None or moved.harmless)
-            told += [failures.distance] if far else moved.cause if moved else filter(None, [failures.ids])
+        far, heads = failures.distance, self.heads.heads if self.heads is not None else ()
+        left = [failures.heads.partition(":")[0], *(h.left.partition(" (")[0] for h in heads if h.fault and h.matters)]
+        nothing = ": no feature that was tried tells failing strings from right ones of the same length"
+        nothing = nothing if failures.tried else ": at each length nearly all are right, or nearly all fail"
+        said = self.mistakes or failures.kinds or failures.feature
+        told = [*([] if far and far.most_are else [f"Not known{'' if said else nothing}."]), *(far.line if far else [])]
+        told += [f"Seen, not tested: {each}." for each in left if each][:1]
+        # Where all ids are moved, distances stay as they are.
+        if not far and (self.verdict.broken() or self.accuracy.train) > self.accuracy.train:
+            told += moved.cause if moved else filter(None, [failures.ids])
         return told
 
     def _said(self, pool: Compared) -> bool:
         """Whether `fails` says where its first mistakes are: by a kind, or by what is written instead of a token."""
         kind = pool is self.failures.within and any(kind.is_of(pool.found) for kind in self.failures.kinds)
-        due = re.match(r"are where (\S+) is due", pool.shared[0][1])
+        due = re.match(r"are where (\S+) is due", pool.shared[0][1] if pool.shared else "")
         return kind or (due is not None and bool(re.search(rf"instead of {re.escape(due[1])}(?!\S*\w)", self.fails)))
-
-    @property
-    def _unknown(self) -> str:
-        """Of what the cause is not known."""
-        border = self.failures.border
-        if border is not None and border.line:
-            return f"Why it breaks at length {border.lengths[0]} is not known."
-        return "Why these fail is not known."
 
     @property
     def fails(self) -> str:
@@ -189,7 +180,9 @@ class Explanation(Tabular):
         more = [f"Also {each.told[0][0].lower()}{each.told[0][1:]}" for each in kinds[:OTHERS]]
         left = len(kinds) - len(more)
         more += [f"{left} other kind{'s fail' if left > 1 else ' fails'}, too."] if left else []
-        return "\n".join([*(where[0] if where else ()), *more])
+        edited = self.failures.edited if "break" in self._edited else ""
+        first = where[0] if where else ()
+        return "\n".join([*first, *more, *[edited] * (edited not in ("", *first))])
 
     @property
     def _holds(self) -> bool:
@@ -213,7 +206,7 @@ class Explanation(Tabular):
         example = None if self._holds else self.failures.example
         computes = "" if self.fails or self.why else self.computes
         rows = {
-            "fails": self.fails, "why": self.why, "next": self.next, "command": self.command,
+            "fails": self.fails, "mistakes": self.mistakes, "why": self.why, "next": self.next, "command": self.command,
             "example": "\n".join(example.told) if example else "", "computes": computes,
         }  # fmt: skip
         return {name: said.splitlines() for name, said in rows.items() if said}
@@ -247,13 +240,13 @@ class Explanation(Tabular):
                 lines += (typed if name == "command" else beside)("" if number else name, sentence, INDENT)
         whole = "\n".join([*lines, "", *self._small_table(why)])
         legend = [each for each in self.legend if each.partition(":")[0] in whole]
-        legend = "; ".join([*legend, MISTAKES if why else f"more:\u00a0{MORE}"])
+        legend = "; ".join([*legend, *[f"more:\u00a0{MORE}"] * (not why)])
         return "\n".join([whole, *fill(legend, "", 0)]).replace("\u00a0", " ")
 
     @property
     def legend(self) -> list[str]:
         """What the words of the answer and of the small table mean, word by word."""
-        return [*filter(None, self.measured.partition(AT_RANDOM)[0].split("; ")), *RULES]
+        return [*filter(None, self.measured.partition(AT_RANDOM)[0].split("; ")), *RULES, MISTAKES]
 
     def _small_table(self, every: bool) -> list[str]:
         """Right strings of the lengths that the answer is about, or of all with their intervals."""
@@ -319,7 +312,15 @@ class Explanation(Tabular):
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values: the fields, and the sentences that are said of them."""
-        names = ("answer", "computes", "fails", "fails_where", "why", *(field.name for field in fields(self)))
+        names = (
+            "answer",
+            "computes",
+            "fails",
+            "fails_where",
+            "mistakes",
+            "why",
+            *(field.name for field in fields(self)),
+        )
         parts = {name: getattr(self, name) for name in names}
         return {
             name: value if value is None or isinstance(value, str | tuple) else fields_of(value)

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.core.batch import Batch
@@ -15,10 +16,11 @@ from lengthwise.core.config import config
 from lengthwise.core.rng import stream
 from lengthwise.core.table import Table
 from lengthwise.core.vocab import SPECIALS
-from lengthwise.explanation.features import CLEAR, LEAST, Compared, Feature, telling_feature, telling_nearby
+from lengthwise.explanation.features import CLEAR, LEAST, Compared, Feature, Nearby, telling_feature, telling_nearby
 from lengthwise.explanation.heads import Heads, head_name, looks, pattern_mask
 from lengthwise.explanation.kinds import Way, WeakKind, distinct, hard_strings, is_apart, weak_kinds, weakest_way
 from lengthwise.explanation.mistakes import (
+    PLACE,
     Failure,
     Mistake,
     Wrong,
@@ -26,6 +28,7 @@ from lengthwise.explanation.mistakes import (
     first_wrong,
     most_common_mistake,
     shared_mistake,
+    where_in_answer,
 )
 from lengthwise.explanation.model import RandomStrings, Subject
 from lengthwise.explanation.verdict import CUT, LengthShares, Share, Verdict
@@ -132,6 +135,34 @@ class Moved:
 
 
 @config
+class Distance:
+    """Answers of a length need a token farther back, in ids, than any in training, and first mistakes are there."""
+
+    length: int
+    now: int
+    most: int
+    """In training."""
+    far: int
+    """First mistakes at tokens that need one farther back than `most`."""
+    n: int
+    """All of them."""
+
+    @property
+    def most_are(self) -> bool:
+        """Whether most of them are there."""
+        return 2 * self.far >= self.n
+
+    @property
+    def line(self) -> list[str]:
+        """It in sentences."""
+        return [
+            f"Answers of length {self.length} need a token up to {self.now} ids back, in training at most {self.most}: "
+            "predicted to fail, not tested.",
+            f"Of {self.n} first mistakes in random and edited strings there, {self.far} are at such tokens.",
+        ]
+
+
+@config
 class Failures:
     """Shares by length, and the smallest failing strings."""
 
@@ -145,7 +176,7 @@ class Failures:
     train: int
     ids: str = ""
     """What is known of the position ids where no strings were moved to others."""
-    distance: str = ""
+    distance: Distance | None = None
     """How much farther back answers of the first length that breaks need a token than in training, by ids."""
     tried: bool = True
     """Whether there are strings enough, failing and right ones of the same length, to look for a feature."""
@@ -336,8 +367,8 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
     by_length = Counter((len(string), right) for string, right in strings.items())
     mixed = [n for n, right in by_length if right and by_length[n, False]]
     least = min(sum(by_length[n, right] for n in mixed) for right in (True, False))
+    there = [each[1:] for each in counted if each[1].layout.length == broken]
     ids = ("", moved) if isinstance(moved, str) else (moved, "")
-    there = [(batch, good, found) for (n, _, batch, good), found in zip(parts, seen, strict=True) if n == broken]
     within = _compared(subject, counted, seed, lambda length: length <= subject.train)
     at_border = _compared(subject, border, seed, lambda length: length == at, within)
     if at is not None and at_border is not None and not at_border.found:
@@ -346,31 +377,39 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
         at_border = longer if longer is not None and longer.found else at_border
     return Failures(
         tuple(shares), tuple(smallest), ids[0] or None, telling_feature(strings, seed), subject.train, ids[1],
-        _distance(subject, broken), least >= 2 * LEAST,
+        _distance(subject, there, broken), least >= 2 * LEAST,
         within, at_border,
         shared_mistake(mistakes), usual.elsewhere(there, broken) if broken is not None else "",
         kinds, _ways(made), kinds_asked,
     )  # fmt: skip
 
 
-def _distance(subject: Subject, broken: int | None) -> str:
-    """How much farther back, in ids, answers of this length need a token than in training; empty where not."""
-    trained = subject.task.lengths(1, subject.train)[-1:]
-    if broken is None or not trained or broken <= trained[0]:
-        return ""
-    now, most = (_farthest(subject, length) for length in (broken, trained[0]))
-    far = f"Answers of length {broken} need a token {now} ids back, and training had {most} at most"
-    return f"{far}: this may be why, and was not tested." * (now > most)
+def _distance(
+    subject: Subject, strings: Sequence[tuple[Batch, ndarray, list[Wrong]]], length: int | None
+) -> Distance | None:
+    """What answers of a length need, where it is farther back in ids than any in training, and first mistakes there."""
+    trained, far = subject.inside[-1], list[int]()
+    rng = stream(0, "explain", "distance")
+    drawn = subject.task.batch(trained, DRAWN, rng)
+    if length is None or length <= trained or drawn.allowed is not None:
+        return None
+    longer = subject.task.batch(length, DRAWN, rng)
+    now, most = (
+        reach(batch, batch.parents, _ids(subject, batch, training=batch is drawn)).span for batch in (longer, drawn)
+    )
+    for batch, _, found in strings:
+        ids = _ids(subject, batch)
+        for one in found:
+            parents = batch.parents[one.row, one.at]
+            far.append(int(np.abs(ids[one.row, one.at - 1] - ids[one.row, parents[parents >= 0]]).max(initial=0)))
+    count = sum(n > most for n in far)
+    return Distance(length, now, most, count, len(far)) if now > most and count else None
 
 
-def _farthest(subject: Subject, length: int) -> int:
-    """How many ids back answers of a length need a token; 0 where nothing says which tokens they need."""
-    rng = stream(0, "explain", "distance", length)
-    batch = subject.task.batch(length, DRAWN, rng)
-    ids = subject.position_ids(batch, rng)[..., :1]
-    # The last token is never read, and may have no id.
-    whole = np.pad(ids, ((0, 0), (0, batch.tokens - ids.shape[1]), (0, 0)), mode="edge").astype(np.int64)
-    return reach(batch, batch.parents, whole).span if batch.allowed is None else 0
+def _ids(subject: Subject, batch: Batch, *, training: bool = False) -> Int[ndarray, "B T 1"]:
+    """The ids of all tokens; the last one is never read, and may have none."""
+    ids = subject.position_ids(batch, stream(0, "explain", "ids", batch.layout.length), training=training)[..., :1]
+    return np.pad(ids, ((0, 0), (0, batch.tokens - ids.shape[1]), (0, 0)), mode="edge").astype(np.int64)
 
 
 DRAWN = 32
@@ -391,10 +430,14 @@ def _compared(
     tokens = facts(subject.task, ones, [each[1:3] for each in some], seed)
     found = telling_nearby(tokens, seed, list(subject.task.details))
     known = before.found[0] if before is not None and before.found else None
-    same = None if known is None else sum(known.holds(each) for each, right in tokens if not right)
+    same = None
+    if known is not None:
+        wrong_ones, right_ones = ([known.holds(each) for each, ok in tokens if ok == kind] for kind in (False, True))
+        same = Nearby(known.named, sum(wrong_ones), len(wrong_ones), sum(right_ones), len(right_ones))
     mistake = most_common_mistake(ones, CLEAR) if len(ones) >= LEAST else None
     does = (mistake.what, mistake.n) if mistake is not None and 2 * mistake.n >= len(ones) else ("", 0)
-    return Compared(random, len(wrong) - random, lengths, found, len(wrong) >= 2 * LEAST, same, *does)
+    place = "" if PLACE in does[0] else where_in_answer(ones)
+    return Compared(random, len(wrong) - random, lengths, found, len(wrong) >= 2 * LEAST, same, *does, place)
 
 
 def _ways(made: dict[int, list[tuple[str, Batch, ndarray]]]) -> tuple[Way, ...]:
@@ -558,10 +601,11 @@ class _Usual:
         if drop < LEFT:
             return ""
         name = head_name(*head, self.subject.network.heads[head[0]][head[1]])
+        others = f"{counts[1]} right ones"
+        if not counts[1]:
+            others = f"{self.where.removeprefix('in ')}, as none of it is right"
         return (
-            f"{name} looks less at {OF_PARENTS} ({wrong[head]:.2f} of its attention in {counts[0]} of the "
-            f"{sum(len(found) for *_, found in strings)} failing strings of length {length} that were looked at, which "
-            f"err first at the same token; {right[head]:.2f} "
-            + (f"in {counts[1]} right ones" if counts[1] else f"{self.where}, since none of that length is right")
-            + ")"
+            f"{name} looks less at {OF_PARENTS}: {wrong[head]:.2f} of its attention, {right[head]:.2f} in right strings. "
+            f"Compared are {counts[0]} of the {sum(len(found) for *_, found in strings)} failing strings of length "
+            f"{length}, which err first at the same token, and {others}"
         )

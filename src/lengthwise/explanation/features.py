@@ -29,8 +29,6 @@ MOST_NEAR, OFTEN = 3, 4
 """Findings of wrong tokens that are told; and how many times as often as of right ones those after the first hold."""
 NARROW, CLEAR = 0.9, 0.8
 """Narrower words are told alone if they hold of so large a share of what wider ones do; and what is no minority."""
-OFTEN_RIGHT = 0.2
-"""What holds of a larger share of right tokens is told with that share."""
 MOST_SYMBOLS = 12
 """With more symbols than this, only features of whole strings are tried."""
 Symbols = tuple[str, ...]
@@ -92,10 +90,12 @@ class Nearby:
         return self.name.removeprefix(WHERE).removesuffix(DUE) if only else ""
 
     @property
-    def narrow(self) -> tuple[str, int]:
-        """Words as narrow as nearly all of them allow, and of how many wrong tokens these hold."""
-        wrong = self.also[-1].wrong if self.also else 0
-        return (self.named, wrong) if wrong >= NARROW * self.wrong > 0 else (self.name, self.wrong)
+    def narrow(self) -> tuple[str, int, int]:
+        """Words as narrow as nearly all of them allow, and of how many wrong and right tokens these hold."""
+        last = self.also[-1] if self.also else self
+        return (self.named, last.wrong, last.right) if last.wrong >= NARROW * self.wrong else (
+            self.name, self.wrong, self.right,
+        )  # fmt: skip
 
     def holds(self, facts: Collection[str]) -> bool:
         """Whether it, and what is told with it, are among the facts of a token."""
@@ -122,12 +122,14 @@ class Compared:
     """What holds of wrong ones more often, the clearest first."""
     enough: bool
     """Whether they are enough to find something."""
-    same: int | None = None
-    """Of how many first mistakes the clearest finding of trained lengths holds, if there is one."""
+    same: Nearby | None = None
+    """Of how many first mistakes, and right tokens, the clearest finding of trained lengths holds, if there is one."""
     does: str = ""
     """What the model does in most of them, if that is one thing."""
     alike: int = 0
     """In how many."""
+    place: str = ""
+    """Where in the answer most of them stand, with their number, if that is a small part of it."""
 
     @property
     def n(self) -> int:
@@ -142,21 +144,13 @@ class Compared:
     @property
     def shared(self) -> list[tuple[int, str]]:
         """Of how many something holds, and what: where most of them are, and what the model does there."""
-        near = next((each for each in self.found if each.most), None)
-        right = (
-            f" ({near.right} of {near.right_n} right ones, too)"
-            if near and near.right > OFTEN_RIGHT * near.right_n
-            else ""
-        )
-        where = [(near.narrow[1], f"are {near.narrow[0]}{right}")] if near else []
-        if self.same is not None and 2 * self.same >= max(self.n, 2 * where[0][0] if where else 0):
-            where = [(self.same, "are of this kind")]
-        return [*where, *([(self.alike, f"it {self.does}")] if self.does else [])]
-
-    @property
-    def known(self) -> bool:
-        """Whether it is known where nearly all of them are."""
-        return any(count >= CLEAR * self.n for count, what in self.shared if not what.startswith("it "))
+        near, same = next((each for each in self.found if each.most), None), self.same
+        where, wrong, right = near.narrow if near else ("", 0, 0)
+        if same is not None and same.most and same.wrong >= wrong:
+            near, where, wrong, right = same, "of this kind", same.wrong, same.right
+        usual = f" (of right tokens at the same places, {100 * right / near.right_n:.0f} %)" if near else ""
+        return [*([(wrong, f"are {where}{usual}")] if near else []),
+                *([(self.alike, f"it {self.does}")] if self.does else [])]  # fmt: skip
 
     @property
     def line(self) -> str:
@@ -165,16 +159,18 @@ class Compared:
 
     def told(self, said: str = "") -> str:
         """The same; what the model does there is left out where it is `said`, unless nothing else is shared."""
-        shared = [each for each in self.shared if each is self.shared[0] or each[1].removeprefix("it ") not in said]
-        if not shared:
+        every = self.shared
+        shared = [each for each in every if each is every[0] or each[1].removeprefix("it ") not in said]
+        if not shared and not self.place:
             return ""
         kinds = " and ".join(kind for n, kind in ((self.random, "random"), (self.edited, "edited")) if n)
-        told = "; ".join(
+        parts = (
             f"{'in ' * what.startswith('it ')}"
             f"{f'all {count}' if count == self.n else count}"
             f"{f' of the {self.n}' * (number > 0 and count < self.n)} {what}"
             for number, (count, what) in enumerate(shared)
         )
+        told = "; ".join([*parts, *[self.place] * bool(self.place)])
         return f"Of {self.n} first mistakes in {kinds} strings of {self._where}, {told}."
 
     @property

@@ -41,8 +41,8 @@ FEW = 8
 FAILS, CLOSE = "fails", "not surely below 95 %"
 SUSPECTS, FRESH, FEWEST = 6, 128, 32
 """Kinds of hard strings that are asked again at such a length, with so many fresh strings, and with no fewer."""
-NAMED, NEAR = 3, 1.25
-"""So many of the worst kinds are asked from which length they fail, to this factor."""
+NAMED = 3
+"""So many of the worst kinds are asked at all lengths."""
 TRIES, MOST_TRIES = 4, 16
 """Random prompts for each string of a kind that nothing makes; and of one that `_Kinds.by_token` found."""
 
@@ -79,7 +79,7 @@ class WeakKind:
 
     @property
     def length(self) -> int:
-        """The trained length at which most fail; else the shortest one at which it was found."""
+        """The trained length at which most fail; else the shortest longer one that breaks."""
         return self._told.length
 
     @property
@@ -94,27 +94,34 @@ class WeakKind:
 
     @property
     def line(self) -> str:
-        """That it fails, at which trained length or from which longer one on, with the share that decides."""
-        lasts = self.length > self.train and all(row.share.breaks for row in self.rows if row.length >= self.length)
-        if lasts:
-            return f"fails where {self.kind}, from length {self.length} on ({self.share.words()})"
-        return f"fails where {self.kind} ({self.share.counts} at length {self.length})"
+        """That it fails, at which length, with the share that decides."""
+        return f"fails where {self.kind} ({self.share.words()} at length {self.length})"
 
     @property
     def told(self) -> tuple[str, ...]:
         """The kind, and what the model does there, with counts; `Failures.table` has the other lengths."""
-        last = self.rows[-1]
-        more = f", {last.share.counts} at {last.length}" * (self.train < self.length < last.length)
-        where = f"Where {self.kind}: {self.share.words()} at length {self.length}{more}."
+        where = f"Where {self.kind}: {self.share.words()} at length {self.length}{self._beside}."
         does = self.mistake
         return where, *([f"There it {does.what} ({does.n} of {does.of})."] if does else [])
 
+    @property
+    def _beside(self) -> str:
+        """Of a length beyond training: the next shorter one that was asked, and how many longer ones break, too."""
+        if self.length <= self.train:
+            return ""
+        before = max((row for row in self.rows if row.length < self.length), key=lambda row: row.length, default=None)
+        longer = [row.share.breaks for row in self.rows if row.length > self.length]
+        said = "" if before is None else f", {before.share.counts} at {before.length}"
+        said += ", none between was asked" * (before is not None and before.length < self.length - 1)
+        return said + (f"; breaks at {sum(longer)} of {len(longer)} longer ones asked" if longer else "")
+
 
 def told_row(rows: Sequence[KindShare], train: int) -> KindShare:
-    """The one that is told: of the trained length at which most fail; without one, of the shortest that is weak."""
-    weak = [row for row in rows if row.weak]
-    trained = [row for row in weak if row.length <= train]
-    return min(trained, key=lambda row: (row.share.value, -row.length)) if trained else weak[0]
+    """The one that is told: of the trained length at which most fail; without one, of the shortest that breaks."""
+    trained = [row for row in rows if row.weak and row.length <= train]
+    if trained:
+        return min(trained, key=lambda row: (row.share.value, -row.length))
+    return next(row for row in rows if row.share.breaks and row.length > train)
 
 
 @config
@@ -261,10 +268,9 @@ def weak_kinds(
     """Kinds of strings that fail more often than random ones, which fresh strings decide; the worst first.
 
     They are asked at the longest trained length, at the last one that is clearly right, and at the last before the
-    first break, and those that fail at all other trained lengths; of the worst ones, lengths between show from which
-    one on they fail. Kinds that the task names are all asked. Where it
-    names none, or none of them fails, the suspects are:
-    those of the other kinds of which most strings were seen to fail. The test is corrected for all kinds and lengths.
+    first break, and those that fail at all other trained lengths; the worst ones at all lengths that were asked. Kinds
+    that the task names are all asked. Where it names none, or none of them fails, the suspects are those of the other
+    kinds of which most strings were seen to fail. The test is corrected for all kinds and lengths.
     What only strings of a worse kind do is not told of another one. Of a model that has learned, what tells the first
     wrong tokens at trained lengths is a kind, too, and is asked in the same way. ``free`` are the ``mistakes``
     in strings that were made of no kind. Given back, too, are all kinds that were asked.
@@ -272,8 +278,9 @@ def weak_kinds(
     subject, train, verdict = asked.subject, asked.subject.train, Verdict(rows, asked.subject.train)
     claims = (max((n for n in groups if n <= train), default=None), verdict.held, verdict.last)
     lengths = sorted({n for n in claims if n is not None and n in groups}) or sorted(groups)[:1]
-    known = {n: {ids.tobytes() for _, batch, _ in itertools.chain(*groups[n]) for ids in batch.input_ids}
-             for n in {*lengths, *(n for n in groups if n <= train)}}  # fmt: skip
+    known = {
+        n: {ids.tobytes() for _, batch, _ in itertools.chain(*groups[n]) for ids in batch.input_ids} for n in groups
+    }
     ask = _Kinds(asked, groups, known, learned, replayed, free)
     own = list(subject.task.kinds)
     if verdict.learned:
@@ -328,11 +335,15 @@ class _Kinds:
                     other = "not surely worse than random" if alone == shares[kind] else "only with a worse kind"
                     self.found[kind] = FAILS if weak else other if shares[kind].breaks else CLOSE
                 worse += [kind] * weak
-        for kind, rows in found.items():
-            # From which length on it fails.
-            for n in self.known if _weak(rows) else ():
-                if n <= self.subject.train and n not in rows and (share := self._share(kind, n)).n >= FEWEST:
+
+        def more(kind: str, lengths: Sequence[int]) -> None:
+            rows = found[kind]
+            for n in lengths:
+                if n not in rows and (share := self._share(kind, n)).n >= FEWEST:
                     rows[n] = _row(n, share, _share([self.random[n]]), tried)
+
+        for kind in [kind for kind, rows in found.items() if _weak(rows)]:
+            more(kind, [n for n in self.random if n <= self.subject.train])
         for kind in list(found):
             run = RUN.sub(r"\1 \1", kind)
             if run != kind and run in found and _weak(found[kind]) and _weak(found[run]):
@@ -346,7 +357,7 @@ class _Kinds:
 
         weak_ones = sorted((kind for kind, rows in found.items() if _weak(rows)), key=worst_first)
         for kind in weak_ones[:NAMED]:
-            self._narrow(kind, found[kind], tried)
+            more(kind, [*self.random])
         return tuple(self._weak_kind(kind, _by_length(found[kind])) for kind in weak_ones)
 
     def _worst_first(self, shares: Mapping[str, Share], length: int) -> list[str]:
@@ -364,17 +375,6 @@ class _Kinds:
             return min(shares[each].value for each in (kind, *covered)), -len(covered), kind
 
         return sorted(shares, key=key)
-
-    def _narrow(self, kind: str, rows: dict[int, KindShare], tried: int) -> None:
-        """Asks between the last length at which it does not fail and the first one beyond training at which it does."""
-        high = min(n for n, row in rows.items() if row.weak)
-        low, usual = max((n for n in rows if n < high), default=1), rows[high].usual
-        while self.subject.train < high and NEAR * low < high and (between := self.subject.between(low, high)):
-            n = min(between, key=lambda n: abs(n * n - low * high))
-            if (share := self._share(kind, n)).n < FEWEST:
-                return
-            rows[n] = _row(n, share, usual, tried)
-            low, high = (low, n) if rows[n].weak else (n, high)
 
     def _joined(self, name: str, *parts: Any) -> dict[int, KindShare]:
         """One such token and several of them as one kind, since both fail."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -15,7 +16,7 @@ from lengthwise.core.batch import Batch
 from lengthwise.core.config import config
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import EOS
-from lengthwise.explanation.features import holds
+from lengthwise.explanation.features import CLEAR, LEAST, holds
 from lengthwise.explanation.model import Subject
 from lengthwise.forecast.answer import MORE
 from lengthwise.tasks import Task
@@ -192,6 +193,22 @@ def shared_mistake(found: Sequence[Wrong]) -> Mistake | None:
             same = sum(mistake.what in each.ways for each in found)
             return dataclasses.replace(mistake, longer=(same - mistake.n, len(found) - len(short)))
     return None
+
+
+def where_in_answer(found: Sequence[Wrong]) -> str:
+    """Where most first mistakes of a length are, if that is at most a quarter of the answer; else empty."""
+    lengths = {(each.batch.prompt_length, each.batch.tokens) for each in found}
+    if len(found) < LEAST or len(lengths) > 1:
+        return ""
+    batch, places = found[0].batch, sorted(each.at - found[0].batch.prompt_length + 1 for each in found)
+    size = int((batch.input_ids[0, batch.prompt_length :] != batch.vocab.ids.get(EOS, -1)).sum())
+    need = math.ceil(CLEAR * len(found))
+    low, high = min(zip(places, places[need - 1 :], strict=False), key=lambda ends: ends[1] - ends[0])
+    if 4 * (high - low + 1) > size or high > size:
+        return ""
+    count, unit = sum(low <= place <= high for place in places), batch.unit
+    ends = f"{unit} {low}" if low == high else f"{unit}s {low} to {high}"
+    return f"{count} are at {ends} of the {size} of the answer"
 
 
 def facts(

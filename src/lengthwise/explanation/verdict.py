@@ -194,21 +194,21 @@ class Verdict:
 
     @property
     def begins(self) -> str:
-        """How the first length that breaks is said: no longer one that was asked is right, or some are."""
+        """How the first length that breaks is said: all longer ones that were asked break, too, or not."""
         at = self.broken()
-        return (
-            "at"
-            if any(row.random.n and row.holds for row in self.rows if at is not None and row.length > at)
-            else "from"
-        )
+        lasts = all(row.random.breaks for row in self.rows if row.random.n and at is not None and row.length > at)
+        return "from" if lasts else "at"
 
-    @property
-    def edited(self) -> str:
-        """Where edited strings break before random ones do; else where they are unsure while random ones are right."""
+    def edited(self, *, which: bool) -> str:
+        """Where edited strings break before random ones do; else where they are unsure while random ones are right.
+
+        Their share is left out if ``which`` of them fail is said elsewhere.
+        """
         hard, random = self.of("hard"), self.of("random")
         at, longest = hard.broken(), self.rows[-1].length + 1
         if at is not None and at < (random.broken() or longest):
-            return f"edited strings break {hard.begins} length {at} ({hard._share(at)})"
+            some = ", not at all longer ones" * (hard.begins == "at")
+            return f"edited strings break at length {at}{'' if which else f' ({hard._share(at)}){some}'}"
         unsure = [n for n in hard.doubted if n < (random.broken() or longest)]
         return f"edited strings {_unsure(unsure)}" if unsure and unsure[0] < (random.near or longest) else ""
 
