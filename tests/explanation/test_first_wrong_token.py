@@ -467,7 +467,7 @@ def test_of_two_numbers_the_one_that_matters_is_named_and_at_which_length_it_fai
     (worst,) = told.failures.kinds
     asked = [row.length for row in told.failures.rows if row.length > 6]
     assert worst.length == min(set(asked) - {7, 8})
-    before = max((n for n in (6, *asked) if n < 9))
+    before = max(n for n in (6, *asked) if n < 9)
     none = ", none between was asked" * (before < worst.length - 1)
     assert f" at length {worst.length}, 128 of 128 at {before}{none}" in told.fails
     assert worst.mistake is not None

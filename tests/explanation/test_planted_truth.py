@@ -273,7 +273,8 @@ def test_the_head_that_left_the_parents_is_blamed(monkeypatch: pytest.MonkeyPatc
     assert "breaks from 7 (" in found.answer
     far, _, seen = found.why.splitlines()
     assert far == (
-        "Answers of length 7 need a token up to 7 ids back, in training at most 6: predicted to fail, not tested."
+        "Answers of length 7 need a token up to 7 ids back, in training at most 6: this predicts a fall, and was not "
+        "tested."
     )
     assert seen.startswith("Seen, not tested: layer 1, head 1 looks less at ")
     assert " of its attention, 1.00 in right strings. Compared are " in found.fails_where

@@ -136,7 +136,7 @@ class Explanation(Tabular):
         own = failures.border if failures.kinds else None
         pools = [each for each in pools if each is own or len(each.shared) > 1
                  or not each.does or each.does not in self.fails]  # fmt: skip
-        return "\n".join(each.told(self.fails) for each in pools if not self._said(each))
+        return "\n".join(filter(None, (each.told(self.fails, first=not self._said(each)) for each in pools)))
 
     @property
     def why(self) -> str:
@@ -177,12 +177,14 @@ class Explanation(Tabular):
         where = self.failures.where
         # What first mistakes have in common is said below.
         kinds = [each for each in self.failures.kinds[1:] if not each.kind.startswith(OF_TOKENS)]
-        more = [f"Also {each.told[0][0].lower()}{each.told[0][1:]}" for each in kinds[:OTHERS]]
+        worst = where[0] if where else ()
+        # What it does there is said once where it is the same.
+        new = [each.mistake is not None and not any(each.mistake.what in line for line in worst) for each in kinds]
+        more = [f"Also w{' '.join(each.told[: 1 + own])[1:]}" for each, own in zip(kinds[:OTHERS], new, strict=False)]
         left = len(kinds) - len(more)
         more += [f"{left} other kind{'s fail' if left > 1 else ' fails'}, too."] if left else []
         edited = self.failures.edited if "break" in self._edited else ""
-        first = where[0] if where else ()
-        return "\n".join([*first, *more, *[edited] * (edited not in ("", *first))])
+        return "\n".join([*worst, *more, *[edited] * (edited not in ("", *worst))])
 
     @property
     def _holds(self) -> bool:

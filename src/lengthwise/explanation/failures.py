@@ -157,7 +157,7 @@ class Distance:
         """It in sentences."""
         return [
             f"Answers of length {self.length} need a token up to {self.now} ids back, in training at most {self.most}: "
-            "predicted to fail, not tested.",
+            "this predicts a fall, and was not tested.",
             f"Of {self.n} first mistakes in random and edited strings there, {self.far} are at such tokens.",
         ]
 
@@ -605,7 +605,8 @@ class _Usual:
         if not counts[1]:
             others = f"{self.where.removeprefix('in ')}, as none of it is right"
         return (
-            f"{name} looks less at {OF_PARENTS}: {wrong[head]:.2f} of its attention, {right[head]:.2f} in right strings. "
+            f"{name} looks less at {OF_PARENTS}: "
+            f"{wrong[head]:.2f} of its attention, {right[head]:.2f} in right strings. "
             f"Compared are {counts[0]} of the {sum(len(found) for *_, found in strings)} failing strings of length "
             f"{length}, which err first at the same token, and {others}"
         )

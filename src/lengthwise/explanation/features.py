@@ -157,10 +157,13 @@ class Compared:
         """What most of them share, in one sentence; empty without that."""
         return self.told()
 
-    def told(self, said: str = "") -> str:
-        """The same; what the model does there is left out where it is `said`, unless nothing else is shared."""
-        every = self.shared
-        shared = [each for each in every if each is every[0] or each[1].removeprefix("it ") not in said]
+    def told(self, said: str = "", *, first: bool = True) -> str:
+        """The same; what the model does there is left out where it is `said`, unless nothing else is shared.
+
+        Without ``first``, the first that is shared is left out.
+        """
+        shared = [each for number, each in enumerate(self.shared) if (first and not number)
+                  or (number and each[1].removeprefix("it ") not in said)]  # fmt: skip
         if not shared and not self.place:
             return ""
         kinds = " and ".join(kind for n, kind in ((self.random, "random"), (self.edited, "edited")) if n)

@@ -196,7 +196,7 @@ def shared_mistake(found: Sequence[Wrong]) -> Mistake | None:
 
 
 def where_in_answer(found: Sequence[Wrong]) -> str:
-    """Where most first mistakes of a length are, if that is at most a quarter of the answer; else empty."""
+    """Where most first mistakes of a length are, if that is at most a third of the answer; else empty."""
     lengths = {(each.batch.prompt_length, each.batch.tokens) for each in found}
     if len(found) < LEAST or len(lengths) > 1:
         return ""
@@ -204,7 +204,7 @@ def where_in_answer(found: Sequence[Wrong]) -> str:
     size = int((batch.input_ids[0, batch.prompt_length :] != batch.vocab.ids.get(EOS, -1)).sum())
     need = math.ceil(CLEAR * len(found))
     low, high = min(zip(places, places[need - 1 :], strict=False), key=lambda ends: ends[1] - ends[0])
-    if 4 * (high - low + 1) > size or high > size:
+    if 3 * (high - low + 1) > size or high > size:
         return ""
     count, unit = sum(low <= place <= high for place in places), batch.unit
     ends = f"{unit} {low}" if low == high else f"{unit}s {low} to {high}"
