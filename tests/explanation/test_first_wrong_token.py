@@ -15,11 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lengthwise as lw
+from lengthwise.core.rng import stream
 from lengthwise.explanation.advice import NO_COMMAND, Call, advice
 from lengthwise.explanation.explain import OTHERS, Explanation
 from lengthwise.explanation.failures import find_failures
 from lengthwise.explanation.features import surprise
 from lengthwise.explanation.kinds import AS_WRITTEN, FRESH, OF_TOKENS, Way, hard_strings, weakest_way
+from lengthwise.explanation.mistakes import Wrong, where_in_answer
 from lengthwise.explanation.model import RandomStrings, Subject, subject_of
 from lengthwise.explanation.verdict import LengthShares, Share, Verdict
 
@@ -664,3 +666,15 @@ def test_ids_are_told_of_the_length_whose_mistakes_are_told() -> None:
     assert told.border is not None
     assert told.border.lengths == (12,)
     assert told.ids == "It is not new position ids: training showed all of length 12."
+
+
+@pytest.mark.parametrize(("places", "said"), [
+    ([2, 2, 3, 3, 4, 4, 5, 5, 9, 12], "8 are at digits 2 to 5 of the 13 of the answer"),
+    ([3] * 9 + [1], "9 are at digit 3 of the 13 of the answer"),
+    ([1, 2, 3, 5, 6, 8, 9, 10, 11, 12], ""),
+    ([3] * 7, ""),
+])  # fmt: skip
+def test_where_in_the_answer_first_mistakes_are_is_told_if_that_is_a_small_part(places: list[int], said: str) -> None:
+    batch = TASK.batch(12, 1, stream(0, "places"))
+    wrong = [Wrong(batch, 0, batch.prompt_length + place - 1, 0) for place in places]
+    assert where_in_answer(wrong) == said

@@ -18,8 +18,11 @@ import typer
 
 import lengthwise as lw
 from lengthwise.cli.main import app, main
-from lengthwise.explanation.advice import Call, _named, _system
-from lengthwise.explanation.model import FunctionNetwork, Subject, subject_of
+from lengthwise.explanation.advice import Call, _named, _system, advice
+from lengthwise.explanation.explain import Explanation
+from lengthwise.explanation.failures import Distance, Failures
+from lengthwise.explanation.model import Accuracy, FunctionNetwork, Subject, subject_of
+from lengthwise.explanation.verdict import LengthShares, Share
 from lengthwise.forecast.predict import run_command
 from lengthwise.positions.system import SYSTEMS, PositionSystem
 
@@ -91,6 +94,29 @@ def test_a_folder_with_runs_of_several_systems_names_one(run: Path, tmp_path: Pa
     ) as error:
         lw.explain(tmp_path)
     assert (Path(str(error.value).partition("such as ")[2]) / "config.json").exists()
+
+
+def test_a_run_that_is_right_where_it_was_trained_is_told_the_positions_of_the_forecast_and_no_more_steps() -> None:
+    run = lw.Experiment("copy", "sequential", "rope", max_length=8, test_lengths=[32]).configuration
+    network = FunctionNetwork(lambda tokens, positions: torch.zeros(*tokens.shape, len(lw.task("copy").vocab)))
+    subject = dataclasses.replace(subject_of(network, lw.task("copy"), train=8), experiment=run)
+    # One wrong string of 256 is no reason to train longer; 40 are.
+    for right, says in ((255, "run copy --scheme coupled "), (216, "run --config ")):
+        rows = (LengthShares(8, Share(right, 256), Share(0, 0)), LengthShares(32, Share(0, 128), Share(0, 0)))
+        _, command = advice(subject, Call("my-run"), Failures(rows, (), None, None, 8))
+        assert says in command
+
+
+@pytest.mark.parametrize(("now", "far", "known"), [(17, 40, True), (17, 5, False)])
+def test_distances_in_ids_are_a_prediction_with_the_count_of_mistakes_that_they_hold_of(
+    now: int, far: int, known: bool
+) -> None:
+    rows = (LengthShares(8, Share(256, 256), Share(0, 0)), LengthShares(9, Share(0, 128), Share(0, 0)))
+    failures = Failures(rows, (), None, None, 8, distance=Distance(9, now, 15, far, 49))
+    told = Explanation("m", "t", Accuracy((), 8), None, None, None, failures, None, ())
+    assert ("Not known" in told.why) == (not known)
+    assert f"up to {now} ids back, in training at most 15: this predicts a fall, and was not tested." in told.why
+    assert f"Of 49 first mistakes in random and edited strings there, {far} are at such tokens." in told.why
 
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
