@@ -341,7 +341,7 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     beyond = tuple(dataclasses.replace(each, rows=(dataclasses.replace(each.rows[-1], length=12, weak=True),))
                    for each in (unnamed, told.failures.kinds[0]))  # fmt: skip
     later, command = advice(subject, call, dataclasses.replace(told.failures, kinds=beyond))
-    assert later.startswith(f"Train as before, with one row in 10 where {kind}.\nOr train with twice the steps.\n")
+    assert later.startswith(f"Train with twice the steps; or as before, with one row in 10 where {kind}.\n")
     assert command == f"more={{{kind!r}: 0.1}}"
 
 

@@ -174,20 +174,20 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
     if not kinds:
         return f"Train with twice the steps.\n{DONE} another seed, or a larger model.\n{NEW}", ""
     kind = next((each for each in kinds if each in _made(subject)), None)
-    done = f"If rows of it were added already: twice the steps, or another seed.\n{NEW}"
+    train, done = "Train as before", "If rows of it were added already: twice the steps, or another seed."
     if not within:
-        done = f"Or train with twice the steps.\n{DONE} another seed, or a larger model.\n{NEW}"
+        train, done = "Train with twice the steps; or as before", "If both were done: another seed, or a larger model."
     if kind is None:
-        return f"Train as before, with more rows where {kinds[0]}.\nYour data has to make these.\n{done}", ""
+        return f"{train}, with more rows where {kinds[0]}.\nYour data has to make these.\n{done}\n{NEW}", ""
     lack = "Your training data may lack such rows: other kinds are right.\n" * (failures.apart is not None)
-    text = f"Train as before, with one row in {round(1 / MORE_ROWS)} where {kind}.\n{lack}{done}"
+    text = f"{train}, with one row in {round(1 / MORE_ROWS)} where {kind}.\n{lack}{done}\n{NEW}"
     names = subject.task.vocab.ids
     ids = {name: int(subject.token_ids[at]) for name, at in names.items() if subject.token_ids[at] >= 0}
     told = textwrap.wrap(f"token_ids={ids},", 64, subsequent_indent="    ", break_on_hyphens=False)
     own = "\n".join([*told, ""]) if any(ids[name] != names[name] for name in ids) else ""
     mixed = "\nThe share 1.0 makes only such rows, to mix into a loop of your own." * bool(own)
     which = "these arguments" if own else "this argument"
-    return f"{text}{mixed}\nhf.dataset(…) makes them with {which}:", f"{own}more={{{kind!r}: {MORE_ROWS}}}"
+    return f"{text}{mixed}\nhf.dataset(…) makes such rows with {which}:", f"{own}more={{{kind!r}: {MORE_ROWS}}}"
 
 
 def retrain(subject: Subject, call: Call, *changes: str) -> str:

@@ -119,7 +119,7 @@ class Explanation(Tabular):
         """The automaton, or else the program; empty where there is neither."""
         found = self.automaton or self.program
         first = self.automaton and self.automaton.first_contradiction
-        left = f" From length {first.length} on it contradicts that." if first else ""
+        left = f" At length {first.length} it contradicts that." if first else ""
         of = (
             f"To length {self.accuracy.train}, the words that it accepts are those of"
             if self.automaton
