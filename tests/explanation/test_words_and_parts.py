@@ -547,3 +547,15 @@ def test_one_of_two_facts_is_of_two_that_differ_in_one_thing() -> None:
     assert not either(both, "where 5 is due")
     assert holds(both, {"where 9 is due"})
     assert not holds(both, {"where 5 is due", "after 0"})
+
+
+def test_where_nothing_breaks_no_mistakes_are_told() -> None:
+    near = Nearby("where 9 is due", 20, 24, 2, 192)
+    whole, late = (
+        dataclasses.replace(
+            one, failures=dataclasses.replace(one.failures, border=Compared(24, 0, (14,), (near,), True))
+        )
+        for one in (found({5: 10, 10: 10, 14: 10}), found({5: 10, 10: 10, 14: 0}))
+    )
+    assert not {"mistakes", "why"} & whole.rows.keys()
+    assert {"mistakes", "why"} <= late.rows.keys()

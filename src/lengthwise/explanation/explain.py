@@ -131,10 +131,12 @@ class Explanation(Tabular):
     def mistakes(self) -> str:
         """What first mistakes share, a sentence a line, unless `fails` says it; empty where they share nothing."""
         failures = self.failures
+        if self._holds or self.accuracy.not_finite:
+            return ""
         pools = [each for each in (failures.within, failures.border) if each is not None and each.line]
         # What it does is no more than `fails` says, if that is all; where a kind fails, `fails` says it of that alone.
         own = failures.border if failures.kinds else None
-        pools = [each for each in pools if each is own or len(each.shared) > 1
+        pools = [each for each in pools if each is own or len(each.shared) > 1 or each.place
                  or not each.does or each.does not in self.fails]  # fmt: skip
         return "\n".join(filter(None, (each.told(self.fails, first=not self._said(each)) for each in pools)))
 
@@ -151,14 +153,15 @@ class Explanation(Tabular):
             return []
         if moved is not None and (moved.to_blame or moved.absolute):
             return moved.cause
-        far, heads = failures.distance, self.heads.heads if self.heads is not None else ()
+        # Where all ids are moved, distances stay as they are.
+        far = failures.distance if moved is None or moved.harmless else None
+        heads = self.heads.heads if self.heads is not None else ()
         left = [failures.heads.partition(":")[0], *(h.left.partition(" (")[0] for h in heads if h.fault and h.matters)]
         nothing = ": no feature that was tried tells failing strings from right ones of the same length"
         nothing = nothing if failures.tried else ": at each length nearly all are right, or nearly all fail"
         said = self.mistakes or failures.kinds or failures.feature
         told = [*([] if far and far.most_are else [f"Not known{'' if said else nothing}."]), *(far.line if far else [])]
         told += [f"Seen, not tested: {each}." for each in left if each][:1]
-        # Where all ids are moved, distances stay as they are.
         if not far and (self.verdict.broken() or self.accuracy.train) > self.accuracy.train:
             told += moved.cause if moved else filter(None, [failures.ids])
         return told
@@ -314,16 +317,8 @@ class Explanation(Tabular):
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values: the fields, and the sentences that are said of them."""
-        names = (
-            "answer",
-            "computes",
-            "fails",
-            "fails_where",
-            "mistakes",
-            "why",
-            *(field.name for field in fields(self)),
-        )
-        parts = {name: getattr(self, name) for name in names}
+        names = "answer", "computes", "fails", "fails_where", "mistakes", "why"
+        parts = {name: getattr(self, name) for name in (*names, *(field.name for field in fields(self)))}
         return {
             name: value if value is None or isinstance(value, str | tuple) else fields_of(value)
             for name, value in parts.items()
