@@ -145,7 +145,7 @@ def test_models_that_differ_are_named_below_tables() -> None:
     found = _of([result("a"), result("b", config=larger)])
     for table in (found.table(), found.wide(), found.accuracy().table()):
         assert "models differ: layers 1 (a), 3 (b)" in table.advice
-        assert "ystems differ in layers" in "; ".join(table.notes)
+        assert " differ in layers" in "; ".join(table.notes)
     assert not any("differ" in note for note in _two_systems().wide().notes)
 
 
@@ -713,7 +713,7 @@ def test_steps_that_differ_are_said_below_tables() -> None:
         said = [f"trained for different numbers of steps{why}: {', '.join(some)}" for some in (who, who[::-1])]
         for table in (found.wide(), found.table(), found.accuracy().table()):
             assert any(line in said for line in table.advice)
-            assert "ystems differ in steps" in "; ".join(table.notes)
+            assert " differ in steps" in "; ".join(table.notes)
             assert any("stop_when_fitted" in line for line in table.advice) is bool(why)
     assert not any("different numbers" in line for line in _of(made[:1]).wide().advice)
 

@@ -18,7 +18,7 @@ from lengthwise.core.errors import LengthwiseError, UnknownNameError, listed, re
 from lengthwise.core.files import read_json
 from lengthwise.core.result_file import Score, each_once, result_files
 from lengthwise.core.statistics import Estimate
-from lengthwise.core.table import DIGITS, Spread, Table, Tabular
+from lengthwise.core.table import DIGITS, STUDY, Spread, Table, Tabular
 from lengthwise.core.table import shown as cell_text
 from lengthwise.experiments.run_directory import CONFIG, LEASES, RESULT, divergence
 from lengthwise.report.summary import (
@@ -42,6 +42,7 @@ from lengthwise.report.summary import (
     failing,
     fall,
     fitted_means,
+    group_of,
     headline,
     in_order,
     kind_of,
@@ -71,8 +72,6 @@ if TYPE_CHECKING:
 OVER = "medians of the fitted seeds"
 FAILED = 0.5
 """A best median below it is a failure, and not in bold."""
-PAGE = "how these results came about: see "
-"""The beginning of the advice to read the page of a study."""
 COMPARISON = "comparison.json"
 """The file of `lengthwise.compare` with its numbers."""
 METRICS = ("exact_match", "exact_match_ids", "oracle_ids", "answer")
@@ -160,7 +159,7 @@ class Measured(Tabular):
 
         Raises: `LengthwiseError` for a length that was not tested, and for a label of an unknown system.
         """
-        from lengthwise.report.differences import MAY_BE, compared_text, how_sure_and_next
+        from lengthwise.report.differences import compared_text, how_sure_and_next
 
         if brackets not in BRACKETS:
             raise UnknownNameError("kind of brackets", brackets, BRACKETS)
@@ -257,8 +256,7 @@ class Measured(Tabular):
         }
         differ, (sure, cause, then) = differ_text(systems), how_sure_and_next(systems, of.metric, of.whole)
         compared = compared_text(sure) * (len(tasks_of) == 1)
-        sentence = f"{differ[:1].upper()}{differ[1:]}" if compared else differ
-        note = ". ".join(filter(None, [compared, sentence * (MAY_BE not in compared)]))
+        note = compared or differ
         left_out = [length for length in tested if length not in lengths]
         lacks = f"{', '.join(map(str, left_out))} (lengths='all')" * bool(left_out)
         said = (
@@ -611,7 +609,7 @@ class Result(Measured):
         for what, wanted, shown, more in (
             (
                 "task", [] if task is None else [arguments.text("task", task)],
-                lambda run: (run.experiment["task"]["name"], raw[id(of[id(run)].results[0])].prefix.removesuffix(", "),
+                lambda run: (run.experiment["task"]["name"], group_of(raw[id(of[id(run)].results[0])]),
                              called(run.experiment["task"])),
                 lambda run: (run.recipe, titles[run.recipe]),
             ),
@@ -686,7 +684,7 @@ class Result(Measured):
 
     @property
     def _page_notes(self) -> tuple[str, ...]:
-        return tuple(f"{PAGE}{page}" for page in self.pages)
+        return tuple(f"{STUDY}{page}" for page in self.pages)
 
     def table(self) -> Table:
         """One row per system: all seeds, how many fitted, accuracy in distribution and at the longest length.

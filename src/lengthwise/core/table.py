@@ -33,6 +33,8 @@ SMALL = r"\small\setlength{\tabcolsep}{3pt}"
 SIZES = {"": (5.1, 12), SMALL: (4.6, 6), SMALL.replace("small", "footnotesize"): (4.1, 6),
          SMALL.replace("small", "scriptsize"): (3.6, 6)}  # fmt: skip
 """What sets a table in letters of this size, and the points of a letter and of the room between columns then."""
+STUDY = "how these results came about: see "
+"""The beginning of the advice to read the page of a study."""
 WHY = "why: "
 """The beginning of the line of advice that stands right under the finding in a terminal."""
 MOST_SPREADS = 3
@@ -96,7 +98,7 @@ class Table:
     advice: tuple[str, ...] = ()
     """For the author: what to do, what was trained, how it was chosen. In LaTeX comments.
 
-    A terminal has the first, and the line that begins with `WHY` below the finding.
+    A terminal has the first, the line that begins with `WHY` below the finding, and that of the page of a `STUDY`.
     """
     legend: Mapping[str, str] = field(default_factory=dict)
     """What ``bold``, ``†`` and other marks mean: the first line below; plain text has a star in place of bold."""
@@ -121,8 +123,9 @@ class Table:
         gone = [f"{'; '.join(left_out)} (all: `.to_markdown()`)"] * bool(left_out) + [self.lacks] * bool(self.lacks)
         missing = f"not shown: {'; '.join(gone)}" * bool(gone)
         why, rest = ([line for line in self.advice if line.startswith(WHY) is is_why] for is_why in (True, False))
+        pages = [line for line in rest[1:] if line.startswith(STUDY)]
         more = " (more: `.advice`)" * (len(rest) > 1)
-        below = (missing, *self._below("*", left_out), f"{rest[0]}{more}" if rest else "")
+        below = (missing, *self._below("*", left_out), f"{rest[0]}{more}" if rest else "", *pages)
         *finding, what = self.caption.split("\n")
         lines = [*finding, *why * bool(finding), what, *[shown] * bool(shown), *below]
         wrapped = (line if line is shown else textwrap.fill(line, WIDTH, break_on_hyphens=False) for line in lines)

@@ -94,7 +94,8 @@ def missing_control(
     for one in sorted(found, key=lambda one: (not one.fitted, not ids_alone(first, one))):
         name = first.prefix + one.label.removeprefix(one.prefix)
         if one.fitted and not ids_alone(first, one):
-            return [f"{UNTESTED}: the control {name} has other settings"], ""
+            other = f"{UNTESTED}: the control {name} has other settings"
+            return [other], f"train {first.label} with the settings of {name}: {tells}"
         if one.fitted:
             return [f"{UNTESTED} by the systems shown"], f"show the control {name}: {tells}"
         return [f"{UNTESTED}: the control {name} did not fit"], ""

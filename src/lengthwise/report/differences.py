@@ -20,6 +20,7 @@ from lengthwise.report.summary import (
     called,
     differing_settings,
     failing,
+    group_of,
     ids_alone,
     in_runs,
     nearest_rival,
@@ -137,13 +138,21 @@ def how_sure_and_next(
         some, more, control, confounds = _of_contest(order, tests, there)
         then = next_steps(order, failing(order, metric), control, more, confounds)
         clauses, cause = [*clauses, *some], why(order, "; ".join(some))
-    tasks = dict.fromkeys(system.prefix.rstrip(", ") or called(system.experiment["task"]) for system in systems)
     if len(contests) > 1:
-        cause, then = "", [f"next: choose one task, such as `.only({next(iter(tasks))!r})`"] * (len(tasks) > 1)
+        cause, then = "", [f"next: choose one task, such as `.only({name!r})`" for name in _names_of_one(systems)[:1]]
     if not clauses and len(systems) > 1 and sum(bool(one.fitted) for one in systems) == 1:
         clauses.append("no other system fitted, so this shows nothing about positions")
     clauses += [HIDDEN] * (bool(clauses) and any(test.hidden for test in tests))
     return clauses, cause, then
+
+
+def _names_of_one(systems: Iterable[SystemSummary]) -> list[str]:
+    """By which names one of the tasks can be chosen."""
+    found = dict[str, set[str]]()
+    for one in systems:
+        for name in {group_of(one), called(one.experiment["task"])} - {""}:
+            found.setdefault(name, set()).add(one.contest)
+    return [name for name, contests in found.items() if len(contests) == 1]
 
 
 def _of_contest(
@@ -154,13 +163,12 @@ def _of_contest(
     The number is 0 if those that there are suffice. Then follow what to do about the control, and in what the best and
     its rival differ besides, then in what all do. ``there`` has systems that are not shown, too.
     """
-    every: Confounds = (ranked, _to_make_equal(ranked))
     met = {id(system) for test in tests for system in (test.one, test.other)}
     ranked = [system for system in ranked if id(system) in met]
     facing = {id(other): found for other in ranked[1:] if (found := _between(ranked[0], other, tests))}
     rivals = trained_alike(ranked[0], [other for other in ranked[1:] if id(other) in facing]) if ranked else []
     if not rivals:
-        return [], (0, "", []), "", every
+        return [], (0, "", []), "", ([], [])
     first, lengths = ranked[0], "length beyond training"
     made = facing[id(rivals[0])][0].made
     second = nearest_rival(first, rivals) or rivals[0]
@@ -169,11 +177,11 @@ def _of_contest(
     held = [second] if wins else above
     found, parts, control = [test for other in held for test in facing[id(other)]], list[str](), ""
     lead, controls = with_controls(ranked, rivals, lambda one, other: _surely_above(_between(one, other, tests)))
-    said, besides = list[str](), ""
+    said, besides = list[str](), _confounded(first, nearest_rival(first, held) or second)
     if lengths_apart(found):
         said.append(_measured(first, held, found))
         said += _above_the_rest(first, [other for other in above if other not in held], facing)
-        besides = _confounded(first, nearest_rival(first, held) or held[0])
+        besides += MAY_BE * bool(besides)
     if alike:
         overlap = not any(test.turned.apart for other in alike for test in facing[id(other)])
         level = (
@@ -221,16 +229,7 @@ def _of_contest(
             f"with {seeds}, {first.label} and {second.label} are not told apart",
             [first, second],
         )
-    if not held or not (besides := _confounds(first, second)):
-        return parts, more, control, every
-    alone = first.positions == second.positions
-    return parts, more, control, ((first, second), [*besides] if alone else [*besides, *_to_make_equal(ranked)])
-
-
-def _to_make_equal(systems: Sequence[SystemSummary]) -> list[Setting]:
-    """The settings in which these differ, after training length."""
-    lengths = [("training", "", "max_length")] * (len({one.max_length for one in systems}) > 1)
-    return [*lengths, *other_settings(systems)]
+    return parts, more, control, ([first, second], [*_confounds(first, second)])
 
 
 def compared_text(clauses: Sequence[str]) -> str:
@@ -339,5 +338,4 @@ def _confounds(first: SystemSummary, second: SystemSummary) -> dict[Setting, str
 def _confounded(first: SystemSummary, second: SystemSummary) -> str:
     """The clause of `_confounds`, which does not begin with a name, as a sentence may begin with it."""
     who = "the systems " * (first.positions == second.positions) + f"{first.label} and {second.label}"
-    said = besides_positions((first, second), [*_confounds(first, second).values()], who)
-    return f"{said}{MAY_BE}" * bool(said)
+    return besides_positions((first, second), [*_confounds(first, second).values()], who)

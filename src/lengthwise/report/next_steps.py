@@ -42,16 +42,18 @@ def next_steps(
     if longer and len(fitted) < min(2, len(order)):
         said.append(longer)
     if fails is not None:
+        said.append(f"see which positions are likelier to be right there: {predict_command(fails)}")
         if command := explain_command(fails):
             said.append(f"see why {fails.label} falls: {command}")
-        said.append(f"see what theory and measurements advise: {predict_command(fails)}")
     who, settings = confounds
     settings = [one for one in settings if one[0] != "task"]  # tasks that are compared are to differ
     positions = len({system.positions for system in who}) > 1
-    same = _values(order, settings) if positions else {}
+    same = _values(who, settings) if positions else {}
     if same:
-        do = "show those" if _are_there(order, same) else "train all"
-        said.append(f"{EQUAL}, {do} with {_as_arguments(same)}")
+        there = [one.label for one in order if one.positions in {of.positions for of in who} and _has(one, same)]
+        enough = len({one.positions for one in order if one.label in there}) == 2
+        with_same = f"train both with {_as_arguments(same)}"
+        said.append(f"{EQUAL}, " + (f"show those alone: `.only(systems={there})`" if enough else with_same))
     elif len(settings) > 1 and not positions:
         said.append("let systems differ in one setting alone, to see which counts")
     said += [control] * bool(control)
@@ -94,12 +96,9 @@ def _longer(order: Sequence[SystemSummary]) -> str:
     return f"train {it} with {_as_arguments(values)}: seeds of {who} did not fit {why}"
 
 
-def _are_there(order: Sequence[SystemSummary], values: Mapping[Setting, Any]) -> bool:
-    """Whether every one of these positions has been trained with these values, too."""
-    has = {
-        one.positions for one in order if all(_value(one, part, name) == to for (part, _, name), to in values.items())
-    }
-    return has >= {one.positions for one in order}
+def _has(system: SystemSummary, values: Mapping[Setting, Any]) -> bool:
+    """Whether a system has these values."""
+    return all(_value(system, part, name) == value for (part, _, name), value in values.items())
 
 
 def _values(order: Sequence[SystemSummary], settings: Iterable[Setting]) -> dict[Setting, Any]:

@@ -781,7 +781,7 @@ def panels(systems: Sequence[SystemSummary]) -> list[Panel]:
     """The panels of all systems, in the order of the results; at least one, unless there is no system."""
     keys = panel_axes([cell for system in systems for cell in system.cells])
     axes = list(dict.fromkeys(panel_of(cell.axes, keys) for system in systems for cell in system.cells)) or [()]
-    groups = list(dict.fromkeys(_group(system) for system in systems))
+    groups = list(dict.fromkeys(group_of(system) for system in systems))
     together = [_panel(systems, "", values, keys) for values in axes]
     if "" in groups or max(len(panel.cells) for panel in together) <= MOST_LINES:
         return together
@@ -789,12 +789,13 @@ def panels(systems: Sequence[SystemSummary]) -> list[Panel]:
     return [panel for panel in split if panel.cells or panel.axes == axes[0]]
 
 
-def _group(system: SystemSummary) -> str:
+def group_of(system: SystemSummary) -> str:
+    """What tables print before the comma of a system's name; empty where that is its name alone."""
     return system.prefix.rstrip(", :")
 
 
 def _panel(systems: Sequence[SystemSummary], group: str, values: Axes, keys: Sequence[str]) -> Panel:
-    mine = tuple(index for index, system in enumerate(systems) if group in ("", _group(system)))
+    mine = tuple(index for index, system in enumerate(systems) if group in ("", group_of(system)))
     mine = tuple(sorted(mine, key=lambda index: not systems[index].cells))
     found = {}
     for index in mine:
@@ -1332,11 +1333,17 @@ def _layouts(system: SystemSummary) -> Collection[Axes] | None:
 
 
 def _goes(system: SystemSummary) -> str:
-    """How far the seeds of a system go; in brackets the lowest median, and that of the longest test if it is higher."""
+    """How far the seeds of a system go; in brackets the lowest median, and that of the longest test if it is higher.
+
+    Of one that does not go beyond training it is the first there.
+    """
     tests, fitted, seeds, far = _tests(system), len(system.fitted), len(system.results), _far(system)
     end = _hardest(tests.values())
     low = [cell for cell in tests.values() if _rate(cell) < REACH]
     shown = sorted(low, key=lambda cell: (_rate(cell), cell.length))[:1]
+    if max(far) <= system.max_length:  # where it falls
+        beyond = sorted(low, key=lambda cell: (cell.length, _rate(cell)))
+        shown = [cell for cell in beyond if cell.length > system.max_length][:1]
     shown += [end for low in shown if _rate(end) >= _rate(low) + WIDE_RANGE]
     aside = [", ".join(f"{_rate(cell):.3f} at {cell.length}{_layout(cell, tests)}" for cell in shown)] * bool(shown)
     if max(far) > system.max_length:
