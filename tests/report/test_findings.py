@@ -601,7 +601,7 @@ def test_no_more_seeds_are_asked_for_where_the_difference_is_significant() -> No
         made = [*seeds("a", *[{16: 200, 24: 200, 40: 200}] * count), *seeds("b", *[{16: 0, 24: 0, 40: 0}] * count)]
         steps = steps_of(of(*made, *seeds("c", {}, fitted=False)).wide())
         assert any(
-            step.startswith("train 5 seeds of each system (seeds=5): of equal numbers, 5 that fit") for step in steps
+            step.startswith("train 5 seeds of a and b (seeds=5): of equal numbers, 5 that fit") for step in steps
         ) is (asks)
 
 

@@ -66,7 +66,7 @@ def next_steps(
         said.append(longer)
     if few:
         runs = max(ceil(wanted * len(one.results) / len(one.fitted)) for one in few)
-        of = "each system" if len(few) == len(fitted) else some_of([one.label for one in few])
+        of = "each system" if len(few) == len(order) else some_of([one.label for one in few])
         lost = f", and {wanted} of {runs} may fit" * (runs > wanted)
         said.append(f"train {runs} seeds of {of} (seeds={runs}): {reason}{lost}")
     if not said and fitted and not fall(first):
