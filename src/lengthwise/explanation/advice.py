@@ -28,7 +28,7 @@ MORE = 4
 MORE_ROWS = 0.1
 """The share of rows of a kind that is advised where that kind fails."""
 DONE = "If that was done:"
-NEW = "A model trained again can fail elsewhere, so ask again."
+NEW = "A new one can be right less far elsewhere: keep this one until you know."
 OTHERS = "{} what has the best record on such tasks (lengthwise predict says why):"
 NO_COMMAND = "There is no command for it: it is done in your training script."
 

@@ -330,16 +330,17 @@ class _Kinds:
                 alone, usual = self._share(kind, length, worse), _share([self.random[length]])
                 p = surprise(*(count for share in (alone, usual) for count in (share.n - share.right, share.n)))
                 weak = p * tried < SURE and alone.breaks and shares[kind].breaks
-                found.setdefault(kind, {})[length] = KindShare(length, shares[kind], usual, weak)
+                told = alone if alone.n >= FEWEST else shares[kind]
+                found.setdefault(kind, {})[length] = KindShare(length, told, usual, weak)
                 if weak or self.found.get(kind, CLOSE) == CLOSE:
                     other = "not surely worse than random" if alone == shares[kind] else "only with a worse kind"
                     self.found[kind] = FAILS if weak else other if shares[kind].breaks else CLOSE
                 worse += [kind] * weak
 
-        def more(kind: str, lengths: Sequence[int]) -> None:
+        def more(kind: str, lengths: Sequence[int], worse: Sequence[str] = ()) -> None:
             rows = found[kind]
             for n in lengths:
-                if n not in rows and (share := self._share(kind, n)).n >= FEWEST:
+                if n not in rows and (share := self._share(kind, n, worse)).n >= FEWEST:
                     rows[n] = _row(n, share, _share([self.random[n]]), tried)
 
         for kind in [kind for kind, rows in found.items() if _weak(rows)]:
@@ -356,8 +357,8 @@ class _Kinds:
             return row.length > self.subject.train, row.share.value, kind
 
         weak_ones = sorted((kind for kind, rows in found.items() if _weak(rows)), key=worst_first)
-        for kind in weak_ones[:NAMED]:
-            more(kind, [*self.random])
+        for at, kind in enumerate(weak_ones[:NAMED]):
+            more(kind, [*self.random], weak_ones[:at])
         return tuple(self._weak_kind(kind, _by_length(found[kind])) for kind in weak_ones)
 
     def _worst_first(self, shares: Mapping[str, Share], length: int) -> list[str]:
