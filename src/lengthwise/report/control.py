@@ -12,7 +12,7 @@ from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.system import RANDOM_START
 from lengthwise.report.summary import SystemSummary, ids_alone, is_untrained, some_of
-from lengthwise.report.why import IDS, IN_IDS, NO_CAUSE, plain_span
+from lengthwise.report.why import AGREES, IDS, IN_IDS, NO_CAUSE, plain_span
 
 PLAIN = ("sequential", RANDOM_START)
 UNTESTED = "whether the ids are the cause is not tested"
@@ -44,18 +44,24 @@ def with_controls(
     return first, []
 
 
-def controls_say(first: SystemSummary, controls: Mapping[bool, Sequence[SystemSummary]]) -> list[str]:
-    """Whether controls show that the ids are the cause: by whether the first is surely above them."""
+def controls_say(first: SystemSummary, controls: Mapping[str, Sequence[SystemSummary]]) -> list[str]:
+    """Whether controls show that the ids are the cause: those that it is *surely* above, in *every seed*, and *not*."""
     said = list[str]()
-    for control in controls[True]:
+    for control in controls["surely"]:
         fitted, seeds = len(control.fitted), len(control.results)
         some = f", and of which {fitted} of {seeds} seeds fitted" * (fitted < seeds)
         said.append(f"{IDS}{in_what(first, control)}: {first.label} is above {control.label}, {IN_IDS}{some}")
-    if left := controls[False]:
-        which = "which differs" if len(left) == 1 else "which differ"
-        names = some_of([one.label for one in left])
-        below = f"{first.label} is not significantly above {names}, {which} in the ids alone"
-        said.append(f"{below}, too" if said else f"{NO_CAUSE}: {below}")
+    for how in ("every seed", "not"):
+        if left := controls[how]:
+            alone = f"which differ{'s' * (len(left) == 1)} in the ids alone"
+            names = some_of([one.label for one in left])
+            if how == "not":
+                below = f"{first.label} is not above {names} in every seed, {alone}"
+                said.append(f"{below}, too" if said else f"{NO_CAUSE}: {below}")
+            else:
+                said.append(
+                    f"{AGREES}: in every seed {first.label} is above {names}, {alone}, but seeds are too few to be sure"
+                )
     return said
 
 

@@ -200,10 +200,11 @@ def _of_contest(
                 untested, control = missing_control(first, other, rivals, there) if lead is first else ([], "")
                 parts += untested
             break
-    sure = {
-        of: [other for other in controls if _surely_above(_between(lead, other, tests)) is of] for of in (True, False)
-    }
-    says = controls_say(lead, sure)
+    how = {"surely": list[SystemSummary](), "every seed": list[SystemSummary](), "not": list[SystemSummary]()}
+    for other in controls:
+        found = _between(lead, other, tests)
+        how["surely" if _surely_above(found) else "every seed" if lengths_apart(found) else "not"].append(other)
+    says = controls_say(lead, how)
     parts = [_sentences([*sentences, "; ".join(says)]), *parts]
     for one, other in combinations(ranked, 2):
         if ids_alone(one, other) and not (one is first and (other in held or other in controls)):

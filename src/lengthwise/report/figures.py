@@ -39,6 +39,7 @@ from lengthwise.report.summary import (
     chance_of,
     chance_text,
     common_chance,
+    falling,
     headline,
     is_interval,
     left_out_text,
@@ -579,9 +580,11 @@ def _handle(panel: Panel, index: int, system: SystemSummary, name: str, metric: 
 
 
 def _with_fitted(system: SystemSummary, letters: int) -> str:
-    """The system on lines of ``letters`` characters, and how many seeds fitted where that is not all of them."""
+    """The system on lines of ``letters`` characters, how many seeds fitted, and how many fall that a median hides."""
     name, fitted, seeds = short_name(system.label, letters), len(system.fitted), len(system.results)
-    return name if fitted == seeds else f"{name}\nfitted: {fitted} of {seeds}"
+    name += f"\nfitted: {fitted} of {seeds}" * (fitted < seeds)
+    falls = falling(system).removesuffix(f" of {system.label}")
+    return name if falls == system.label else f"{name}\n{falls} fall{'s' * falls.startswith('1 of')}"
 
 
 def _not_drawn(systems: Sequence[SystemSummary], letters: int) -> list[str]:

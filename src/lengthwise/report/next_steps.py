@@ -52,7 +52,7 @@ def next_steps(
     if same:
         there = [one.label for one in order if one.positions in {of.positions for of in who} and _has(one, same)]
         enough = len({one.positions for one in order if one.label in there}) == 2
-        with_same = f"train both with {_as_arguments(same)}"
+        with_same = f"train {some_of([one.label for one in who])} with {_as_arguments(same)}"
         said.append(f"{EQUAL}, " + (f"show those alone: `.only(systems={there})`" if enough else with_same))
     elif len(settings) > 1 and not positions:
         said.append("let systems differ in one setting alone, to see which counts")

@@ -899,7 +899,7 @@ def falling(system: SystemSummary) -> str:
     if not beyond or any(_rate(cell) < RIGHT for cell in beyond):
         return system.label
     low = {at for cell in beyond for at, score in enumerate(cell.scores) if score.rate() < WRONG}
-    return f"{len(low)} of {len(system.fitted)} seeds of {system.label}"
+    return f"{len(low)} of {len(system.fitted)} seeds of {system.label}" if low else system.label
 
 
 def fall_text(system: SystemSummary) -> str:
@@ -1177,9 +1177,12 @@ def trained_alike(first: SystemSummary, rivals: Sequence[SystemSummary]) -> list
 def nearest_rival(first: SystemSummary, rivals: Sequence[SystemSummary]) -> SystemSummary | None:
     """Of rivals in order, the first with other positions than ``first``, or the first of all where none has.
 
+    Those of the same task come first, where tasks are compared, too.
+
     Of several configurations of that system it is the one that differs from ``first`` in the fewest settings.
     """
     alike = trained_alike(first, rivals)
+    alike = [one for one in alike if one.experiment["task"] == first.experiment["task"]] or alike
     found = next((one for one in alike if one.positions != first.positions), next(iter(alike), None))
     same = [one for one in alike if found is not None and one.results[0].system == found.results[0].system]
     return min(same, key=lambda one: len(other_settings((first, one))), default=None)

@@ -39,6 +39,8 @@ IN_IDS = "which differs in the ids alone"
 """What is said of a control."""
 IDS = "the ids are the cause"
 """The beginning of the clause where the best is surely above its control."""
+AGREES = "the ids may be the cause"
+"""The beginning of the clause where all seeds of the best are above its control, and are too few to be sure."""
 NO_CAUSE = "the ids are not shown to be the cause"
 """The beginning of the clause where the best is not surely above its control."""
 UNKNOWN = "it is not known why"
@@ -69,15 +71,31 @@ def why(order: Sequence[SystemSummary], tested: str = "") -> str:
     if rest:
         shown = [one for one in rest if f": {order[0].label} is above {one.label}, {IN_IDS}" in tested]
         far, says = _farther(order, rest)
-        rests = " (predicted; the test does not show it)" if NO_CAUSE[1:] in tested else " (predicted, not tested)"
+        rests = " (predicted, not tested)"
+        if AGREES[1:] in tested:
+            rests = " (predicted, and so it is in every seed: too few to be sure)"
+        elif NO_CAUSE[1:] in tested:
+            rests = " (predicted, and not so in every seed)"
         holds = re.search(rf"{IDS[1:]}(?=:| \()", tested) is not None
         parts += [says + rests * (bool(far) and not holds)] * bool(says)
         left = [one for one in rest if one not in far and one not in shown]
         parts += [f"{one.label}: its ids, as the comparison shows" for one in shown if one not in far]
+        parts += [f"{falling(one)}: {says}" for one in left if (says := _kind_of(one))]
+        left = [one for one in left if not _kind_of(one)]
         names = [falling(one) for one in left]
         one = len(left) == 1 and (names == [left[0].label] or names[0].startswith("1 of "))
         parts += [f"{UNKNOWN} {some_of(names)} fall{'s' * one}"] * bool(left)
     return f"{WHY}{'; '.join(parts)}" * bool(parts)
+
+
+def _kind_of(system: SystemSummary) -> str:
+    """Of a fall without a cause, that it is wrong in training, or at the end mark alone; empty where neither."""
+    if (within := median_rates(system).get(system.max_length, 1.0)) < RIGHT:
+        return f"{within:.3f} at its longest training length already"
+    found = fall(system)
+    if found is None or found[2].first_error.get("eos", 0) < RIGHT * max(sum(found[2].first_error.values()), 1):
+        return ""
+    return f"right symbols at length {found[0].length}, but it stops too early or too late"
 
 
 def _clearly(system: SystemSummary) -> bool:

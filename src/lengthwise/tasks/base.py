@@ -301,11 +301,12 @@ class Task(ABC):
 
     def check_lengths(self, lengths: Iterable[int]) -> None:
         """Raise `LengthwiseError` for the first length that has no instances; it names lengths near it that have."""
+        lengths = list(lengths)
         for length in lengths:
             if length not in self.lengths(length, length):
                 raise LengthwiseError(
                     f"task {self.name!r} has no instances of length {length}; use {self._near(length)}"
-                    f"{self.lifted(length)}"
+                    f"{self.lifted(max(lengths)) or self.lifted(length)}"
                 )
 
     def lifted(self, length: int) -> str:
