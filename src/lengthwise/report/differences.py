@@ -284,7 +284,8 @@ def _above_the_rest(
     sure = all(test.holm <= 1 - LEVEL for test in tests if test.length in lengths)
     at = in_runs(lengths, {test.length for test in tests})
     who = _some(rest) if len(rest) <= MOST_REST else f"{len(rest)} others"
-    return [f"above {who} in every fitted seed at {at}, {'' if sure else 'not '}significantly"]
+    fit = "fitted " * any(len(one.fitted) < len(one.results) for one in (first, *rest))
+    return [f"above {who} in every {fit}seed at {at}, {'' if sure else 'not '}significantly"]
 
 
 def _measured(first: SystemSummary, others: Sequence[SystemSummary], tests: Sequence[Difference]) -> str:

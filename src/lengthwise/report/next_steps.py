@@ -8,6 +8,7 @@ from typing import Any
 
 from lengthwise.report.control import PLAIN, beyond_reach
 from lengthwise.report.summary import Setting, SystemSummary, explain_command, fall, ids_alone, predict_command, some_of
+from lengthwise.report.words import setting_text, value_text
 
 STEPS: Setting = ("training", "", "steps")
 LAYERS: Setting = ("model", "", "layers")
@@ -53,6 +54,8 @@ def next_steps(
         there = [one.label for one in order if one.positions in {of.positions for of in who} and _has(one, same)]
         enough = len({one.positions for one in order if one.label in there}) == 2
         with_same = f"train {some_of([one.label for one in who])} with {_as_arguments(same)}"
+        stays = [f"{setting_text(f'{part}.{name}')} of {value_text(of)}" for part, of, name in settings if of]
+        with_same += f"; {some_of(stays)} still differ{'s' * (len(stays) == 1)}" * bool(stays)
         said.append(f"{EQUAL}, " + (f"show those alone: `.only(systems={there})`" if enough else with_same))
     elif len(settings) > 1 and not positions:
         said.append("let systems differ in one setting alone, to see which counts")
@@ -93,7 +96,7 @@ def _longer(order: Sequence[SystemSummary]) -> str:
     if far and all(one.experiment["model"]["layers"] == 1 for one in order):
         values, why = values | {LAYERS: 2}, "with fewer steps and one layer"
     it = "all" if len(order) > 1 else "it"
-    return f"train {it} with {_as_arguments(values)}: seeds of {who} did not fit {why}"
+    return f"train {it} with {_as_arguments(values)}: most seeds of {who} did not fit {why}"
 
 
 def _has(system: SystemSummary, values: Mapping[Setting, Any]) -> bool:

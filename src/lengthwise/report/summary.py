@@ -1271,7 +1271,10 @@ def _finding(order: Sequence[SystemSummary]) -> str:
         said += [f"{_and_trained(one, best)} {_at(one, at)}" for one in named]
     others = f"{len(rest)} other{'s' * (len(rest) > 1)} {NOT_FAR}"
     if far:
-        alike = sum(min(_far(one)) >= min(_far(best)) and len(one.fitted) == len(one.results) for one in rest)
+        least = max(min(_far(best)), best.max_length + 1)
+        alike = sum(
+            min(_far(one)) >= max(least, one.max_length + 1) and len(one.fitted) == len(one.results) for one in rest
+        )
         others = f"{far} other{'s' * (far > 1)} beyond training" + f", {alike} of them as far in all seeds" * bool(
             alike
         )
