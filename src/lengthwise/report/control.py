@@ -36,11 +36,11 @@ def with_controls(
     """
     first = ranked[0]
     for one in ranked:
-        alone = [of for of in rivals if ids_alone(one, of) and not is_untrained(of)]
-        found = [of for of in alone if is_control(of, one) or surely(one, of)]
-        sure = one is first or any(surely(one, of) for of in found)
-        if one.positions == first.positions and found and sure:
-            return one, found
+        if one.positions == first.positions:
+            alone = [of for of in rivals if ids_alone(one, of) and not is_untrained(of)]
+            found = [of for of in alone if is_control(of, one) or surely(one, of)]
+            if found and (one is first or any(surely(one, of) for of in found)):
+                return one, found
     return first, []
 
 

@@ -155,12 +155,14 @@ def _farther(order: Sequence[SystemSummary], falls: Sequence[SystemSummary]) -> 
     lengths = (first.max_length, max(cell.length for cell in first.cells))
     if (ours := span(first, lengths)) is None:
         return (), ""
-    alike = [first, *trained_alike(first, others)] if others else [first]
-    spans = [row.span[-1] > ours.span[-1] for one in alike if (row := span(one, lengths)) is not None]
     rows = {id(one): row for one in falls if (row := span(one, lengths)) is not None and same_task(one, first)}
     far = [one for one in falls if id(one) in rows and rows[id(one)].span[-1] > ours.span[-1]]
-    if not far or spans != sorted(spans):
-        return (), f"{CAUSE} do not fit the order" * bool(far)
+    if not far:
+        return (), ""
+    alike = [first, *trained_alike(first, others)] if others else [first]
+    spans = [row.span[-1] > ours.span[-1] for one in alike if (row := span(one, lengths)) is not None]
+    if spans != sorted(spans):
+        return (), f"{CAUSE} do not fit the order"
     schemes = dict[str, dict[str, None]]()
     for one in far:
         schemes.setdefault(_span_text(rows[id(one)]), {})[one.positions.scheme] = None
