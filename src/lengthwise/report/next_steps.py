@@ -72,8 +72,8 @@ def next_steps(
         of = "each system" if len(few) == len(order) else some_of([one.label for one in few])
         lost = f", and {wanted} of {runs} may fit" * (runs > wanted)
         said.append(f"train {runs} seeds of {of} (seeds={runs}): {reason}{lost}")
-    if not said and fitted and not fall(first):
-        end = max(cell.length for cell in first.cells)
+    end = max((cell.length for cell in first.cells), default=0)
+    if not said and end > first.max_length and not fall(first):
         said.append(f"test longer strings: {first.label} is right at {end}, the longest tested")
     more = [f"if what did not fit matters: {longer}"] * (bool(longer) and longer not in said)
     return [*(f"{'then' if at else 'next'}: {step}" for at, step in enumerate(said)), *more]
