@@ -159,7 +159,7 @@ class Measured(Tabular):
 
         Raises: `LengthwiseError` for a length that was not tested, and for a label of an unknown system.
         """
-        from lengthwise.report.differences import compared_text, how_sure_and_next
+        from lengthwise.report.differences import compared
 
         if brackets not in BRACKETS:
             raise UnknownNameError("kind of brackets", brackets, BRACKETS)
@@ -254,19 +254,15 @@ class Measured(Tabular):
             ),
             **dict([guess.split(": ", 1)] if guess else []),
         }
-        differ, (sure, cause, then) = differ_text(systems), how_sure_and_next(systems, of.metric, of.whole)
-        compared = compared_text(sure) * (len(tasks_of) == 1)
-        note = compared or differ
+        sure = compared(systems, of.metric, of.whole)
         left_out = [length for length in tested if length not in lengths]
         lacks = f"{', '.join(map(str, left_out))} (lengths='all')" * bool(left_out)
         said = (
-            *then[:1],
-            cause,
-            *then[1:],
+            *sure.advice,
             *_why(systems),
             *of.notes,
             f"tested and not shown: {lacks}" * bool(lacks),
-            *(clause for clause in sure[1:] if clause[1:] not in compared),
+            *sure.more,
             *details(systems),
         )
         found = of.metric == "exact_match"
@@ -278,7 +274,7 @@ class Measured(Tabular):
             ("system", "settings", "layout", *named, *map(str, lengths)),
             rows,
             caption=f"{finding}{of._what} by length{trained}: {_over(systems)}{strings}{_left_out(systems)}.",
-            notes=(f"{'how sure: ' * bool(compared)}{note}",) * bool(note),
+            notes=sure.notes or tuple(filter(None, [differ_text(systems)])),
             advice=tuple(line for line in said if line),
             bold=frozenset(bold),
             alike=frozenset(alike),
@@ -315,7 +311,7 @@ class Measured(Tabular):
         """
         from matplotlib.axes import Axes
 
-        from lengthwise.report.differences import compared_text, how_sure_and_next
+        from lengthwise.report.differences import compared
         from lengthwise.report.figures import WIDE, draw_accuracy, draw_accuracy_on, limits_of, own_fonts
 
         of = self._curves
@@ -343,19 +339,18 @@ class Measured(Tabular):
             raise LengthwiseError(
                 f"no seed fitted in distribution after {steps} steps, so there is no accuracy to draw; train longer"
             )
-        compared = compared_text(how_sure_and_next(whole, of.metric, whole=of.whole)[0])
-        compared = f" {compared[:1].upper()}{compared[1:]}." * bool(compared)
+        sure = "".join(f" {note[:1].upper()}{note[1:]}." for note in compared(whole, of.metric, of.whole).notes)
         if more:
             warn(f"{len(more)} of {len(whole)} systems are not drawn, as they rank last; choose by `.only(systems=…)`")
         if ax is not None:
-            alt = draw_accuracy_on(ax, named, of.metric, limits, band, whole) + compared
+            alt = draw_accuracy_on(ax, named, of.metric, limits, band, whole) + sure
             ax.alt = alt  # pyright: ignore[reportAttributeAccessIssue]
             return ax
         size = "a width and a height in inches (25.4 mm) from 0.5 to 40, such as (3.3, 2.4)"
         width, height = (WIDE, None) if figsize is None else arguments.pair("figsize", figsize, size, 0.5, 40)
         figure = draw_accuracy(named, width, of.metric, limits, band, whole, height=height, fonts=own_fonts())
         assert figure is not None
-        figure.alt += compared
+        figure.alt += sure
         return figure
 
 
@@ -382,6 +377,8 @@ class Accuracy(Measured):
 
         ``seeds`` counts all seeds and ``fitted`` those that the numbers are of.
         """
+        from lengthwise.report.differences import compared
+
         rows = [row for system in self.systems for row in self._rows(system)]
         columns = (
             "system", "settings", "length", "layout", "seeds", "fitted", "median", "low", "high", "lowest seed",
@@ -394,7 +391,7 @@ class Accuracy(Measured):
             legend={"low to high": brackets_text(len(system.fitted) for system in self.systems)},
             notes=tuple(filter(None, [differ_text(self.systems)])),
             advice=(
-                *_next(self.systems, self.metric, self.whole),
+                *compared(in_order(self.systems, self.metric), self.metric, self.whole).advice,
                 *details(self.systems),
                 *_why(self.systems),
                 *self.notes,
@@ -459,16 +456,6 @@ class Accuracy(Measured):
         name, times = max(Counter(shown.names).items(), key=lambda each: each[1], default=("", 1))
         require(times == 1, f"labels must tell systems apart, and {name!r} would be the name of {times}")
         return shown
-
-
-def _next(
-    systems: Sequence[SystemSummary], metric: str = "exact_match", whole: Sequence[SystemSummary] = ()
-) -> list[str]:
-    """What to do next, the first advice of every table, and why systems fall."""
-    from lengthwise.report.differences import how_sure_and_next
-
-    _, cause, then = how_sure_and_next(in_order(systems, metric), metric, whole=whole)
-    return [*then[:1], *[cause] * bool(cause), *then[1:]]
 
 
 def _why(systems: Sequence[SystemSummary]) -> list[str]:
@@ -691,6 +678,8 @@ class Result(Measured):
 
         Numbers are over the seeds that fitted; accuracy in distribution is over all where none did.
         """
+        from lengthwise.report.differences import compared
+
         rows, systems, unlike = [], self.systems, not same_training(self.systems)
         for system in systems:
             last = max(system.cells, key=lambda cell: cell.length, default=None)
@@ -718,7 +707,12 @@ class Result(Measured):
             f"Exact match on {task_title(systems)} at training lengths and at the longest test: {OVER}"
             f"{_left_out(systems)}.",
             notes=tuple(filter(None, (of_all, differ_text(systems)))),
-            advice=(*_next(systems, whole=self.whole.systems), *details(systems), *_why(systems), *self._page_notes),
+            advice=(
+                *compared(in_order(systems), whole=self.whole.systems).advice,
+                *details(systems),
+                *_why(systems),
+                *self._page_notes,
+            ),
             legend=_inside(systems, "interval", rows)
             | dict.fromkeys([LOW] * bool(low), low)
             | dict.fromkeys([NOT_FITTED] * any(not one.fitted for one in systems), "not fitted"),

@@ -69,14 +69,13 @@ def draw_answer(console: Console, finding: str, systems: Sequence[SystemSummary]
     """The finding, how sure it is, and a table of the systems; ``more`` systems have no finished seed."""
     from rich.text import Text
 
-    from lengthwise.report.differences import IDS_ALONE, how_sure_and_next
+    from lengthwise.report.differences import SURE, compared
 
     console.print(Text(finding, style="bold"))
-    fitted = [system for system in systems if system.fitted]
-    alone = ["not compared, since one system alone fits its training lengths"]
-    sure, *others = how_sure_and_next(systems)[0] or alone * (len(fitted) == 1 < len(systems) + more) or [""]
-    for clause in [sure] * bool(sure) + [one for one in others if one.endswith(IDS_ALONE)][:2]:
-        console.print(Text(f"How sure: {clause}." if clause is sure else f"{clause[:1].upper()}{clause[1:]}."))
+    found, fitted = compared(systems), [system for system in systems if system.fitted]
+    alone = f"{SURE}not compared, since one system alone fits its training lengths"
+    for line in found.notes or [alone] * (len(fitted) == 1 < len(systems) + more):
+        console.print(Text(f"{line[:1].upper()}{line[1:]}."))
     console.print(Text(f"\n{table}\n"), soft_wrap=True)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -15,8 +15,8 @@ from lengthwise.report.summary import SystemSummary, ids_alone, is_untrained, so
 from lengthwise.report.why import AGREES, IDS, IN_IDS, NO_CAUSE, plain_span
 
 PLAIN = ("sequential", RANDOM_START)
-UNTESTED = "whether the ids are the cause is not tested"
-"""The beginning of the clause where nothing tests that."""
+UNTESTED = "not tested"
+"""The cause where nothing tests whether it is the ids."""
 
 
 def is_control(one: SystemSummary, of: SystemSummary) -> bool:
@@ -26,42 +26,40 @@ def is_control(one: SystemSummary, of: SystemSummary) -> bool:
 
 
 def with_controls(
-    ranked: Sequence[SystemSummary],
-    rivals: Sequence[SystemSummary],
-    surely: Callable[[SystemSummary, SystemSummary], bool],
+    ranked: Iterable[SystemSummary],
+    first: SystemSummary,
+    apart: Callable[[SystemSummary, SystemSummary], Collection[int]],
 ) -> tuple[SystemSummary, list[SystemSummary]]:
-    """The first and what differs from it in the ids alone: controls, and others that it is surely above.
+    """The first system, or else another with its scheme or as good, and what differs from it in the ids alone.
 
-    Where there is none, another configuration of the first that is surely above one.
+    These are controls, and others that it is above. Another is one that is above its control.
     """
-    first = ranked[0]
-    for one in ranked:
-        if one.positions == first.positions:
-            alone = [of for of in rivals if ids_alone(one, of) and not is_untrained(of)]
-            found = [of for of in alone if is_control(of, one) or surely(one, of)]
-            if found and (one is first or any(surely(one, of) for of in found)):
-                return one, found
+    ranked = list(ranked)
+    for one in [first, *ranked]:
+        alone = [of for of in ranked if ids_alone(one, of) and not is_untrained(of)]
+        found = [of for of in alone if is_control(of, one) or apart(one, of)]
+        if found and (one is first or any(is_control(of, one) and apart(one, of) for of in found)):
+            return one, found
     return first, []
 
 
 def controls_say(first: SystemSummary, controls: Mapping[str, Sequence[SystemSummary]]) -> list[str]:
-    """Whether controls show that the ids are the cause: those that it is *surely* above, in *every seed*, and *not*."""
+    """Whether controls show that the ids are the cause: those that it is surely above, in every seed, and not.
+
+    ``controls`` has them under `IDS`, `AGREES` and `NO_CAUSE`.
+    """
     said = list[str]()
-    for control in controls["surely"]:
+    for control in controls[IDS]:
         fitted, seeds = len(control.fitted), len(control.results)
         some = f", and of which {fitted} of {seeds} seeds fitted" * (fitted < seeds)
         said.append(f"{IDS}{in_what(first, control)}: {first.label} is above {control.label}, {IN_IDS}{some}")
-    for how in ("every seed", "not"):
+    for how in (AGREES, NO_CAUSE):
         if left := controls[how]:
-            alone = f"which differ{'s' * (len(left) == 1)} in the ids alone"
-            names = some_of([one.label for one in left])
-            if how == "not":
-                below = f"{first.label} is not above {names} in every seed, {alone}"
-                said.append(f"{below}, too" if said else f"{NO_CAUSE}: {below}")
-            else:
-                said.append(
-                    f"{AGREES}: in every seed {first.label} is above {names}, {alone}, but seeds are too few to be sure"
-                )
+            names = f"{some_of([one.label for one in left])}, which differ{'s' * (len(left) == 1)} in the ids alone"
+            says = f"{first.label} is above {names}, in every seed, but these are too few to be sure"
+            if how == NO_CAUSE:
+                says = f"{first.label} is not in every seed above {names}"
+            said.append(says if said else f"{how}: {says}")
     return said
 
 

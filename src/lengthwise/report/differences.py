@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, count
@@ -9,9 +10,10 @@ from math import comb
 
 from lengthwise.core.result_file import Axes
 from lengthwise.core.statistics import LEVEL, holm, rank_test
-from lengthwise.report.control import UNTESTED, controls_say, is_control, missing_control, with_controls
-from lengthwise.report.next_steps import Confounds, MoreSeeds, next_steps
+from lengthwise.report.control import controls_say, missing_control, with_controls
+from lengthwise.report.next_steps import next_steps
 from lengthwise.report.summary import (
+    MOST_NAMED,
     Brackets,
     Setting,
     SystemSummary,
@@ -22,6 +24,7 @@ from lengthwise.report.summary import (
     failing,
     group_of,
     ids_alone,
+    in_groups,
     in_runs,
     nearest_rival,
     other_settings,
@@ -29,15 +32,13 @@ from lengthwise.report.summary import (
     some_of,
     trained_alike,
 )
-from lengthwise.report.why import same_task, span, why
+from lengthwise.report.why import AGREES, IDS, NO_CAUSE, same_task, span, why
 from lengthwise.report.words import setting_text, weight
 
 IDS_ALONE = "these two differ in the ids alone"
 """The end of a clause about such a pair."""
-MAY_BE = ", which may be the cause"
-"""The end of the clause of what else two systems differ in."""
-MOST_REST = 2
-"""Systems beside the rival that a comparison names; of more it says how many they are."""
+SURE, AMONG, CAUSE_IS = "how sure: beyond training, ", "among those beyond training: ", "cause: "
+"""The beginnings of notes: against those that go less far, among those that go far, and whether the cause is known."""
 HIDDEN = "p is corrected for tests with systems not shown, too, as results may have decided which are"
 """The clause for the author where not all systems are shown."""
 
@@ -110,40 +111,57 @@ def differences(
     ]
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """How sure it is that the best system is above others, what the cause is, and what to do next; empty if unknown."""
+
+    notes: tuple[str, ...] = ()
+    """For readers: how sure the large difference is, what holds among the best, and whether the cause is known."""
+    more: tuple[str, ...] = ()
+    """For the author: other pairs that differ in the ids alone."""
+    why: str = ""
+    """Why systems fall, as `lengthwise.report.why.why`."""
+    steps: tuple[str, ...] = ()
+    """As `next_steps`."""
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """The next step, why systems fall, and what to do then."""
+        return *self.steps[:1], *[self.why] * bool(self.why), *self.steps[1:]
+
+
 def how_sure(
     systems: Sequence[SystemSummary], metric: str = "exact_match", brackets: Brackets = "interval"
 ) -> list[str]:
-    """The parts of `how_sure_and_next`, with what bands and brackets are before what to do next."""
-    (said, cause, then), seeds = how_sure_and_next(systems, metric), (len(system.fitted) for system in systems)
-    shown = [f"band and brackets: {brackets_text(seeds, brackets)}"] * bool(said)
-    return [*said[:1], *[cause] * bool(cause), *said[1:], *shown, *then[:1]]
-
-
-def how_sure_and_next(
-    systems: Sequence[SystemSummary], metric: str = "exact_match", whole: Sequence[SystemSummary] = ()
-) -> tuple[list[str], str, list[str]]:
-    """Whether the best system beyond training is above the second, by what test; `why` systems fall; what to do next.
-
-    The first is a list of clauses, the answer first, of each task by itself, empty where fewer than two systems were
-    tested beyond training. p is corrected for the tests at all lengths and of all systems of ``whole``, since the
-    choice may have followed the results. Of several tasks there is no cause, and what to do is to choose one.
-    """
-    tests = differences(systems, metric, whole=whole)
-    clauses, cause, then = list[str](), "", list[str]()
+    """The parts of `compared` of each task, with what bands and brackets are, and what to do next."""
     contests = dict.fromkeys(system.contest for system in systems)
-    for contest in contests:
-        order = ranked([system for system in systems if system.contest == contest], metric)
-        shown = {id(system.results[0]): system for system in systems}  # under their labels
-        there = [shown.get(id(one.results[0]), one) for one in whole or systems if one.contest == contest]
-        some, more, control, confounds = _of_contest(order, tests, there)
-        then = next_steps(order, failing(order, metric), control, more, confounds)
-        clauses, cause = [*clauses, *some], why(order, "; ".join(some))
-    if len(contests) > 1:
-        cause, then = "", [f"next: choose one task, such as `.only({name!r})`" for name in _names_of_one(systems)[:1]]
-    if not clauses and len(systems) > 1 and sum(bool(one.fitted) for one in systems) == 1:
-        clauses.append("no other system fitted, so this shows nothing about positions")
-    clauses += [HIDDEN] * (bool(clauses) and any(test.hidden for test in tests))
-    return clauses, cause, then
+    each = [compared([one for one in systems if one.contest == contest], metric) for contest in contests]
+    said = [line for found in each for line in (*[found.why] * bool(found.why), *found.notes, *found.more)]
+    seeds, steps = (len(system.fitted) for system in systems), compared(systems, metric).steps
+    shown = [f"band and brackets: {brackets_text(seeds, brackets)}"] * any(found.notes for found in each)
+    return [*said, *shown, *steps[:1]]
+
+
+def compared(
+    systems: Sequence[SystemSummary], metric: str = "exact_match", whole: Sequence[SystemSummary] = ()
+) -> Comparison:
+    """Whether the best system is above the others beyond training, by what test, and whether the ids are the cause.
+
+    p is corrected for the tests at all lengths and of all systems of ``whole``, since the choice may have followed the
+    results. Of several tasks the only step is to choose one.
+    """
+    if len(dict.fromkeys(system.contest for system in systems)) > 1:
+        return Comparison(
+            steps=tuple(f"next: choose one task, such as `.only({name!r})`" for name in _names_of_one(systems)[:1])
+        )
+    tests, order = differences(systems, metric, whole=whole), ranked(systems, metric)
+    shown = {id(system.results[0]): system for system in systems}  # under their labels
+    contest = {system.contest for system in systems}
+    there = [shown.get(id(one.results[0]), one) for one in whole or systems if one.contest in contest]
+    found = _of_contest(order, tests, there, failing(order, metric))
+    if not found.notes and len(systems) > 1 and sum(bool(one.fitted) for one in systems) == 1:
+        found = replace(found, notes=(f"{SURE}no other system fitted, so this shows nothing about positions",))
+    return replace(found, more=(*found.more, *[HIDDEN] * any(test.hidden for test in tests)))
 
 
 def _names_of_one(systems: Iterable[SystemSummary]) -> list[str]:
@@ -156,97 +174,116 @@ def _names_of_one(systems: Iterable[SystemSummary]) -> list[str]:
 
 
 def _of_contest(
-    ranked: Sequence[SystemSummary], tests: Sequence[Difference], there: Sequence[SystemSummary]
-) -> tuple[list[str], MoreSeeds, str, Confounds]:
-    """The clauses of systems that are compared with each other, how many seeds are needed, and what comes before these.
-
-    The number is 0 if those that there are suffice. Then follow what to do about the control, and in what the best and
-    its rival differ besides, then in what all do. ``there`` has systems that are not shown, too.
-    """
+    order: Sequence[SystemSummary],
+    tests: Sequence[Difference],
+    there: Sequence[SystemSummary],
+    fails: SystemSummary | None,
+) -> Comparison:
+    """`compared` for systems of one task; ``there`` has systems that are not shown, too."""
     met = {id(system) for test in tests for system in (test.one, test.other)}
-    ranked = [system for system in ranked if id(system) in met]
+    ranked = [system for system in order if id(system) in met]
     facing = {id(other): found for other in ranked[1:] if (found := _between(ranked[0], other, tests))}
     rivals = trained_alike(ranked[0], [other for other in ranked[1:] if id(other) in facing]) if ranked else []
     if not rivals:
-        return [], (0, "", []), "", ([], [])
-    first, lengths = ranked[0], "length beyond training"
-    made = facing[id(rivals[0])][0].made
-    second = nearest_rival(first, rivals) or rivals[0]
-    above = [other for other in rivals if lengths_apart(facing[id(other)])]
-    alike, wins = [other for other in rivals if other not in above], second in above
-    held = [second] if wins else above
-    found, parts, control = [test for other in held for test in facing[id(other)]], list[str](), ""
-    lead, controls = with_controls(ranked, rivals, lambda one, other: _surely_above(_between(one, other, tests)))
-    said, besides = list[str](), _confounded(first, nearest_rival(first, held) or second)
-    if lengths_apart(found):
-        said.append(_measured(first, held, found))
-        said += _above_the_rest(first, [other for other in above if other not in held], facing)
-        besides += MAY_BE * bool(besides)
-    if alike:
-        overlap = not any(test.turned.apart for other in alike for test in facing[id(other)])
-        level = (
-            f"{first.label} is not told apart from {_some(alike)}: their seeds overlap at every {lengths}"
-            if overlap
-            else f"{first.label} is not above {_some(alike)}: at no {lengths} are all its seeds above theirs"
-        )
-        said = [*said, level] if wins else [level, *said]
-    sentences = ["; ".join(said or [f"{first.label} is above the others at no {lengths} alike"]), besides]
-    for other in (*held, *(one for one in above if one.positions.scheme != first.positions.scheme)):
-        lengths_of = (min(first.max_length, other.max_length), max(test.length for test in facing[id(other)]))
-        ours, theirs = span(first, lengths_of), span(other, lengths_of)
-        unknown = ours is None or theirs is None  # of a task of the user's own
-        if same_task(first, other) and (unknown or ours != theirs):
-            if ours is None or theirs is None or ours.span[-1] < theirs.span[-1]:
-                untested, control = missing_control(first, other, rivals, there) if lead is first else ([], "")
-                parts += untested
-            break
-    how = {"surely": list[SystemSummary](), "every seed": list[SystemSummary](), "not": list[SystemSummary]()}
+        return Comparison(why=why(order), steps=tuple(next_steps(order, fails, "", (0, "", []), ([], []))))
+    first, groups, notes, more = ranked[0], in_groups(ranked), list[str](), list[str]()
+    field = [one for one in rivals if one in groups.near] or [one for one in rivals if one not in groups.best] or rivals
+    near = " that do not go beyond training" * (field[0] in groups.near)
+    notes.append(SURE + _stands(first, field, facing, near))
+    if among := [one for one in rivals if one not in field]:
+        notes.append(AMONG + _stands(first, among, facing, brief=True))
+    lead, controls = with_controls(
+        [*groups.best, *ranked], first, lambda one, other: lengths_apart(_between(one, other, tests))
+    )
+    how = {IDS: list[SystemSummary](), AGREES: list[SystemSummary](), NO_CAUSE: list[SystemSummary]()}
     for other in controls:
         found = _between(lead, other, tests)
-        how["surely" if _surely_above(found) else "every seed" if lengths_apart(found) else "not"].append(other)
-    says = controls_say(lead, how)
-    parts = [_sentences([*sentences, "; ".join(says)]), *parts]
+        how[IDS if _surely_above(found) else AGREES if lengths_apart(found) else NO_CAUSE].append(other)
+    best = [first, *(one for one in groups.best if one is not first)]
+    pairs = [(one, other) for one in best for other in field if lengths_apart(_between(one, other, tests))]
+    pair = (first, nearest_rival(first, field) or field[0])
+    if pairs:
+        pair = (lead, controls[0]) if how[IDS] or how[AGREES] else min(pairs, key=lambda two: _unlike(*two))
+    says, control, shown = controls_say(lead, how), "", [one.label for one in how[IDS]]
+    if not says and pairs and _ids_may_count(*pair, tests):
+        says, control = missing_control(*pair, rivals, there)
     for one, other in combinations(ranked, 2):
-        if ids_alone(one, other) and not (one is first and (other in held or other in controls)):
-            found = _between(one, other, tests)
-            apart = bool(lengths_apart(found))
-            says = _measured(one, [other], found) if apart else f"{one.label} is not told apart from {other.label}"
-            own = one.positions.scheme == first.positions.scheme and is_control(other, one)
-            if apart and own and parts[-1].startswith(UNTESTED):
-                parts[-1] += f"; with another encoding, {says}; {IDS_ALONE}"
-            else:
-                parts.append(f"{says}; {IDS_ALONE}")
-    second = nearest_rival(first, held) or second
-    weighed = [second, *(other for other in controls * (lead is first) if other in above and other is not second)]
-    unsure = [other for other in weighed if not _surely_above(facing[id(other)])]
-    seeds = min([len(first.fitted), *(len(other.fitted) for other in unsure)])
+        if ids_alone(one, other) and not (one is lead and other in controls):
+            found, level = _between(one, other, tests), f"{one.label} is not told apart from {other.label}"
+            more.append(f"{_measured(one, other.label, found) if lengths_apart(found) else level}; {IDS_ALONE}")
+    besides = _confounded(*pair) if pairs else ""
+    if says or besides:
+        notes.append(CAUSE_IS + _sentences(["; ".join(says), besides]))
+    weighed = [pair, *((lead, one) for one in how[AGREES] if (lead, one) != pair)] if pairs else []
+    unsure = [two for two in weighed if not _surely_above(_between(*two, tests))]
+    who = [one for one in order if any(one in two for two in unsure)]
+    seeds, made = min(len(one.fitted) for one in who or pair), _between(*pair, tests)[0].made
     enough = next(n for n in count(2) if 2 * made / comb(2 * n, n) <= 1 - LEVEL)
-    if held:
-        few = f"of equal numbers, {enough} that fit are the least to be significant{f' in {made} tests' * (made > 1)}"
-        more = (enough * bool(unsure) * (seeds < enough), few, [first, *unsure])
-    else:
-        more = (
-            max(enough, 2 * seeds),
-            f"with {seeds}, {first.label} and {second.label} are not told apart",
-            [first, second],
+    few = f"of equal numbers, {enough} that fit are the least to be significant{f' in {made} tests' * (made > 1)}"
+    needed = (enough * bool(who) * (seeds < enough), few, who)
+    if not pairs:
+        level = f"with {seeds}, {pair[0].label} and {pair[1].label} are not told apart"
+        needed = (max(enough, 2 * seeds), level, list(pair))
+    confounds = (list(pair), [*_confounds(*pair)])
+    cause = next((one for one in (IDS, AGREES, NO_CAUSE) if how[one]), "")
+    return Comparison(
+        tuple(notes), tuple(more), why(order, cause, shown), tuple(next_steps(order, fails, control, needed, confounds))
+    )
+
+
+def _unlike(one: SystemSummary, other: SystemSummary) -> tuple[bool, int]:
+    """Whether two systems have the same positions, and in how many settings they differ: the least tells most."""
+    return one.positions == other.positions, len(_confounds(one, other))
+
+
+def _ids_may_count(first: SystemSummary, rival: SystemSummary, tests: Sequence[Difference]) -> bool:
+    """Whether the ids of the first bring what is needed nearer than those of its rival, or that is unknown."""
+    found = _between(first, rival, tests)
+    lengths = (min(first.max_length, rival.max_length), max(test.length for test in found))
+    if not same_task(first, rival):
+        return False
+    ours, theirs = span(first, lengths), span(rival, lengths)
+    return ours is None or theirs is None or ours.span[-1] < theirs.span[-1]
+
+
+def _stands(
+    first: SystemSummary,
+    others: Sequence[SystemSummary],
+    facing: Mapping[int, Sequence[Difference]],
+    that: str = "",
+    *,
+    brief: bool = False,
+) -> str:
+    """Above which of the others all seeds of the first are, and from which it is not told apart.
+
+    ``that`` says what the others have in common.
+    """
+    above = [other for other in others if lengths_apart(facing[id(other)])]
+    alike, said = [other for other in others if other not in above], list[str]()
+    if above:
+        whom = f"{len(above)} of {len(others)}{that or ' others'}" if alike else f"all {len(above)}{that or ' others'}"
+        names = _some(above) if len(above) < MOST_NAMED else whom
+        says = _measured(first, names, [test for other in above for test in facing[id(other)]])
+        said.append(re.sub("(?<=not significantly): .*? tests? .*?\\)", "", says) if brief else says)
+    if alike:
+        overlap = not any(test.turned.apart for other in alike for test in facing[id(other)])
+        who = "it" if above else first.label
+        said.append(
+            f"{who} is not told apart from {_some(alike)}: seeds overlap at every length beyond training"
+            if overlap
+            else f"{who} is not above {_some(alike)}: at no length beyond training are all its seeds above theirs"
         )
-    return parts, more, control, ([first, second], [*_confounds(first, second)])
+    return "; ".join(said)
 
 
-def compared_text(clauses: Sequence[str]) -> str:
-    """Of the clauses of `how_sure_and_next` those that a note has: the comparison, and that its cause is not tested."""
-    untested = [clause for clause in clauses[1:2] if clause.startswith(UNTESTED)]
-    return f"beyond training, {_sentences([*clauses[:1], *untested])}" if clauses else ""
+def _some(systems: Sequence[SystemSummary]) -> str:
+    return some_of([system.label for system in systems])
 
 
 def _sentences(clauses: Iterable[str]) -> str:
     """These as sentences, without the last full stop; the first keeps its first letter, which may be of a name."""
     first, *more = filter(None, clauses)
     return ". ".join([first, *(f"{one[:1].upper()}{one[1:]}" for one in more)])
-
-
-def _some(systems: Sequence[SystemSummary]) -> str:
-    return some_of([system.label for system in systems])
 
 
 def lengths_apart(tests: Iterable[Difference]) -> list[int]:
@@ -273,40 +310,26 @@ def _between(first: SystemSummary, other: SystemSummary, tests: Sequence[Differe
     return found
 
 
-def _above_the_rest(
-    first: SystemSummary, rest: Sequence[SystemSummary], facing: Mapping[int, Sequence[Difference]]
-) -> list[str]:
-    """Where all seeds of the first system are above those of all systems beside the second."""
-    tests = [test for other in rest for test in facing[id(other)]]
-    common = [set(lengths_apart(facing[id(other)])) for other in rest]
-    if not (lengths := sorted(set.intersection(*common)) if common else []):
-        return []
-    sure = all(test.holm <= 1 - LEVEL for test in tests if test.length in lengths)
-    at = in_runs(lengths, {test.length for test in tests})
-    who = _some(rest) if len(rest) <= MOST_REST else f"{len(rest)} others"
-    fit = "fitted " * any(len(one.fitted) < len(one.results) for one in (first, *rest))
-    return [f"above {who} in every {fit}seed at {at}, {'' if sure else 'not '}significantly"]
-
-
-def _measured(first: SystemSummary, others: Sequence[SystemSummary], tests: Sequence[Difference]) -> str:
-    """Where all seeds of the first system are above all of the others, and how likely that is by chance."""
-    lengths, tested, names = lengths_apart(tests), {test.length for test in tests}, _some(others)
-    apart = [test for test in tests if test.length in lengths]
-    below = lengths_apart(test.turned for test in tests)
-    if all((len(test.rates), len(test.other_rates)) == (1, 1) for test in apart):
-        said = [f"has more right than {names} at {in_runs(lengths, tested)}, of one seed each, which may be luck"]
+def _measured(first: SystemSummary, names: str, tests: Sequence[Difference]) -> str:
+    """Where all seeds of the first system are above all of those with these names, and how likely that is by chance."""
+    lengths, tested = lengths_apart(tests), {test.length for test in tests}
+    sure = [n for n in lengths if all(test.holm <= 1 - LEVEL for test in tests if test.length == n)]
+    rest, below = [length for length in lengths if length not in sure], lengths_apart(test.turned for test in tests)
+    many, said = len({id(test.other) for test in tests}) > 1, list[str]()
+    if all((len(test.rates), len(test.other_rates)) == (1, 1) for test in tests):
+        said.append(f"has more right than {names} at {in_runs(lengths, tested)}, of one seed each, which may be luck")
+    elif not lengths:
+        said.append(f"is above each of {names} in every seed, but at other lengths")
     else:
-        sure = lengths_apart(test for test in apart if test.holm <= 1 - LEVEL)
-        rest, count = [length for length in lengths if length not in sure], tests[0].made
-        p = _p([test.holm for test in apart if test.length in sure])
-        said = [
-            f"beats {names} at {in_runs(sure, tested)} (exact rank test, Holm p {p}, {count} test{'s' * (count > 1)})"
+        p, made = _p([test.holm for test in tests if test.length in sure]), tests[0].made
+        said += [
+            f"beats {names} at {in_runs(sure, tested)} (exact rank test, Holm p {p}, {made} test{'s' * (made > 1)})"
         ] * bool(sure)
-        who = ("them" if len(others) > 1 else "it") if sure else names
-        fit = "fitted " * any(len(system.fitted) < len(system.results) for system in (first, *others))
-        why = _too_few([test for test in apart if test.length in rest])
+        who = ("them" if many else "it") if sure else names
+        fit = "fitted " * any(len(one.fitted) < len(one.results) for test in tests for one in (test.one, test.other))
+        why = _too_few([test for test in tests if test.length in rest])
         said += [f"is above {who} in every {fit}seed at {in_runs(rest, tested)}, not significantly: {why}"] * bool(rest)
-    said += [f"is below {'them' if len(others) > 1 else 'it'} at {in_runs(below, tested)}"] * bool(below)
+    said += [f"is below {'them' if many else 'it'} at {in_runs(below, tested)}"] * bool(below)
     return f"{first.label} {', and '.join(said)}"
 
 
@@ -339,5 +362,8 @@ def _confounds(first: SystemSummary, second: SystemSummary) -> dict[Setting, str
 
 def _confounded(first: SystemSummary, second: SystemSummary) -> str:
     """The clause of `_confounds`, which does not begin with a name, as a sentence may begin with it."""
-    who = "the systems " * (first.positions == second.positions) + f"{first.label} and {second.label}"
-    return besides_positions((first, second), [*_confounds(first, second).values()], who)
+    same, settings = first.positions == second.positions, [*_confounds(first, second).values()]
+    who = "the systems " * same + f"{first.label} and {second.label}"
+    if same and len(settings) == 1:
+        return f"{who} differ in nothing but {settings[0]}"
+    return besides_positions((first, second), settings, who) + ", which may be the cause" * bool(settings)

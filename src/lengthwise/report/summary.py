@@ -1245,67 +1245,97 @@ def told_lengths(finding: str) -> list[int]:
 
 def _finding(order: Sequence[SystemSummary]) -> str:
     """The sentence of `headline` for systems that are compared with each other, in order."""
-    tested = [one for one in order if _tests(one)]
-    if not tested:
+    if not (tested := [one for one in order if one.cells]):
         return _no_finding(order)
-    best, *named = told(order)
-    reaches = _reaches(tested)
-    rest = [one for one in tested if one is not best and one not in named]
-    far = sum(reaches[id(one)] > one.max_length for one in rest)
-    trained, share = f"Trained on lengths up to {best.max_length}, ", f"{percent(REACH)} of the strings"
-    none = len(tested) > 1 and all(reaches[id(one)] <= one.max_length for one in tested)
-    goes = [f"{_and_trained(one, best)} {_goes(one)}" for one in (best, *named)]
-    if reaches[id(best)] > best.max_length:
-        first = f"{best.label} is right on at least {share} of every tested length"
-        said = [f"{first} {_goes(best)}", *goes[1:]]
-    elif any(_rate(cell) >= REACH for one in tested for cell in one.cells if cell.length > one.max_length):
-        first = "no system stays right" if none else f"{best.label} does not stay right"
-        said = [f"{first} on {share} at longer lengths", *(one.replace(f" {NOT_FAR}", "") for one in goes)]
+    found, share = in_groups(tested), f"{percent(REACH)} of the strings"
+    best, many = tested[0], len(tested) > MOST_COMPARED
+    if found.far:
+        every = f"right on at least {share} of every tested length"
+        said = _groups(found, every) if many else [f"{best.label} is {every} {_goes(best)}"]
+        said += [f"{_and_trained(one, best)} {_goes(one)}" for one in tested[1:] if not many]
     else:
-        first, mine = "no system is right" if none else f"{best.label} is not right", {n for n, _ in _tests(best)}
-        at = min((n for n in mine if n > best.max_length), default=max(mine))
-        said = [
-            f"{first} on {share} of any longer tested length",
-            f"{best.label if none else 'it'} has {_at(best, at, at)}",
-        ]
-        said += [f"{_and_trained(one, best)} {_at(one, at)}" for one in named]
-    others = f"{len(rest)} other{'s' * (len(rest) > 1)} {NOT_FAR}"
-    if far:
-        least = max(min(_far(best)), best.max_length + 1)
-        alike = sum(
-            min(_far(one)) >= max(least, one.max_length + 1) and len(one.fitted) == len(one.results) for one in rest
-        )
-        others = f"{far} other{'s' * (far > 1)} beyond training" + f", {alike} of them as far in all seeds" * bool(
-            alike
-        )
-        others += f", {len(rest) - far} not" * (far < len(rest))
-    said += [others] * (bool(rest) and not none)
+        none = f"none of {len(tested)} systems" if many else "no system" * (len(tested) > 1) or f"{best.label} not"
+        if any(_rate(cell) >= REACH for one in tested for cell in one.cells if cell.length > one.max_length):
+            first = f"{none} stays right" if len(tested) > 1 else f"{best.label} does not stay right"
+            said = [f"{first} on {share} at longer lengths"]
+            said += [f"{_and_trained(one, best)} {_goes(one)}".replace(f" {NOT_FAR}", "") for one in tested]
+        else:
+            first, at = f"{none} is right" if len(tested) > 1 else f"{best.label} is not right", _first_beyond([best])
+            said = [f"{first} on {share} of any longer tested length"]
+            said += [f"{best.label if len(tested) > 1 else 'it'} has {_at(best, at, at)}"]
+            said += [f"{_and_trained(one, best)} {_at(one, at)}" for one in tested[1:]]
+        if many:
+            said = [*said[:2], f"the {len(tested) - 1} others have {_most(tested[1:])}"]
     lost = [_and_trained(one, best) for one in order if not one.fitted]
     some = some_of(lost) if len(lost) < MOST_COMPARED else f"{len(lost)} systems"
-    return f"{trained}{'; '.join([*said, *[f'{some} did not fit'] * bool(lost)])}."
+    said += [f"{some} did not fit"] * bool(lost)
+    return f"Trained on lengths up to {best.max_length}, {'; '.join(said)}."
 
 
-def told(order: Sequence[SystemSummary]) -> list[SystemSummary]:
-    """Of systems that are compared with each other, in order, those that were tested and the finding names.
+@dataclass(frozen=True)
+class Groups:
+    """Systems that are compared with each other and were tested, in order, by how far their seeds are right."""
 
-    Up to three are all named. Of more it is the first and its `nearest_rival`, and of those that were trained to the
-    same length what goes farther than the first, and others beyond training that are few.
-    """
-    tested = [one for one in order if _tests(one)]
-    if len(tested) <= MOST_COMPARED:
-        return tested
-    best, *others = tested
-    rival, alike, reaches = nearest_rival(best, others), trained_alike(best, others), _reaches(tested)
-    beyond = [one for one in alike if one is not rival and reaches[id(one)] > one.max_length]
-    return [best] + [
-        one for one in alike
-        if one is rival
-        or (one in beyond and (len(beyond) <= MOST_COMPARED or reaches[id(one)] > reaches[id(best)]))
-    ]  # fmt: skip
+    best: tuple[SystemSummary, ...]
+    """All seeds up to the longest of all tests."""
+    some: tuple[SystemSummary, ...]
+    """Others of which a seed goes beyond training."""
+    near: tuple[SystemSummary, ...]
+    """Those of which none does."""
+
+    @property
+    def far(self) -> tuple[SystemSummary, ...]:
+        """Those that go beyond training, the farthest first."""
+        return *self.best, *self.some
 
 
-def _reaches(systems: Sequence[SystemSummary]) -> dict[int, int]:
-    return {id(one): max(_far(one)) for one in systems}
+def in_groups(order: Iterable[SystemSummary]) -> Groups:
+    """These systems, in order, by how far their seeds are right; those without a test are left out."""
+    tested, best, some, near = [one for one in order if one.cells], *(list[SystemSummary]() for _ in range(3))
+    end = max((cell.length for one in tested for cell in one.cells), default=0)
+    for one in tested:
+        far = _far(one)
+        whole = len(far) == len(one.results) and min(far) == end > one.max_length
+        (best if whole else some if max(far) > one.max_length else near).append(one)
+    return Groups(tuple(best), tuple(some), tuple(near))
+
+
+def _groups(found: Groups, every: str) -> list[str]:
+    """How many systems go how far, and which: the names of those that go all the way, of others how far seeds go."""
+    first, said = found.far[0], list[str]()
+    if best := found.best:
+        end, are = max(cell.length for cell in first.cells), "is" if len(best) == 1 else "are"
+        count = sum(map(len, (best, found.some, found.near)))
+        names = some_of([_and_trained(one, first) for one in best])
+        said.append(f"{len(best)} of {count} systems {are} {every} up to {end}, the longest, in all seeds: {names}")
+    named = MOST_COMPARED - bool(best)
+    for one in found.some[:named]:
+        is_right = f" is {every}" * (not said)
+        said.append(f"{_and_trained(one, first)}{is_right} {_goes(one)}")
+    if more := len(found.some[named:]):
+        said.append(f"{more} other{'s go' if more > 1 else ' goes'} beyond training, not as far or not in all seeds")
+    if near := found.near:
+        who = _and_trained(near[0], first) if len(near) == 1 else f"{len(near)} others"
+        said.append(f"{who} {NOT_FAR} ({_most(near)})")
+    return said
+
+
+def _most(systems: Sequence[SystemSummary]) -> str:
+    """The highest accuracy of these at the first length beyond training, and at the last where it is another."""
+    highest = dict[int, float]()
+    for one in systems:
+        for length, rate in median_rates(one).items():
+            if length > one.max_length:
+                highest[length] = max(highest.get(length, 0.0), rate)
+    ends = sorted({min(highest, default=0), max(highest, default=0)} & {*highest})
+    most = "at most " * (len(systems) > 1 and any(highest.values()))
+    return most + " and ".join(f"{highest[at]:.3f} at {at}" for at in ends if at == ends[0] or highest[ends[0]])
+
+
+def _first_beyond(systems: Iterable[SystemSummary]) -> int:
+    """The shortest tested length beyond training of these."""
+    lengths = {(cell.length > one.max_length, cell.length) for one in systems for cell in one.cells}
+    return min((n for beyond, n in lengths if beyond), default=max(n for _, n in lengths))
 
 
 def _far(system: SystemSummary) -> list[int]:

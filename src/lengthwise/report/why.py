@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 
@@ -19,16 +18,16 @@ from lengthwise.positions.schemes import SCHEMES, scheme_with_ids
 from lengthwise.prediction.predict import structure_row
 from lengthwise.prediction.verdict import StructureRow
 from lengthwise.report.summary import (
+    MOST_COMPARED,
     RIGHT,
     WIDE_RANGE,
     WRONG,
     SystemSummary,
     fall,
     falling,
-    hardest,
+    in_groups,
     median_rates,
     some_of,
-    told,
     trained_alike,
 )
 from lengthwise.tasks import TASKS
@@ -37,12 +36,12 @@ CAUSE = "distances in ids"
 """The beginning of the clause of what theory says of a difference."""
 IN_IDS = "which differs in the ids alone"
 """What is said of a control."""
-IDS = "the ids are the cause"
-"""The beginning of the clause where the best is surely above its control."""
-AGREES = "the ids may be the cause"
-"""The beginning of the clause where all seeds of the best are above its control, and are too few to be sure."""
-NO_CAUSE = "the ids are not shown to be the cause"
-"""The beginning of the clause where the best is not surely above its control."""
+IDS = "the ids"
+"""The cause where the best is surely above its control."""
+AGREES = "may be the ids"
+"""That where all seeds of the best are above its control, and are too few to be sure."""
+NO_CAUSE = "not shown to be the ids"
+"""That where the best is not surely above its control."""
 UNKNOWN = "it is not known why"
 """The beginning of the clause of systems of which neither ids nor distances say why they fall."""
 REMEMBERED = 4096
@@ -53,38 +52,33 @@ MANY = 1 << 16
 """Ids for a scheme that has too few for the lengths that are asked for."""
 
 
-def why(order: Sequence[SystemSummary], tested: str = "") -> str:
-    """Why those systems fall that the finding names, or all where none of these does; empty if none falls.
-
-    They are compared with each other, and in order.
+def why(order: Sequence[SystemSummary], tested: str = "", shown: Collection[str] = ()) -> str:
+    """Why systems fall that are compared with each other and in order; empty if none falls.
 
     First come ids that were never trained, then distances in ids: systems whose farthest needed token is farther than
-    that of the first, where no system is an exception; then what ``tested``, the measured comparison, shows.
+    that of the first, where none of these goes beyond training; then what is known of the fall itself. ``tested`` is
+    what a control shows of the ids (`IDS`, `AGREES` or `NO_CAUSE`), and ``shown`` are the controls.
     """
-    some, named = [one for one in order if fall(one) and _clearly(one)], told(order)
-    whole = [one for one in some if falling(one) == one.label]
-    falls = [one for one in whole if one in named] or whole
-    falls += [one for one in some if one in named and one not in whole]
-    found = {id(one): says for one in falls if (says := _never_trained(one))}
-    rest = [one for one in falls if id(one) not in found]
-    parts = [f"{one.label} {found[id(one)]}" for one in falls if id(one) in found]
-    if rest:
-        shown = [one for one in rest if f": {order[0].label} is above {one.label}, {IN_IDS}" in tested]
-        far, says = _farther(order, rest)
-        rests = " (predicted, not tested)"
-        if AGREES[1:] in tested:
-            rests = " (predicted, and so it is in every seed: too few to be sure)"
-        elif NO_CAUSE[1:] in tested:
-            rests = " (predicted, and not so in every seed)"
-        holds = re.search(rf"{IDS[1:]}(?=:| \()", tested) is not None
-        parts += [says + rests * (bool(far) and not holds)] * bool(says)
-        left = [one for one in rest if one not in far and one not in shown]
-        parts += [f"{one.label}: its ids, as the comparison shows" for one in shown if one not in far]
-        parts += [f"{falling(one)}: {says}" for one in left if (says := _kind_of(one))]
-        left = [one for one in left if not _kind_of(one)]
-        names = [falling(one) for one in left]
-        one = len(left) == 1 and (names == [left[0].label] or names[0].startswith("1 of "))
-        parts += [f"{UNKNOWN} {some_of(names)} fall{'s' * one}"] * bool(left)
+    falls = [one for one in order if fall(one) and _clearly(one)]
+    untrained = {id(one): says for one in falls if (says := _never_trained(one))}
+    same, rest = dict[str, list[str]](), [one for one in falls if id(one) not in untrained]
+    for one in falls:
+        if says := untrained.get(id(one)):
+            same.setdefault(says, []).append(one.label)
+    parts = [f"{some_of(names)} {says}" for says, names in same.items()][:MOST_COMPARED]
+    far, says = _farther(order, rest) if rest else ((), "")
+    how = {IDS: "", AGREES: ": so it is in every seed; too few to be sure", NO_CAUSE: ": not so in every seed"}
+    parts += [says + (how.get(tested, ": predicted, not tested") if far else "")] * bool(says)
+    left = [one for one in rest if one not in far]
+    parts += [f"{one.label}: its ids, as the comparison shows" for one in left if one.label in shown]
+    kinds = dict[str, list[str]]()
+    for one in left:
+        if one.label not in shown:
+            kinds.setdefault(_kind_of(one), []).append(falling(one))
+    parts += [f"{some_of(names)}: {says}" for says, names in kinds.items() if says]
+    if names := kinds.get("", []):
+        alone = len(names) == 1 and (names[0] in {one.label for one in left} or names[0].startswith("1 of "))
+        parts.append(f"{UNKNOWN} {some_of(names)} fall{'s' * alone}")
     return f"{WHY}{'; '.join(parts)}" * bool(parts)
 
 
@@ -146,33 +140,53 @@ def _untrained(task: str, scheme: str, encoding: str, trained: int, lengths: tup
 
 
 def _farther(order: Sequence[SystemSummary], falls: Sequence[SystemSummary]) -> tuple[Sequence[SystemSummary], str]:
-    """Which of these need a token farther away than the first of all, and that in words; none where it explains none.
+    """Which of these fall as distances in ids predict, and that in words with counts; none where they explain none.
 
-    It is that of the longest length that was tested. Where a system whose ids bring it as near as the first does is
-    below one where it is farther, distances do not explain the order.
+    Near are systems whose farthest needed token, at the longest length tested, is as near as that of the first.
+    Distances explain a difference where none of those that are farther goes beyond training.
     """
     first, *others = (one for one in order if one.cells)
     lengths = (first.max_length, max(cell.length for cell in first.cells))
-    if (ours := span(first, lengths)) is None:
+    rows = {
+        id(one): row
+        for one in (first, *trained_alike(first, others), *falls)
+        if same_task(one, first) and (row := span(one, lengths)) is not None
+    }
+    if (ours := rows.get(id(first))) is None:
         return (), ""
-    rows = {id(one): row for one in falls if (row := span(one, lengths)) is not None and same_task(one, first)}
-    far = [one for one in falls if id(one) in rows and rows[id(one)].span[-1] > ours.span[-1]]
-    if not far:
+    known = [one for one in order if id(one) in rows]
+    near = [one for one in known if rows[id(one)].span[-1] <= ours.span[-1]]
+    far = [one for one in known if one not in near]
+    if not far or not any(one in falls for one in far):
         return (), ""
-    alike = [first, *trained_alike(first, others)] if others else [first]
-    spans = [row.span[-1] > ours.span[-1] for one in alike if (row := span(one, lengths)) is not None]
-    if spans != sorted(spans):
-        return (), f"{CAUSE} do not fit the order"
+    beyond = in_groups(known).far
+    if first not in beyond:
+        needed = f"the farthest token needed is {_at_distances([first], rows)}"
+        return (), f"{CAUSE} do not suffice: {first.label} falls, too, where {needed}"
+    if some := [one.label for one in far if one in beyond]:
+        return (), f"{CAUSE} do not explain it: {some_of(some)} go{'es' * (len(some) == 1)} beyond training, too"
+    goes, not_so = _how_many(near, beyond), _how_many(far, beyond)
+    says = f"{_at_distances(near, rows)}, where {goes} beyond training, and {_at_distances(far, rows)}, where {not_so}"
+    return [one for one in far if one in falls], f"as {CAUSE} predict: the farthest token needed is {says}"
+
+
+def _at_distances(systems: Sequence[SystemSummary], rows: Mapping[int, StructureRow]) -> str:
+    """How far away the farthest token needed is, under which ids."""
     schemes = dict[str, dict[str, None]]()
-    for one in far:
+    for one in systems:
         schemes.setdefault(_span_text(rows[id(one)]), {})[one.positions.scheme] = None
-    fit = f"predict that {some_of([one.label for one in far])} fall{'s' * (len(far) == 1)}"
-    wrong, longest, layout = hardest(first) or (0.0, 0, "")
-    if wrong < WRONG:
-        fit, far = f"fit the order, though {first.label} is wrong at length {longest}{layout}, too", [*far, first]
-    says = [f"{_span_text(ours)} under {ours.scheme} ids"]
-    says += [f"{far_away} under {some_of([*under])} ids" for far_away, under in schemes.items()]
-    return far, f"{CAUSE} {fit}: the farthest token needed is at distance {', '.join(says)}"
+    return ", ".join(f"at distance {away} under {some_of([*under])} ids" for away, under in schemes.items())
+
+
+def _how_many(systems: Sequence[SystemSummary], beyond: Sequence[SystemSummary]) -> str:
+    """How many of these go beyond training."""
+    count, of = sum(one in beyond for one in systems), len(systems)
+    if of == 1:
+        return f"{systems[0].label} {'goes' if count else 'does not'}"
+    every = "both" if of == 2 else f"all {of}"
+    return (
+        f"{every} go" if count == of else f"{count} of {of} go{'es' * (count == 1)}" if count else f"none of {of} does"
+    )
 
 
 def same_task(one: SystemSummary, other: SystemSummary) -> bool:
