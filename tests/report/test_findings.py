@@ -29,12 +29,12 @@ from lengthwise.report.summary import (
     SeedResult,
     SystemSummary,
     headline,
+    in_groups,
     in_order,
     ranked,
-    told,
     told_lengths,
 )
-from lengthwise.report.why import CAUSE, span, why
+from lengthwise.report.why import CAUSE, same_task, span, why
 from lengthwise.report.words import reaches_text
 from lengthwise.tasks import TASKS
 
@@ -98,7 +98,9 @@ def test_the_first_of_a_finding_is_the_first_of_a_comparison(folder: Path) -> No
             continue
         assert by_reach(fitted[0]) == max(map(by_reach, found.systems))
         said = headline(found.systems)
-        assert re.search(rf"(^Trained on lengths up to \d+, |; ){re.escape(fitted[0].label)} (is|has|[(0])", said)
+        first = re.escape(fitted[0].label)
+        begins = rf"(^Trained on lengths up to \d+, (\d+ of .* in all seeds: )?|; ){first}( is| has| [(0]|,|;|\.| and )"
+        assert re.search(begins, said)
         if len(fitted) <= 3:
             assert all(one.label in said for one in fitted)
 
@@ -181,23 +183,18 @@ def test_where_there_is_no_result_the_folders_that_have_some_are_named(tmp_path:
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_no_cause_is_stated_that_a_row_is_an_exception_to(folder: Path) -> None:
-    """Of systems of one task, none whose ids bring the farthest token as near is below one where it is farther."""
+    """Of systems that need a token farther away than the first does none goes beyond training, and counts are right."""
     for found in contests(folder):
-        systems = in_order(found.systems)
-        if CAUSE in why(systems):
-            alike = [one for one in systems if one.cells and one.max_length == systems[0].max_length]
-            lengths = (alike[0].max_length, max(cell.length for cell in alike[0].cells))
-            spans = [row.span[-1] for one in alike if (row := span(one, lengths)) is not None]
-            near = [at for at, span in enumerate(spans) if span <= spans[0]]
-            assert near == list(range(len(near)))
-
-
-def test_that_a_cause_is_not_tested_is_said_of_the_task_that_it_is_of() -> None:
-    for folder in FOLDERS:
-        if len(found := committed(folder)):
-            (note, *_) = [*wide(found).notes, ""]
-            compared, _, untested = note.partition("The cause is not tested")
-            assert not untested or all(one.prefix in compared for one in found.systems if one.label in untested)
+        systems = [one for one in in_order(found.systems) if one.cells]
+        if f"as {CAUSE} predict" in (line := why(systems)):
+            lengths = (systems[0].max_length, max(cell.length for cell in systems[0].cells))
+            alike = [one for one in systems if one.max_length == systems[0].max_length and same_task(one, systems[0])]
+            spans = {at: row.span[-1] for at, one in enumerate(alike) if (row := span(one, lengths)) is not None}
+            far = [alike[at] for at, away in spans.items() if away > spans[0]]
+            assert far
+            assert all(max(reaches(one)) <= one.max_length for one in far)
+            if said := re.search(r"where none of (\d+) does", line):
+                assert int(said[1]) >= len(far)
 
 
 def test_a_dip_before_the_longest_length_is_said() -> None:
@@ -218,10 +215,14 @@ def test_a_finding_names_the_nearest_of_other_positions_and_says_how_far_all_oth
         seeds(name, *[{8: 200, 16: right, 32: 0}] * 3) for name, right in zip("abcde", (200, 198, 0, 0, 0), strict=True)
     ]
     said = headline(of(*[one for each in made for one in each], *seeds("lost", {}, fitted=False)).systems)
-    assert said.endswith("; b up to 16 in all 3 seeds (0.000 at 32); 3 others not beyond training; lost did not fit.")
+    assert said.endswith(
+        "; b up to 16 in all 3 seeds (0.000 at 32); 3 others not beyond training (0.000 at 16); lost did not fit."
+    )
     low = [seeds(name, *[{8: 200, 16: right}] * 3) for name, right in zip("abcde", (100, 80, 60, 50, 0), strict=True)]
     said = headline(of(*[one for each in low for one in each]).systems)
-    assert said.endswith("of any longer tested length; a has 0.500 at length 16; b 0.400 there.")
+    assert said.endswith(
+        "of any longer tested length; a has 0.500 at length 16; the 4 others have at most 0.400 at 16."
+    )
 
 
 def test_others_that_go_beyond_training_are_named_or_counted_apart_from_those_that_do_not() -> None:
@@ -231,32 +232,47 @@ def test_others_that_go_beyond_training_are_named_or_counted_apart_from_those_th
 
     assert said(200, 199, 198, 0, 0).endswith(
         "; s1 up to 16 in all 3 seeds (0.000 at 32); s2 up to 16 in all 3 seeds (0.000 at 32); 2 others not beyond "
-        "training."
+        "training (0.000 at 16)."
     )
     assert said(200, 199, 198, 197, 196, 195, 0).endswith(
-        "; s1 up to 16 in all 3 seeds (0.000 at 32); 4 others beyond training, 4 of them as far in all seeds, 1 not."
+        "; s2 up to 16 in all 3 seeds (0.000 at 32); 3 others go beyond training, not as far or not in all seeds; "
+        "s6 not beyond training (0.000 at 16)."
     )
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_a_finding_names_or_counts_every_system_once(folder: Path) -> None:
+    """Of more than three: as right to the longest test in all seeds, else as beyond training in some, or as not."""
     for found in contests(folder):
         said, systems = headline(found.systems), in_order(found.systems)
-        tested, named = [one for one in systems if one.cells], told(systems)
-        far = [one for one in tested if one not in named and max(reaches(one)) > one.max_length]
-        counted = re.search(
-            r"; (\d+) others? (beyond training)(?:, \d+ of them[^,;]*)?(?:, (\d+) not)?|; (\d+) others? not beyond",
-            said,
-        )
-        beyond, rest = (int(counted[1] or 0), int(counted[3] or counted[4] or 0)) if counted else (0, 0)
-        if tested and "no system " not in said:
-            assert (beyond, len(named) + beyond + rest) == (len(far), len(tested))
-        assert all(one.label in said for one in named)
-        lost = [one for one in systems if not one.fitted]
+        tested, lost = [one for one in systems if one.cells], [one for one in systems if not one.fitted]
+        end = max((cell.length for one in tested for cell in one.cells), default=0)
+        whole = [one for one in tested if len(one.fitted) == len(one.results) and min(reaches(one)) == end]
+        whole = [one for one in whole if end > one.max_length]
+        near = [one for one in tested if max(reaches(one)) <= one.max_length]
+        far = [one for one in tested if not any(one is other for other in (*whole, *near))]
+        groups = in_groups(systems)
+        assert [[*map(id, some)] for some in (groups.best, groups.some, groups.near)] == [
+            [*map(id, some)] for some in (whole, far, near)
+        ]
+        if len(tested) <= 3:
+            assert all(one.label in said for one in tested)
+        elif len(near) == len(tested):
+            assert f"none of {len(tested)} systems " in said
+            assert f"; the {len(tested) - 1} others have " in said
+        else:
+            counted = re.search(r", (\d+) of (\d+) systems (?:is|are) right", said)
+            assert (counted is not None) is bool(whole)
+            assert counted is None or [*map(int, counted.groups())] == [len(whole), len(tested)]
+            named = 3 - bool(whole)
+            assert all(one.label in said for one in far[:named])
+            more = re.search(r"; (\d+) others? go(?:es)? beyond training", said)
+            assert int(more[1] if more else 0) == len(far[named:])
+            less = re.search(r"; (\d+) others not beyond training", said)
+            assert int(less[1] if less else 0) == (len(near) if len(near) > 1 else 0)
         if tested and lost:
             some = re.search(r"; (\d+) systems did not fit", said)
             assert int(some[1]) == len(lost) if some else all(one.label in said for one in lost)
-        assert len(tested) > 3 or named == tested
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -265,10 +281,11 @@ def test_one_line_says_why_each_system_falls_that_a_finding_names(folder: Path) 
     for found in contests(folder):
         systems, table = in_order(found.systems), wide(found)
         line = why(systems)
-        for one in told(systems):
+        for one in systems:
             falls = any(right < REACH for n, right in medians(one).items() if n > one.max_length)
-            slight = min(score.rate() for cell in one.cells for score in cell.scores) >= REACH - WIDE_RANGE
-            assert not falls or one.label in line or " more" in line or slight
+            each = [score.rate() for cell in one.cells for score in cell.scores]
+            slight, counted = min(each, default=1) >= REACH - WIDE_RANGE, re.search(r"none of \d+ does", line)
+            assert not falls or one.label in line or " more" in line or slight or counted
             if f"{one.label} falls from" in line:
                 first = int(line.partition(f"{one.label} falls from ")[2].partition(",")[0])
                 assert medians(one)[first] < REACH
@@ -361,7 +378,7 @@ def test_no_table_hides_a_seed_far_below_the_median(folder: Path) -> None:
 def test_notes_speak_of_what_a_table_shows(folder: Path) -> None:
     for found in contests(folder):
         table = wide(found)
-        assert len(table.notes) <= 2
+        assert len(table.notes) <= 3
         spreads = [cell for row in table.rows for cell in row if isinstance(cell, Spread)]
         closed = [f"{cell.low:.3f}" == f"{cell.high:.3f}" for cell in spreads]
         assert ("none where both ends are equal" in table.legend.get("brackets", "")) is (
@@ -491,7 +508,10 @@ def test_few_seeds_are_said_in_plain_words() -> None:
     made = [one for name, right in zip("abc", (200, 100, 0), strict=True)
             for one in seeds(name, *[{16: right, 40: right}] * 3)]  # fmt: skip
     said = of(*made).wide().notes[0]
-    assert "not significantly: 3 seeds each are too few for 6 tests (Holm); above c in every seed at 16–40" in said
+    assert (
+        "a is above b and c in every seed at 16–40, not significantly: 3 seeds each are too few for 6 tests (Holm)"
+        in said
+    )
     assert "p = " not in said
 
 
@@ -499,7 +519,7 @@ def test_few_seeds_are_said_in_plain_words() -> None:
 def test_what_differs_besides_positions_is_made_equal_before_there_are_more_seeds(folder: Path) -> None:
     for found in [committed(folder), *contests(folder)]:
         table = wide(found) if len(found) else None
-        if table is None or not any("esides positions, " in note for note in table.notes):
+        if table is None or not any(re.search("esides positions, .*which may be", note) for note in table.notes):
             continue
         steps = steps_of(table)
         alike, more = (
@@ -513,7 +533,7 @@ def test_what_differs_besides_positions_is_made_equal_before_there_are_more_seed
 
 
 def test_next_says_what_to_write_and_names_the_control_beside_a_third_system() -> None:
-    """The settings of the best; the control that differs in ids alone is missing whoever is second."""
+    """The pair that differs least is weighed; the control that differs in ids alone is missing whoever is second."""
     makes = {}
     for scheme, encoding in (("coupled", "learned"), ("coupled", "local-bias"), ("sequential", "rope")):
         made = lw.Experiment("addition", scheme, encoding, max_length=8, model={"layers": 2}).configuration.to_json()
@@ -524,14 +544,17 @@ def test_next_says_what_to_write_and_names_the_control_beside_a_third_system() -
         for name, right in zip(makes, (200, 100, 0), strict=True)
         for one in seeds(name, *[{16: right, 40: right}] * 3)
     ]
-    table = of(*runs).wide()
     length = makes["coupled+learned"]["model"]["log_length"]
+    two = of(*(one for one in runs if one["system"] != "sequential+rope")).wide()
     both = "coupled+learned and coupled+local-bias"
     alike = f'so that models and training are equal, train {both} with model={{"log_length": {length}}}'
+    assert steps_of(two)[0].startswith(alike)
+    assert not any(note.startswith("cause: not tested") for note in two.notes), "both have the same ids"
+    table = of(*runs).wide()
     control = "train the control random-start+learned, trained as coupled+learned was: "
-    assert [step.startswith(says) for step, says in zip(steps_of(table), (alike, control), strict=False)] == [True] * 2
-    assert "seeds=" in steps_of(table)[2]
-    assert "hether the ids are the cause is not tested" in table.notes[0]
+    assert steps_of(table)[0].startswith(control)
+    assert "seeds=" in steps_of(table)[1]
+    assert table.notes[1].startswith("cause: not tested. Besides positions, systems differ in ")
     same = [one | {"experiment": {**makes[one["system"]], "model": makes["coupled+learned"]["model"]}} for one in runs]
     same = [one for one in same if one["system"] != "coupled+local-bias"]
     assert steps_of(of(*same).wide())[0].startswith(control)
@@ -624,7 +647,8 @@ def test_what_did_not_fit_with_settings_is_not_told_to_be_trained_with_them() ->
         )
     ]
     table = of(*runs).wide()
-    assert "the cause is not tested: the control random-start+learned (steps 6000) has other settings" in table.notes[0]
+    untested = "cause: not tested: the control random-start+learned (steps 6000) has other settings"
+    assert any(note.startswith(untested) for note in table.notes)
     assert steps_of(table)[0].startswith(
         "train coupled+learned with the settings of random-start+learned (steps 6000): "
     )
@@ -650,9 +674,9 @@ def test_the_control_is_trained_before_more_seeds() -> None:
     pair = "coupled+learned and sequential+rope"
     assert [step.partition(":")[0] for step in before[1:]] == [f"train 6 seeds of {pair} (seeds=6)"]
     after = made(coupled=200, sequential=100, pose=50, random_start=10).wide()
-    three = "coupled+learned, sequential+rope and random-start+learned"
-    assert [step.partition(":")[0] for step in steps_of(after)] == [f"train 7 seeds of {three} (seeds=7)"]
-    assert "The ids may be the cause: in every seed coupled+learned is above random-start+learned" in after.notes[0]
+    two = "coupled+learned and random-start+learned"
+    assert [step.partition(":")[0] for step in steps_of(after)] == [f"train 7 seeds of {two} (seeds=7)"]
+    assert after.notes[1].startswith("cause: may be the ids: coupled+learned is above random-start+learned, which")
 
 
 def test_a_control_that_is_significantly_below_shows_that_the_ids_are_the_cause() -> None:
@@ -665,10 +689,8 @@ def test_a_control_that_is_significantly_below_shows_that_the_ids_are_the_cause(
         for scheme, right in (("coupled", 200), ("random-start", 20))
         for one in seeds(f"{scheme}+learned", *[{40: right}] * 5)
     ]
-    said = (
-        "The ids are the cause (which tokens share one, or how training draws them): coupled+learned is above random-"
-    )
-    assert said in of(*runs).wide().notes[0]
+    said = "cause: the ids (which tokens share one, or how training draws them): coupled+learned is above random-"
+    assert of(*runs).wide().notes[1].startswith(said)
 
 
 def test_the_text_of_a_figure_has_the_comparison_below_the_table() -> None:
@@ -685,7 +707,7 @@ def test_what_differs_is_told_by_weight() -> None:
     other["model"] |= {"init_std": 0.5, "layers": other["model"]["layers"] + 1}
     other["training"] |= {"batch_size": 7, "warmup": 3, "steps": other["training"]["steps"] + 1}
     made = [*seeds("a", *[{40: 200}] * 3), *(one | {"experiment": other} for one in seeds("b", *[{40: 0}] * 3))]
-    said = of(*made).wide().notes[0].partition(" differ in ")[2]
+    said = of(*made).wide().notes[-1].partition(" differ in ")[2]
     assert said.startswith("steps, batch size, layers and ")
 
 
@@ -748,7 +770,7 @@ def test_the_run_to_explain_is_the_lowest_of_the_length_that_is_named_and_has_th
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_nothing_is_told_to_be_trained_for_steps_with_which_it_did_not_fit(folder: Path) -> None:
     for found in contests(folder):
-        (*_, steps) = differences.how_sure_and_next(found.systems)
+        steps = differences.compared(found.systems).steps
         then = " ".join(step for step in steps if " did not fit with fewer steps" in step)
         fits = {one.results[0].system for one in found.systems if 2 * len(one.fitted) > len(one.results)}
         lost = [one for one in found.systems if 2 * len(one.fitted) <= len(one.results)]
@@ -763,7 +785,7 @@ def test_the_missing_control_does_not_hang_on_which_systems_are_shown(folder: Pa
         systems = [one for one in in_order(found.systems) if one.cells]
         said = set[str]()
         for other in systems[1:6]:
-            (*_, then) = differences.how_sure_and_next([systems[0], other], whole=found.systems)
+            then = differences.compared([systems[0], other], whole=found.systems).steps
             said |= {*re.findall(r"train the control ([^,]+)", " ".join(then))}
         assert len(said) <= 1
 
@@ -805,22 +827,6 @@ def test_where_the_best_fails_itself_why_comes_before_more_seeds(
     assert (predict in steps[0]) is comes_first
     assert (steps[1:2] == [f"see why a falls: {explain}"]) is comes_first
     assert sum(explain in line for line in table.advice) == 1
-
-
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_a_finding_is_of_rivals_that_were_trained_alike(folder: Path) -> None:
-    for found in contests(folder):
-        tested = [one for one in ranked(found.systems) if one.cells]
-        rest = tested[1:]
-        alike = [one for one in rest if one.max_length == tested[0].max_length]
-        if not alike or len(alike) == len(rest):
-            continue
-        table = wide(found)
-        said = " ".join([table.caption.partition(": ")[0], *table.notes[:1]])
-        assert any(one.label in table.caption for one in alike)
-        for other in rest:
-            longer = [one.label for one in found.systems if one is not other and other.label in one.label]
-            assert other in alike or longer or len(tested) <= 3 or f"; {other.label}" not in said
 
 
 def test_a_failing_seed_does_not_win_and_is_said() -> None:
@@ -923,7 +929,7 @@ def test_a_control_that_is_not_shown_is_shown_before_anything_is_trained() -> No
         ))  # fmt: skip
 
     table = made().only(systems=[best, rival]).wide()
-    assert "the cause is not tested by the systems shown" in table.notes[0]
+    assert "cause: not tested by the systems shown" in table.notes
     assert steps_of(table)[0].startswith(f"show the control {control}: ")
     assert "3 tests (Holm)" in table.notes[0]
     said = [f"show the control {control}", "tests with systems not shown"]
@@ -932,7 +938,7 @@ def test_a_control_that_is_not_shown_is_shown_before_anything_is_trained() -> No
         assert line not in table.to_latex().partition(r"\end{table}")[0]
         assert line not in "; ".join(made().wide().advice)
     for found in (made(control=True), made(control=True).only(systems=[best, rival])):
-        assert f"the control {control} did not fit" in found.wide().notes[0]
+        assert f"cause: not tested: the control {control} did not fit" in found.wide().notes
         assert "train the control" not in "; ".join(found.wide().advice)
 
 
@@ -954,9 +960,9 @@ def test_of_several_configurations_the_one_that_differs_least_is_compared() -> N
         *(one | {"experiment": longer, "steps": 1600} for one in seeds("rope", *[{16: 100, 40: 9}] * 3)),
         *(one | {"experiment": other} for one in seeds("rope", *[{16: 90, 40: 0}] * 3)),
     ]
-    note = of(*made).wide().notes[0]
-    assert note.startswith("how sure: beyond training, coupled is above rope (steps 1000) in every seed")
-    assert "which may be the cause" not in note
+    table = of(*made).wide()
+    assert "which may be the cause" not in " ".join(table.notes)
+    assert any("train 5 seeds of coupled and rope (steps 1000)" in step for step in steps_of(table))
 
 
 def test_of_seeds_with_as_many_right_strings_tokens_decide_which_is_the_lowest() -> None:
@@ -970,8 +976,7 @@ def test_of_seeds_with_as_many_right_strings_tokens_decide_which_is_the_lowest()
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_next_sets_nothing_of_positions(folder: Path) -> None:
     for found in [committed(folder), *contests(folder)]:
-        (*_, steps) = differences.how_sure_and_next(in_order(found.systems)) if len(found) else ("",)
-        then = " ".join(steps)
+        then = " ".join(differences.compared(in_order(found.systems)).steps)
         assert "lw.scheme(" not in then
         assert "lw.encoding(" not in then
 
@@ -990,10 +995,10 @@ def test_brackets_of_three_lengths_stay_however_long_names_are() -> None:
 def test_how_sure_a_finding_is_has_its_label_and_at_most_three_sentences(folder: Path) -> None:
     for found in contests(folder):
         for note in wide(found).notes:
-            assert note.startswith("how sure: beyond training, ") or "differ in" in note
-            assert note.count(". ") <= 2
-            # Against the second, against all others that it beats, and what is not told apart.
-            assert all(len(split_at_top(sentence)) <= 3 for sentence in note.split(". "))
+            label = ("how sure: beyond training, ", "among those beyond training: ", "cause: ")
+            assert note.startswith(label) or "differ in" in note
+            assert note.count(". ") <= 1
+            assert all(len(split_at_top(sentence)) <= 2 for sentence in note.split(". "))
 
 
 @pytest.mark.parametrize(

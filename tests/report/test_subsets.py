@@ -167,7 +167,7 @@ def test_what_differs_is_said_training_length_first_and_all_of_it() -> None:
     other["training"] |= dict.fromkeys(keys, 0.5)
     found = of(runs("a", [200, 199]), runs("b", [20, 19], other))
     (said,) = [note for note in found.wide().notes if "differ in" in note]
-    assert "The systems a and b differ in training length, " in said
+    assert "the systems a and b differ in training length, " in said
     assert "and 2 more settings" in said
     (every,) = [line for line in found.wide().advice if line.startswith("trainings differ: ")]
     assert all(f"{setting_text(f'training.{key}')} " in every for key in keys)

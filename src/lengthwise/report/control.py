@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -26,21 +26,20 @@ def is_control(one: SystemSummary, of: SystemSummary) -> bool:
 
 
 def with_controls(
-    ranked: Iterable[SystemSummary],
-    first: SystemSummary,
+    alike: Sequence[SystemSummary],
+    ranked: Sequence[SystemSummary],
     apart: Callable[[SystemSummary, SystemSummary], Collection[int]],
 ) -> tuple[SystemSummary, list[SystemSummary]]:
-    """The first system, or else another with its scheme or as good, and what differs from it in the ids alone.
+    """The first of those that are ``alike`` and what differs from it in the ids alone, or else another of these.
 
-    These are controls, and others that it is above. Another is one that is above its control.
+    What differs are controls, and others that it is above. Another is one that is above its control.
     """
-    ranked = list(ranked)
-    for one in [first, *ranked]:
+    for one in alike:
         alone = [of for of in ranked if ids_alone(one, of) and not is_untrained(of)]
         found = [of for of in alone if is_control(of, one) or apart(one, of)]
-        if found and (one is first or any(is_control(of, one) and apart(one, of) for of in found)):
+        if found and (one is alike[0] or any(is_control(of, one) and apart(one, of) for of in found)):
             return one, found
-    return first, []
+    return alike[0], []
 
 
 def controls_say(first: SystemSummary, controls: Mapping[str, Sequence[SystemSummary]]) -> list[str]:

@@ -20,6 +20,7 @@ from lengthwise.report.summary import (
     besides_positions,
     brackets_text,
     called,
+    differ_text,
     differing_settings,
     failing,
     group_of,
@@ -133,13 +134,11 @@ class Comparison:
 def how_sure(
     systems: Sequence[SystemSummary], metric: str = "exact_match", brackets: Brackets = "interval"
 ) -> list[str]:
-    """The parts of `compared` of each task, with what bands and brackets are, and what to do next."""
-    contests = dict.fromkeys(system.contest for system in systems)
-    each = [compared([one for one in systems if one.contest == contest], metric) for contest in contests]
-    said = [line for found in each for line in (*[found.why] * bool(found.why), *found.notes, *found.more)]
-    seeds, steps = (len(system.fitted) for system in systems), compared(systems, metric).steps
-    shown = [f"band and brackets: {brackets_text(seeds, brackets)}"] * any(found.notes for found in each)
-    return [*said, *shown, *steps[:1]]
+    """The parts of `compared`, with what bands and brackets are before what to do next."""
+    found, seeds = compared(systems, metric), (len(system.fitted) for system in systems)
+    said = [*[found.why] * bool(found.why), *found.notes, *found.more]
+    shown = [f"band and brackets: {brackets_text(seeds, brackets)}"] * bool(found.notes or found.more)
+    return [*said, *shown, *found.steps[:1]]
 
 
 def compared(
@@ -148,16 +147,17 @@ def compared(
     """Whether the best system is above the others beyond training, by what test, and whether the ids are the cause.
 
     p is corrected for the tests at all lengths and of all systems of ``whole``, since the choice may have followed the
-    results. Of several tasks the only step is to choose one.
+    results. Of several tasks the only step is to choose one, and what is sure of each is for the author.
     """
-    if len(dict.fromkeys(system.contest for system in systems)) > 1:
-        return Comparison(
-            steps=tuple(f"next: choose one task, such as `.only({name!r})`" for name in _names_of_one(systems)[:1])
-        )
+    contests = dict.fromkeys(system.contest for system in systems)
+    if len(contests) > 1:
+        each = (compared([one for one in systems if one.contest == of], metric, whole) for of in contests)
+        more = dict.fromkeys(line for found in each for line in (*found.notes, *found.more))
+        steps = (f"next: choose one task, such as `.only({name!r})`" for name in _names_of_one(systems)[:1])
+        return Comparison(more=tuple(more), steps=tuple(steps))
     tests, order = differences(systems, metric, whole=whole), ranked(systems, metric)
     shown = {id(system.results[0]): system for system in systems}  # under their labels
-    contest = {system.contest for system in systems}
-    there = [shown.get(id(one.results[0]), one) for one in whole or systems if one.contest in contest]
+    there = [shown.get(id(one.results[0]), one) for one in whole or systems if one.contest in contests]
     found = _of_contest(order, tests, there, failing(order, metric))
     if not found.notes and len(systems) > 1 and sum(bool(one.fitted) for one in systems) == 1:
         found = replace(found, notes=(f"{SURE}no other system fitted, so this shows nothing about positions",))
@@ -185,16 +185,16 @@ def _of_contest(
     facing = {id(other): found for other in ranked[1:] if (found := _between(ranked[0], other, tests))}
     rivals = trained_alike(ranked[0], [other for other in ranked[1:] if id(other) in facing]) if ranked else []
     if not rivals:
-        return Comparison(why=why(order), steps=tuple(next_steps(order, fails, "", (0, "", []), ([], []))))
+        steps = next_steps(order, fails, "", (0, "", []), ([], [])) if order else ()
+        return Comparison(why=why(order), steps=tuple(steps))
     first, groups, notes, more = ranked[0], in_groups(ranked), list[str](), list[str]()
     field = [one for one in rivals if one in groups.near] or [one for one in rivals if one not in groups.best] or rivals
     near = " that do not go beyond training" * (field[0] in groups.near)
     notes.append(SURE + _stands(first, field, facing, near))
     if among := [one for one in rivals if one not in field]:
         notes.append(AMONG + _stands(first, among, facing, brief=True))
-    lead, controls = with_controls(
-        [*groups.best, *ranked], first, lambda one, other: lengths_apart(_between(one, other, tests))
-    )
+    alike = [one for one in ranked if one in groups.best or one.positions.scheme == first.positions.scheme]
+    lead, controls = with_controls(alike, ranked, lambda one, other: lengths_apart(_between(one, other, tests)))
     how = {IDS: list[SystemSummary](), AGREES: list[SystemSummary](), NO_CAUSE: list[SystemSummary]()}
     for other in controls:
         found = _between(lead, other, tests)
@@ -205,15 +205,15 @@ def _of_contest(
     if pairs:
         pair = (lead, controls[0]) if how[IDS] or how[AGREES] else min(pairs, key=lambda two: _unlike(*two))
     says, control, shown = controls_say(lead, how), "", [one.label for one in how[IDS]]
-    if not says and pairs and _ids_may_count(*pair, tests):
-        says, control = missing_control(*pair, rivals, there)
+    if not says and (near := [two for two in (pair, *pairs) if pairs and _ids_may_count(*two, tests)]):
+        says, control = missing_control(*near[0], rivals, there)
     for one, other in combinations(ranked, 2):
         if ids_alone(one, other) and not (one is lead and other in controls):
             found, level = _between(one, other, tests), f"{one.label} is not told apart from {other.label}"
             more.append(f"{_measured(one, other.label, found) if lengths_apart(found) else level}; {IDS_ALONE}")
-    besides = _confounded(*pair) if pairs else ""
+    besides = (_confounded(*pair) if pairs else "") or differ_text(order)
     if says or besides:
-        notes.append(CAUSE_IS + _sentences(["; ".join(says), besides]))
+        notes.append(CAUSE_IS * bool(pairs) + _sentences(["; ".join(says), besides]))
     weighed = [pair, *((lead, one) for one in how[AGREES] if (lead, one) != pair)] if pairs else []
     unsure = [two for two in weighed if not _surely_above(_between(*two, tests))]
     who = [one for one in order if any(one in two for two in unsure)]

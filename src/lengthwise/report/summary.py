@@ -1251,7 +1251,7 @@ def _finding(order: Sequence[SystemSummary]) -> str:
     best, many = tested[0], len(tested) > MOST_COMPARED
     if found.far:
         every = f"right on at least {share} of every tested length"
-        said = _groups(found, every) if many else [f"{best.label} is {every} {_goes(best)}"]
+        said = _groups(best, found, every) if many else [f"{best.label} is {every} {_goes(best)}"]
         said += [f"{_and_trained(one, best)} {_goes(one)}" for one in tested[1:] if not many]
     else:
         none = f"none of {len(tested)} systems" if many else "no system" * (len(tested) > 1) or f"{best.label} not"
@@ -1300,9 +1300,9 @@ def in_groups(order: Iterable[SystemSummary]) -> Groups:
     return Groups(tuple(best), tuple(some), tuple(near))
 
 
-def _groups(found: Groups, every: str) -> list[str]:
+def _groups(first: SystemSummary, found: Groups, every: str) -> list[str]:
     """How many systems go how far, and which: the names of those that go all the way, of others how far seeds go."""
-    first, said = found.far[0], list[str]()
+    said = list[str]()
     if best := found.best:
         end, are = max(cell.length for cell in first.cells), "is" if len(best) == 1 else "are"
         count = sum(map(len, (best, found.some, found.near)))

@@ -184,9 +184,9 @@ def _how_many(systems: Sequence[SystemSummary], beyond: Sequence[SystemSummary])
     if of == 1:
         return f"{systems[0].label} {'goes' if count else 'does not'}"
     every = "both" if of == 2 else f"all {of}"
-    return (
-        f"{every} go" if count == of else f"{count} of {of} go{'es' * (count == 1)}" if count else f"none of {of} does"
-    )
+    if 0 < count < of:
+        return f"{count} of {of} go{'es' * (count == 1)}"
+    return f"{every} go" if count else f"none of {of} does"
 
 
 def same_task(one: SystemSummary, other: SystemSummary) -> bool:
