@@ -186,14 +186,14 @@ def test_no_cause_is_stated_that_a_row_is_an_exception_to(folder: Path) -> None:
     """Of systems that need a token farther away than the first does none goes beyond training, and counts are right."""
     for found in contests(folder):
         systems = [one for one in in_order(found.systems) if one.cells]
-        if f"as {CAUSE} predict" in (line := why(systems)):
+        if f"{CAUSE} predict it" in (line := why(systems)):
             lengths = (systems[0].max_length, max(cell.length for cell in systems[0].cells))
             alike = [one for one in systems if one.max_length == systems[0].max_length and same_task(one, systems[0])]
             spans = {at: row.span[-1] for at, one in enumerate(alike) if (row := span(one, lengths)) is not None}
             far = [alike[at] for at, away in spans.items() if away > spans[0]]
             assert far
             assert all(max(reaches(one)) <= one.max_length for one in far)
-            if said := re.search(r"where none of (\d+) does", line):
+            if said := re.search(r"\(none of (\d+) does\)", line):
                 assert int(said[1]) >= len(far)
 
 
@@ -549,12 +549,16 @@ def test_next_says_what_to_write_and_names_the_control_beside_a_third_system() -
     both = "coupled+learned and coupled+local-bias"
     alike = f'so that models and training are equal, train {both} with model={{"log_length": {length}}}'
     assert steps_of(two)[0].startswith(alike)
-    assert not any(note.startswith("cause: not tested") for note in two.notes), "both have the same ids"
+    assert not any(note.startswith("cause: whether it is the ids is not tested") for note in two.notes), (
+        "both have the same ids"
+    )
     table = of(*runs).wide()
     control = "train the control random-start+learned, trained as coupled+learned was: "
     assert steps_of(table)[0].startswith(control)
     assert "seeds=" in steps_of(table)[1]
-    assert table.notes[1].startswith("cause: not tested. Besides positions, systems differ in ")
+    assert table.notes[1].startswith(
+        "cause: whether it is the ids is not tested. Besides positions, systems differ in "
+    )
     same = [one | {"experiment": {**makes[one["system"]], "model": makes["coupled+learned"]["model"]}} for one in runs]
     same = [one for one in same if one["system"] != "coupled+local-bias"]
     assert steps_of(of(*same).wide())[0].startswith(control)
@@ -647,7 +651,9 @@ def test_what_did_not_fit_with_settings_is_not_told_to_be_trained_with_them() ->
         )
     ]
     table = of(*runs).wide()
-    untested = "cause: not tested: the control random-start+learned (steps 6000) has other settings"
+    untested = (
+        "cause: whether it is the ids is not tested: the control random-start+learned (steps 6000) has other settings"
+    )
     assert any(note.startswith(untested) for note in table.notes)
     assert steps_of(table)[0].startswith(
         "train coupled+learned with the settings of random-start+learned (steps 6000): "
@@ -929,7 +935,7 @@ def test_a_control_that_is_not_shown_is_shown_before_anything_is_trained() -> No
         ))  # fmt: skip
 
     table = made().only(systems=[best, rival]).wide()
-    assert "cause: not tested by the systems shown" in table.notes
+    assert "cause: whether it is the ids is not tested by the systems shown" in table.notes
     assert steps_of(table)[0].startswith(f"show the control {control}: ")
     assert "3 tests (Holm)" in table.notes[0]
     said = [f"show the control {control}", "tests with systems not shown"]
@@ -938,7 +944,7 @@ def test_a_control_that_is_not_shown_is_shown_before_anything_is_trained() -> No
         assert line not in table.to_latex().partition(r"\end{table}")[0]
         assert line not in "; ".join(made().wide().advice)
     for found in (made(control=True), made(control=True).only(systems=[best, rival])):
-        assert f"cause: not tested: the control {control} did not fit" in found.wide().notes
+        assert f"cause: whether it is the ids is not tested: the control {control} did not fit" in found.wide().notes
         assert "train the control" not in "; ".join(found.wide().advice)
 
 

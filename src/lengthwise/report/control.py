@@ -15,7 +15,7 @@ from lengthwise.report.summary import SystemSummary, ids_alone, is_untrained, so
 from lengthwise.report.why import AGREES, IDS, IN_IDS, NO_CAUSE, plain_span
 
 PLAIN = ("sequential", RANDOM_START)
-UNTESTED = "not tested"
+UNTESTED = "whether it is the ids is not tested"
 """The cause where nothing tests whether it is the ids."""
 
 

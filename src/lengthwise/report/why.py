@@ -66,9 +66,8 @@ def why(order: Sequence[SystemSummary], tested: str = "", shown: Collection[str]
         if says := untrained.get(id(one)):
             same.setdefault(says, []).append(one.label)
     parts = [f"{some_of(names)} {says}" for says, names in same.items()][:MOST_COMPARED]
-    far, says = _farther(order, rest) if rest else ((), "")
-    how = {IDS: "", AGREES: ": so it is in every seed; too few to be sure", NO_CAUSE: ": not so in every seed"}
-    parts += [says + (how.get(tested, ": predicted, not tested") if far else "")] * bool(says)
+    far, says = _farther(order, rest, tested) if rest else ((), "")
+    parts += [says] * bool(says)
     left = [one for one in rest if one not in far]
     parts += [f"{one.label}: its ids, as the comparison shows" for one in left if one.label in shown]
     kinds = dict[str, list[str]]()
@@ -139,7 +138,9 @@ def _untrained(task: str, scheme: str, encoding: str, trained: int, lengths: tup
     return none
 
 
-def _farther(order: Sequence[SystemSummary], falls: Sequence[SystemSummary]) -> tuple[Sequence[SystemSummary], str]:
+def _farther(
+    order: Sequence[SystemSummary], falls: Sequence[SystemSummary], tested: str
+) -> tuple[Sequence[SystemSummary], str]:
     """Which of these fall as distances in ids predict, and that in words with counts; none where they explain none.
 
     Near are systems whose farthest needed token, at the longest length tested, is as near as that of the first.
@@ -161,13 +162,16 @@ def _farther(order: Sequence[SystemSummary], falls: Sequence[SystemSummary]) -> 
         return (), ""
     beyond = in_groups(known).far
     if first not in beyond:
-        needed = f"the farthest token needed is {_at_distances([first], rows)}"
-        return (), f"{CAUSE} do not suffice: {first.label} falls, too, where {needed}"
+        away = _at_distances([first], rows).removeprefix("under ").replace("it is", "the farthest token needed is")
+        return (), f"{CAUSE} do not suffice: {first.label} falls, too, though under {away}"
     if some := [one.label for one in far if one in beyond]:
         return (), f"{CAUSE} do not explain it: {some_of(some)} go{'es' * (len(some) == 1)} beyond training, too"
-    goes, not_so = _how_many(near, beyond), _how_many(far, beyond)
-    says = f"{_at_distances(near, rows)}, where {goes} beyond training, and {_at_distances(far, rows)}, where {not_so}"
-    return [one for one in far if one in falls], f"as {CAUSE} predict: the farthest token needed is {says}"
+    how = {IDS: "as the control shows", AGREES: "the control agrees", NO_CAUSE: "the control does not agree"}
+    needed = _at_distances(near, rows).replace("it is", "the farthest token needed is", 1)
+    says = (
+        f"{needed} ({_how_many(near, beyond)} beyond training), {_at_distances(far, rows)} ({_how_many(far, beyond)})"
+    )
+    return [one for one in far if one in falls], f"{CAUSE} predict it ({how.get(tested, 'not tested')}): {says}"
 
 
 def _at_distances(systems: Sequence[SystemSummary], rows: Mapping[int, StructureRow]) -> str:
@@ -175,7 +179,7 @@ def _at_distances(systems: Sequence[SystemSummary], rows: Mapping[int, Structure
     schemes = dict[str, dict[str, None]]()
     for one in systems:
         schemes.setdefault(_span_text(rows[id(one)]), {})[one.positions.scheme] = None
-    return ", ".join(f"at distance {away} under {some_of([*under])} ids" for away, under in schemes.items())
+    return ", ".join(f"under {some_of([*under])} ids it is {away}" for away, under in schemes.items())
 
 
 def _how_many(systems: Sequence[SystemSummary], beyond: Sequence[SystemSummary]) -> str:
@@ -210,9 +214,10 @@ def plain_span(system: SystemSummary) -> int:
 
 
 def _span_text(row: StructureRow) -> str:
-    """The ids to the farthest token needed: where it grows, at the longest length, and in training."""
+    """The ids to the farthest token needed: where it grows, in training and at the longest length."""
     low, high, last = row.span[0], row.span[-1], row.lengths[-1]
-    return f"{low}" if low == high and len(row.lengths) > 1 else f"up to {high} at length {last} ({low} in training)"
+    same = low == high and len(row.lengths) > 1
+    return f"{low} away" if same else f"up to {high} away at length {last}, {low} in training"
 
 
 @lru_cache(maxsize=REMEMBERED)
