@@ -261,7 +261,7 @@ def test_a_finding_names_or_counts_every_system_once(folder: Path) -> None:
             assert f"none of {len(tested)} systems " in said
             assert f"; the {len(tested) - 1} others have " in said
         else:
-            counted = re.search(r", (\d+) of (\d+) systems (?:is|are) right", said)
+            counted = re.search(r", (\d+) of (\d+) systems(?: that fitted)? (?:is|are) right", said)
             assert (counted is not None) is bool(whole)
             assert counted is None or [*map(int, counted.groups())] == [len(whole), len(tested)]
             named = 3 - bool(whole)

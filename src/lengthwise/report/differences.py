@@ -231,9 +231,9 @@ def _of_contest(
     )
 
 
-def _unlike(one: SystemSummary, other: SystemSummary) -> tuple[bool, int]:
-    """Whether two systems have the same positions, and in how many settings they differ: the least tells most."""
-    return one.positions == other.positions, len(_confounds(one, other))
+def _unlike(one: SystemSummary, other: SystemSummary) -> tuple[bool, bool, int]:
+    """How unlike two systems are: another task, the same positions, the number of settings; the least tells most."""
+    return not same_task(one, other), one.positions == other.positions, len(_confounds(one, other))
 
 
 def _ids_may_count(first: SystemSummary, rival: SystemSummary, tests: Sequence[Difference]) -> bool:

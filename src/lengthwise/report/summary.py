@@ -1249,12 +1249,13 @@ def _finding(order: Sequence[SystemSummary]) -> str:
         return _no_finding(order)
     found, share = in_groups(tested), f"{percent(REACH)} of the strings"
     best, many = tested[0], len(tested) > MOST_COMPARED
+    of = f"{len(tested)} systems{' that fitted' * (len(tested) < len(order))}"
     if found.far:
         every = f"right on at least {share} of every tested length"
-        said = _groups(best, found, every) if many else [f"{best.label} is {every} {_goes(best)}"]
+        said = _groups(best, found, every, of) if many else [f"{best.label} is {every} {_goes(best)}"]
         said += [f"{_and_trained(one, best)} {_goes(one)}" for one in tested[1:] if not many]
     else:
-        none = f"none of {len(tested)} systems" if many else "no system" * (len(tested) > 1) or f"{best.label} not"
+        none = f"none of {of}" if many else "no system" * (len(tested) > 1) or f"{best.label} not"
         if any(_rate(cell) >= REACH for one in tested for cell in one.cells if cell.length > one.max_length):
             first = f"{none} stays right" if len(tested) > 1 else f"{best.label} does not stay right"
             said = [f"{first} on {share} at longer lengths"]
@@ -1291,7 +1292,8 @@ class Groups:
 
 def in_groups(order: Iterable[SystemSummary]) -> Groups:
     """These systems, in order, by how far their seeds are right; those without a test are left out."""
-    tested, best, some, near = [one for one in order if one.cells], *(list[SystemSummary]() for _ in range(3))
+    tested = [one for one in order if one.cells]
+    best, some, near = (list[SystemSummary]() for _ in range(3))
     end = max((cell.length for one in tested for cell in one.cells), default=0)
     for one in tested:
         far = _far(one)
@@ -1300,14 +1302,13 @@ def in_groups(order: Iterable[SystemSummary]) -> Groups:
     return Groups(tuple(best), tuple(some), tuple(near))
 
 
-def _groups(first: SystemSummary, found: Groups, every: str) -> list[str]:
+def _groups(first: SystemSummary, found: Groups, every: str, of: str) -> list[str]:
     """How many systems go how far, and which: the names of those that go all the way, of others how far seeds go."""
     said = list[str]()
     if best := found.best:
-        end, are = max(cell.length for cell in first.cells), "is" if len(best) == 1 else "are"
-        count = sum(map(len, (best, found.some, found.near)))
+        end, are = max(cell.length for cell in best[0].cells), "is" if len(best) == 1 else "are"
         names = some_of([_and_trained(one, first) for one in best])
-        said.append(f"{len(best)} of {count} systems {are} {every} up to {end}, the longest, in all seeds: {names}")
+        said.append(f"{len(best)} of {of} {are} {every} up to {end}, the longest, in all seeds: {names}")
     named = MOST_COMPARED - bool(best)
     for one in found.some[:named]:
         is_right = f" is {every}" * (not said)
