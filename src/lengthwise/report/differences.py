@@ -319,7 +319,7 @@ def _measured(first: SystemSummary, names: str, tests: Sequence[Difference]) -> 
     if all((len(test.rates), len(test.other_rates)) == (1, 1) for test in tests):
         said.append(f"has more right than {names} at {in_runs(lengths, tested)}, of one seed each, which may be luck")
     elif not lengths:
-        said.append(f"is above each of {names} in every seed, but at other lengths")
+        said.append(f"is above each of {names} in every seed at some length")
     else:
         p, made = _p([test.holm for test in tests if test.length in sure]), tests[0].made
         said += [
