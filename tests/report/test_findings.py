@@ -186,7 +186,7 @@ def test_no_cause_is_stated_that_a_row_is_an_exception_to(folder: Path) -> None:
     """Of systems that need a token farther away than the first does none goes beyond training, and counts are right."""
     for found in contests(folder):
         systems = [one for one in in_order(found.systems) if one.cells]
-        if f"{CAUSE} predict it" in (line := why(systems)):
+        if f"{CAUSE} predict which" in (line := why(systems)):
             lengths = (systems[0].max_length, max(cell.length for cell in systems[0].cells))
             alike = [one for one in systems if one.max_length == systems[0].max_length and same_task(one, systems[0])]
             spans = {at: row.span[-1] for at, one in enumerate(alike) if (row := span(one, lengths)) is not None}
@@ -221,7 +221,7 @@ def test_a_finding_names_the_nearest_of_other_positions_and_says_how_far_all_oth
     low = [seeds(name, *[{8: 200, 16: right}] * 3) for name, right in zip("abcde", (100, 80, 60, 50, 0), strict=True)]
     said = headline(of(*[one for each in low for one in each]).systems)
     assert said.endswith(
-        "of any longer tested length; a has 0.500 at length 16; the 4 others have at most 0.400 at 16."
+        "of any longer tested length; a has 0.500 at length 16; the 4 others have medians of at most 0.400 at 16."
     )
 
 
@@ -617,7 +617,7 @@ def test_all_are_trained_longer_where_most_seeds_did_not_fit() -> None:
         rival = [*seeds("b", *[{40: 0}] * (3 - lost)), *seeds("b", *[{}] * 3, fitted=False)[3 - lost :]]
         table = of(*seeds("a", *[{40: 200}] * 3), *rival).wide()
         assert f"b not beyond training ({3 - lost} of 3 seeds fitted; 0.000 at 40)" in table.caption
-        longer, fewer = "train all with steps=2000: most seeds of b did not fit", "train 6 seeds of each system"
+        longer, fewer = "train all with steps=2000: half or more of the seeds of b did not fit", "train 6 seeds of each system"
         assert steps_of(table)[0].startswith(longer if lost == 2 else fewer)
 
 

@@ -20,7 +20,8 @@ from lengthwise.api.result import Result
 from lengthwise.core import config as arguments
 from lengthwise.core.config import fields_of, one_line_errors
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, spelled
-from lengthwise.core.files import read_text
+from lengthwise.core.files import read_json, read_text
+from lengthwise.core.result_file import RunResult
 from lengthwise.core.table import Table, Tabular
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.defaults import MAX_LENGTH, STEPS, default_experiment, folder_name
@@ -41,7 +42,7 @@ from lengthwise.training.config import TrainingConfig
 from lengthwise.training.threads import threads_of_a_call
 
 if TYPE_CHECKING:
-    from lengthwise.core.result_file import RunResult, StudyResult
+    from lengthwise.core.result_file import StudyResult
     from lengthwise.experiments.cost import SweepPlan
     from lengthwise.experiments.engine import Sweep
     from lengthwise.experiments.recipe import Study
@@ -201,7 +202,8 @@ def recipe(
             ``"FILE.py:function"`` of a recipe, or a `Recipe`.
         preset: ``"quick"``, ``"standard"`` or ``"full"``.
         only: names of systems or tasks; by default all but the extra ones.
-        scheme: of a task or an expression: train it under this scheme of position ids, such as ``"modulo"``.
+        scheme: of a task, an expression or a `Recipe` from a file: train it under this scheme of position ids, such as
+            ``"modulo"``, all else equal.
         encodings: of a recipe, only systems with these positions; of a task or an expression, train it under these.
         max_length: of a task or an expression, the longest training length, in the task's unit; by default 10.
         test_lengths: of a task or an expression, by default 1, 2 and 4 times ``max_length``.
@@ -216,6 +218,8 @@ def recipe(
     from lengthwise.experiments.defaults import default_recipe, recipe_for
     from lengthwise.experiments.recipe import RECIPES
 
+    if isinstance(source, Recipe) and scheme is not None:
+        source, scheme = _under(source, scheme), None
     wanted = {"scheme": scheme, "max_length": max_length, "test_lengths": test_lengths}
     given = [name for name, value in wanted.items() if value is not None]
     name = "" if isinstance(source, Recipe) else str(source)
@@ -240,6 +244,20 @@ def recipe(
         jobs = tuple(dataclasses.replace(job, seeds=_seeds(seeds)) for job in chosen.jobs)
         return dataclasses.replace(chosen, jobs=jobs)
     return chosen
+
+
+def _under(source: Recipe, scheme: str) -> Recipe:
+    """The systems of a recipe with other ids, and all else of them."""
+    jobs = list[Job]()
+    for job in source.jobs:
+        own = job.experiment
+        lengths, longest = own.evaluation.lengths, own.training.max_length
+        other = default_experiment(own.task, scheme, own.encoding, max_length=longest, test_lengths=lengths).scheme
+        made = dataclasses.replace(own, scheme=other)
+        check_places(made.task, other)
+        check_ids_are_used(other.name, made.encoding)
+        jobs.append(dataclasses.replace(job, name=_name(made), work=made))
+    return dataclasses.replace(source, jobs=tuple(jobs))
 
 
 def _is_expression(name: str) -> bool:
@@ -478,7 +496,9 @@ def read_recipe(path: Path) -> Recipe:
     """
     values = _parsed(path)
     if isinstance(values, dict) and "systems" not in values and {"experiment", "seed"} <= values.keys():
-        own = {"experiment": values["experiment"], "seeds": [values["seed"]]}
+        beside = path.parent / "result.json"
+        named = {"name": RunResult.of(read_json(beside, what="result file")).system} if beside.exists() else {}
+        own = {"experiment": values["experiment"], "seeds": [values["seed"]], **named}
         values = {"recipe": path.resolve().parent.parent.name, "systems": [own]}
     if not isinstance(values, dict) or not isinstance(values.get("systems"), list) or not values["systems"]:
         raise LengthwiseError(

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, listed, require, warn
 from lengthwise.core.files import read_json
-from lengthwise.core.result_file import Score, each_once, result_files
+from lengthwise.core.result_file import CONFIG, Score, each_once, result_files
 from lengthwise.core.statistics import Estimate
 from lengthwise.core.table import DIGITS, STUDY, Spread, Table, Tabular
 from lengthwise.core.table import shown as cell_text
-from lengthwise.experiments.run_directory import CONFIG, LEASES, RESULT, divergence
+from lengthwise.experiments.run_directory import LEASES, RESULT, divergence
 from lengthwise.report.summary import (
     BRACKETS,
     LOW,

@@ -33,8 +33,8 @@ Positive = Annotated[int, Field(ge=1, lt=EXACT_IN_JSON)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-CHECKPOINT = "checkpoint.safetensors"
-"""The file of weights in a run directory."""
+CHECKPOINT, CONFIG = "checkpoint.safetensors", "config.json"
+"""The files of weights, and of the configuration, in a run directory."""
 Axes = tuple[tuple[str, int], ...]
 """The axes of a test beside the length, e.g. ``(("chains", 4), ("depth", 20))``."""
 

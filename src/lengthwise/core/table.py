@@ -25,6 +25,8 @@ DIGITS = 3
 """Digits after the point that are shown of a number, unless a table has others."""
 WIDTH = 80
 """Columns of a terminal that answers keep to."""
+GOES_ON = " \\"
+"""The end of a line of a command that goes on."""
 LEAST_COLUMNS = 3
 """Columns of numbers that a terminal shows before their brackets."""
 PAGE = 345
@@ -52,13 +54,7 @@ class Advice(tuple[str, ...]):
 
     def __repr__(self) -> str:
         digits = len(str(len(self)))
-        return "\n".join(
-            textwrap.fill(
-                line, WIDTH, initial_indent=f"{at:{digits}}. ", subsequent_indent=" " * (digits + 2),
-                break_on_hyphens=False,
-            )
-            for at, line in enumerate(self, 1)
-        )  # fmt: skip
+        return "\n".join(_filled(line, f"{at:{digits}}. ") for at, line in enumerate(self, 1))
 
 
 class Spread(float):
@@ -125,10 +121,11 @@ class Table:
         why, rest = ([line for line in self.advice if line.startswith(WHY) is is_why] for is_why in (True, False))
         pages = [line for line in rest[1:] if line.startswith(STUDY)]
         more = " (more: `.advice`)" * (len(rest) > 1)
-        below = (missing, *self._below("*", left_out), f"{rest[0]}{more}" if rest else "", *pages)
+        step, *commands = rest[0].split("\n") if rest else [""]
+        below = (missing, *self._below("*", left_out), "\n".join([f"{step}{more}" * bool(step), *commands]), *pages)
         *finding, what = self.caption.split("\n")
         lines = [*finding, *why * bool(finding), what, *[shown] * bool(shown), *below]
-        wrapped = (line if line is shown else textwrap.fill(line, WIDTH, break_on_hyphens=False) for line in lines)
+        wrapped = (line if line is shown else _filled(line) for line in lines)
         return "\n".join(line for line in wrapped if line)
 
     def _screen(self) -> tuple[str, list[str]]:
@@ -487,6 +484,26 @@ class Tabular(ABC):
     def to_markdown(self) -> str:
         """As `Table.to_markdown`."""
         return self.table().to_markdown()
+
+
+def _filled(text: str, begin: str = "") -> str:
+    """The first line of a text in lines of a terminal's width; others, which are commands, as `command_lines`."""
+    line, *commands = text.split("\n")
+    room = " " * len(begin)
+    filled = textwrap.fill(line, WIDTH, initial_indent=begin, subsequent_indent=room, break_on_hyphens=False)
+    return "\n".join([filled, *(f"{room}{part}" for command in commands for part in command_lines(command))])
+
+
+def command_lines(command: str, indent: int = 2) -> list[str]:
+    """A command in lines that a shell takes as they are."""
+    lines, parts = list[str](), re.split(r" (?=--)", command) if command else []
+    for number, part in enumerate(parts, start=1):
+        end = 0 if number == len(parts) else len(GOES_ON)
+        if lines and len(lines[-1]) + 1 + len(part) + end <= WIDTH:
+            lines[-1] += f" {part}"
+        else:
+            lines.append(f"{'':{indent + 2 * bool(lines)}}{part}")
+    return [line + GOES_ON * (number < len(lines)) for number, line in enumerate(lines, start=1)]
 
 
 def _broken(names: Sequence[str]) -> tuple[str, ...]:

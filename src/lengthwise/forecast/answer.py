@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from lengthwise.core.config import fields_of
 from lengthwise.core.errors import UnknownNameError, spelled
-from lengthwise.core.table import WIDTH, Table, Tabular
+from lengthwise.core.table import WIDTH, Table, Tabular, command_lines
 from lengthwise.crasp.decide import Answer
 from lengthwise.forecast.features import SCHEMES_OF_PLACES
 from lengthwise.forecast.model import Forecast, forecaster
@@ -66,8 +66,6 @@ PLAIN_PLACES = "its symbols' places are their positions, so these are plain ids"
 """Theory's line on a scheme of places under a language."""
 AFTER = "then "
 """How a step begins that comes after the other."""
-GOES_ON = " \\"
-"""The end of a line of a command that is not its last."""
 MOST_NAMED = 4
 """Tasks that are named in the answer; all are behind ``why``."""
 MORE = ".text(why=True)"
@@ -489,7 +487,7 @@ def text(found: Forecasts, why: bool = False, more: str = MORE) -> str:
     lines += beside("if", in_sentences(given))
     for name, (sentence, command) in zip(("next", "or"), steps(found, best, alone), strict=False):
         after = sentence.startswith(AFTER)
-        lines += beside("then" if after else name, in_sentences(sentence.removeprefix(AFTER))) + typed("", command)
+        lines += beside("then" if after else name, in_sentences(sentence.removeprefix(AFTER))) + command_lines(command)
     lines += [
         "",
         *fill(legend(found, rows, " ".join(" ".join(lines).split())) + "." + f" More:\u00a0{more}" * (not why)),
@@ -893,16 +891,3 @@ def fill(sentence: str, first: str = "  ", later: int = 4) -> list[str]:
 def beside(name: str, sentence: str, indent: int = INDENT) -> list[str]:
     """A sentence beside a name; no line without a sentence."""
     return fill(sentence, f"  {name:{indent - 2}}", indent) if sentence else []
-
-
-def typed(name: str, command: str, indent: int = 2) -> list[str]:
-    """A command beside a name, in lines that a shell takes as they are."""
-    lines: list[str] = []
-    parts = re.split(r" (?=--)", command) if command else []
-    for number, part in enumerate(parts, start=1):
-        end = 0 if number == len(parts) else len(GOES_ON)
-        if lines and len(lines[-1]) + 1 + len(part) + end <= WIDTH:
-            lines[-1] += f" {part}"
-        else:
-            lines.append(f"{'':{indent + 2}}{part}" if lines else f"  {name:{indent - 2}}{part}")
-    return [line + GOES_ON * (number < len(lines)) for number, line in enumerate(lines, start=1)]

@@ -11,7 +11,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.system import RANDOM_START
-from lengthwise.report.summary import SystemSummary, ids_alone, is_untrained, some_of
+from lengthwise.report.summary import SystemSummary, ids_alone, is_untrained, run_commands, some_of
 from lengthwise.report.why import AGREES, IDS, IN_IDS, NO_CAUSE, plain_span
 
 PLAIN = ("sequential", RANDOM_START)
@@ -55,6 +55,7 @@ def controls_say(first: SystemSummary, controls: Mapping[str, Sequence[SystemSum
     for how in (AGREES, NO_CAUSE):
         if left := controls[how]:
             names = f"{some_of([one.label for one in left])}, which differ{'s' * (len(left) == 1)} in the ids alone"
+            names += in_what(first, left[0])
             says = f"{first.label} is above {names}, in every seed, but these are too few to be sure"
             if how == NO_CAUSE:
                 says = f"{first.label} is not in every seed above {names}"
@@ -105,7 +106,8 @@ def missing_control(
     if ENCODINGS.is_built_in(encoding):  # its settings are those of the first, too, such as a sink
         with suppress(LengthwiseError, TypeError):
             control = replace(control, encoding=ENCODINGS.build(first.experiment["encoding"]).label)
-    train = f"train the control {control.name}, trained as {first.label} was: {tells}"
+    command = run_commands([first], "--scheme", control.scheme)
+    train = f"train the control {control.name}, trained as {first.label} was: {tells}{command}"
     if alone := [other for other in alone if is_untrained(other)]:
         beyond = f"{UNTESTED} by {alone[0].label}, whose table met no id beyond training"
         return ([beyond], train) if control.random_start else ([], "")

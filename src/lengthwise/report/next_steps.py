@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from json import dumps
 from math import ceil
 from typing import Any
 
 from lengthwise.report.control import PLAIN, beyond_reach
-from lengthwise.report.summary import Setting, SystemSummary, explain_command, fall, ids_alone, predict_command, some_of
+from lengthwise.report.summary import (
+    Setting,
+    SystemSummary,
+    explain_command,
+    fall,
+    ids_alone,
+    predict_command,
+    run_commands,
+    some_of,
+)
 from lengthwise.report.words import setting_text, value_text
 
 STEPS: Setting = ("training", "", "steps")
@@ -54,8 +64,11 @@ def next_steps(
         there = [one.label for one in order if one.positions in {of.positions for of in who} and _has(one, same)]
         enough = len({one.positions for one in order if one.label in there}) == 2
         with_same = f"train {some_of([one.label for one in who])} with {_as_arguments(same)}"
+        words = [word for (part, _, name), value in same.items() for word in ("--set", f"{part}.{name}={dumps(value)}")]
+        lack = [one for one in who if not _has(one, same)]
         stays = [f"{setting_text(f'{part}.{name}')} of {value_text(of)}" for part, of, name in settings if of]
         with_same += f"; {some_of(stays)} still differ{'s' * (len(stays) == 1)}" * bool(stays)
+        with_same += run_commands(lack, *words)
         said.append(f"{EQUAL}, " + (f"show those alone: `.only(systems={there})`" if enough else with_same))
     elif len(settings) > 1 and not positions:
         said.append("let systems differ in one setting alone, to see which counts")
@@ -71,7 +84,8 @@ def next_steps(
         runs = max(ceil(wanted * len(one.results) / len(one.fitted)) for one in few)
         of = "each system" if len(few) == len(order) else some_of([one.label for one in few])
         lost = f", and {wanted} of {runs} may fit" * (runs > wanted)
-        said.append(f"train {runs} seeds of {of} (seeds={runs}): {reason}{lost}")
+        again = run_commands(few, seeds=runs)
+        said.append(f"train {runs} seeds of {of} (seeds={runs}): {reason}{lost}{again}")
     end = max((cell.length for cell in first.cells), default=0)
     if not said and end > first.max_length and not fall(first):
         said.append(f"test longer strings: {first.label} is right at {end}, the longest tested")
@@ -96,7 +110,9 @@ def _longer(order: Sequence[SystemSummary]) -> str:
     if far and all(one.experiment["model"]["layers"] == 1 for one in order):
         values, why = values | {LAYERS: 2}, "with fewer steps and one layer"
     it = "all" if len(order) > 1 else "it"
-    return f"train {it} with {_as_arguments(values)}: most seeds of {who} did not fit {why}"
+    words = [word for (part, _, name), to in values.items() for word in ("--set", f"{part}.{name}={dumps(to)}")]
+    again = run_commands(order, *words) if len(order) <= MOST_LOST else ""
+    return f"train {it} with {_as_arguments(values)}: half or more of the seeds of {who} did not fit {why}{again}"
 
 
 def _has(system: SystemSummary, values: Mapping[Setting, Any]) -> bool:

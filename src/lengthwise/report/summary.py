@@ -23,7 +23,7 @@ from lengthwise.core.config import canonical_json, changed_fields, fields_of
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, did_you_mean, listed, require
 from lengthwise.core.files import read_json
 from lengthwise.core.rank import REACH, how_far, seed_far
-from lengthwise.core.result_file import CHECKPOINT, Axes, RunResult, Score, check_seal, each_once, result_files
+from lengthwise.core.result_file import CHECKPOINT, CONFIG, Axes, RunResult, Score, check_seal, each_once, result_files
 from lengthwise.core.rng import stream
 from lengthwise.core.statistics import LEVEL, Estimate, estimate, median_rank
 from lengthwise.core.user_code import code_words, no_new_code
@@ -659,6 +659,22 @@ def explain_command(system: SystemSummary) -> str:
     return shlex.join(["lengthwise", *code_words(system.results[0].experiment), "explain", str(folder)])
 
 
+def run_commands(systems: Iterable[SystemSummary], *words: str, seeds: int = 0) -> str:
+    """A line for each of these systems that trains it anew with other ``words``, and with so many seeds or its own.
+
+    Empty where the configuration of one is not there, or its seeds are not the first ones.
+    """
+    lines = list[str]()
+    for one in systems:
+        folder, own = one.results[0].folder, [result.seed for result in one.results]
+        if folder is None or not (folder / CONFIG).exists() or own != [*range(len(own))]:
+            return ""
+        end = ["--seeds", str(seeds or len(own)), "--out", str(folder.parent.parent)]
+        code = code_words(one.results[0].experiment)
+        lines.append(shlex.join(["lengthwise", *code, "run", "--config", str(folder / CONFIG), *words, *end]))
+    return "".join(f"\n{line}" for line in lines)
+
+
 def predict_command(system: SystemSummary) -> str:
     """What says which positions its task needs, and what was measured, for the lengths of its tests."""
     task = known_task(system.experiment)
@@ -1019,7 +1035,8 @@ def _differing_in(systems: Sequence[SystemSummary], section: str) -> dict[str, s
     """Each setting of a section in which systems differ, with who has which value; not those that stand in names."""
 
     def values(key: str) -> str:
-        return _by_value(systems, lambda system: value_text(system.flat.get(key), key))
+        most = 1 if section in ("model", "training") else len(systems)  # not all have these ids
+        return _by_value(systems, lambda system: value_text(system.flat.get(key), key), most)
 
     return {
         setting_text(key): values(key)
@@ -1329,7 +1346,7 @@ def _most(systems: Sequence[SystemSummary]) -> str:
             if length > one.max_length:
                 highest[length] = max(highest.get(length, 0.0), rate)
     ends = sorted({min(highest, default=0), max(highest, default=0)} & {*highest})
-    most = "at most " * (len(systems) > 1 and any(highest.values()))
+    most = "medians of at most " * (len(systems) > 1 and any(highest.values()))
     return most + " and ".join(f"{highest[at]:.3f} at {at}" for at in ends if at == ends[0] or highest[ends[0]])
 
 

@@ -167,11 +167,10 @@ def _farther(
     if some := [one.label for one in far if one in beyond]:
         return (), f"{CAUSE} do not explain it: {some_of(some)} go{'es' * (len(some) == 1)} beyond training, too"
     how = {IDS: "as the control shows", AGREES: "the control agrees", NO_CAUSE: "the control does not agree"}
-    needed = _at_distances(near, rows).replace("it is", "the farthest token needed is", 1)
-    says = (
-        f"{needed} ({_how_many(near, beyond)} beyond training), {_at_distances(far, rows)} ({_how_many(far, beyond)})"
-    )
-    return [one for one in far if one in falls], f"{CAUSE} predict it ({how.get(tested, 'not tested')}): {says}"
+    near_by = _at_distances(near, rows).replace("it is", "the farthest token needed is", 1)
+    what = f"{CAUSE} predict which go beyond training ({how.get(tested, 'not tested')})"
+    says = f"{near_by} ({_how_many(near, beyond)}), {_at_distances(far, rows)} ({_how_many(far, beyond)})"
+    return [one for one in far if one in falls], f"{what}: {says}"
 
 
 def _at_distances(systems: Sequence[SystemSummary], rows: Mapping[int, StructureRow]) -> str:
@@ -186,11 +185,11 @@ def _how_many(systems: Sequence[SystemSummary], beyond: Sequence[SystemSummary])
     """How many of these go beyond training."""
     count, of = sum(one in beyond for one in systems), len(systems)
     if of == 1:
-        return f"{systems[0].label} {'goes' if count else 'does not'}"
+        return f"{systems[0].label} {'does' if count else 'does not'}"
     every = "both" if of == 2 else f"all {of}"
     if 0 < count < of:
-        return f"{count} of {of} go{'es' * (count == 1)}"
-    return f"{every} go" if count else f"none of {of} does"
+        return f"{count} of {of} do{'es' * (count == 1)}"
+    return f"{every} do" if count else f"none of {of} does"
 
 
 def same_task(one: SystemSummary, other: SystemSummary) -> bool:
