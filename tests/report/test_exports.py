@@ -631,7 +631,9 @@ def test_theory_is_named_as_the_cause_only_where_it_expects_the_winner() -> None
             for seed, right in enumerate(rights)
         ]
         said = how_sure(_of(made).systems)
-        assert ("why: distances in ids predict which go beyond training (as the control shows): under coupled" in said) is expected
+        assert (
+            "why: distances in ids predict which go beyond training (as the control shows): under coupled" in said
+        ) is expected
         assert ("is 1 away (a does), under sequential ids it is up to " in said) is expected
         assert ("why: b: its ids, as the comparison shows" in said) is not expected
 

@@ -617,7 +617,10 @@ def test_all_are_trained_longer_where_most_seeds_did_not_fit() -> None:
         rival = [*seeds("b", *[{40: 0}] * (3 - lost)), *seeds("b", *[{}] * 3, fitted=False)[3 - lost :]]
         table = of(*seeds("a", *[{40: 200}] * 3), *rival).wide()
         assert f"b not beyond training ({3 - lost} of 3 seeds fitted; 0.000 at 40)" in table.caption
-        longer, fewer = "train all with steps=2000: half or more of the seeds of b did not fit", "train 6 seeds of each system"
+        longer, fewer = (
+            "train all with steps=2000: half or more of the seeds of b did not fit",
+            "train 6 seeds of each system",
+        )
         assert steps_of(table)[0].startswith(longer if lost == 2 else fewer)
 
 

@@ -891,3 +891,9 @@ def fill(sentence: str, first: str = "  ", later: int = 4) -> list[str]:
 def beside(name: str, sentence: str, indent: int = INDENT) -> list[str]:
     """A sentence beside a name; no line without a sentence."""
     return fill(sentence, f"  {name:{indent - 2}}", indent) if sentence else []
+
+
+def typed(name: str, command: str, indent: int) -> list[str]:
+    """A command beside a name, in lines that a shell takes as they are."""
+    first, *more = command_lines(command, indent)
+    return [f"  {name:{indent - 2}}{first[indent:]}", *more]
