@@ -182,6 +182,15 @@ def test_where_there_is_no_result_the_folders_that_have_some_are_named(tmp_path:
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_mistyped_folder_of_results_names_the_one_that_is_meant(folder: Path) -> None:
+    parts = list(folder.parts)
+    for at in range(parts.index("studies") + 1, len(parts)):
+        wrong = Path(*parts[:at], parts[at][:2] + parts[at][3:], *parts[at + 1 :])
+        with pytest.raises(LengthwiseError, match=rf"did you mean {re.escape(folder.as_posix())}\?"):
+            lw.results(wrong)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_no_cause_is_stated_that_a_row_is_an_exception_to(folder: Path) -> None:
     """Of systems that need a token farther away than the first does none goes beyond training, and counts are right."""
     for found in contests(folder):

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from itertools import chain, combinations
 from math import floor
@@ -108,23 +109,38 @@ def contents(folders: Iterable[Path], names: Iterable[str] = ("result.json",)) -
 
 MOST_VISITED, MOST_LISTED = 2_000, 12
 """Folders that are searched for others with results, and that are named of these."""
+ALIKE_NAMES = 0.6
+"""Of two names, as `SequenceMatcher` has it, where one may be the other mistyped."""
 
 
 def _way_out(folder: Path) -> str:
-    """Which folders beside this one, or below the first above it that there is, have results; else how to make some."""
+    """Which folder with results is called nearly so; else those beside it, or below the first above it that there is.
+
+    Where there are none, how to make some.
+    """
     base = next((at for at in folder.parents if at.is_dir()), Path())
-    found, visited, queue = dict[Path, None](), 0, [base]
+    found, visited, queue = dict[Path, Path](), 0, [base]
     while queue and visited < MOST_VISITED:
         at, visited = queue.pop(0), visited + 1
         with suppress(OSError):
             below = sorted(one for one in at.iterdir() if one.is_dir() and not one.name.startswith("."))
             if any((one / "result.json").is_file() for one in below):
-                found[at.parent if at.parent.name == "results" else at] = None
+                found[at] = at.parent if at.parent.name == "results" else at
             else:
                 queue += below
-    some = [path.as_posix() for path in found][:MOST_LISTED]
-    more = f" and {len(found) - len(some)} more" * (len(found) > len(some))
-    return f"results are in {', '.join(some)}{more}" if some else "make some with `lengthwise run`"
+    given = folder.relative_to(base).parts
+
+    def alike(other: Path) -> tuple[float, int]:
+        parts = other.relative_to(base).parts
+        ratios = [SequenceMatcher(None, *pair).ratio() for pair in zip(given, parts, strict=False)]
+        return min(ratios, default=0.0), -abs(len(given) - len(parts))
+
+    near = max((*found.values(), *found), key=alike, default=base)
+    if alike(near)[0] > ALIKE_NAMES:
+        return f"did you mean {near.as_posix()}?"
+    some = list(dict.fromkeys(path.as_posix() for path in found.values()))
+    more = f" and {len(some) - MOST_LISTED} more" * (len(some) > MOST_LISTED)
+    return f"results are in {', '.join(some[:MOST_LISTED])}{more}" if some else "make some with `lengthwise run`"
 
 
 def _checked(path: Path) -> Any:
