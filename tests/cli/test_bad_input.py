@@ -182,7 +182,7 @@ def test_a_place_that_cannot_be_written(terminal: Terminal, tmp_path: Path) -> N
     (tmp_path / "file").write_text("")
     fails(terminal, *RUN, "--out", tmp_path / "file" / "runs", says="is a file; choose a folder")
     finished_run(tmp_path / "runs", terminal)
-    fails(terminal, "report", tmp_path / "runs", "-o", tmp_path / "file" / "page.html", says="is a file; choose")
+    fails(terminal, "report", tmp_path / "runs", "-o", tmp_path / "file" / "page.html", says="there is no folder")
     fails(terminal, "report", tmp_path / "runs", "-o", tmp_path, says="it is a folder")
 
 

@@ -118,6 +118,7 @@ def test_paths_of_longer_work_are_not_markup(
     terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[object], path: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
     answer = terminal(*words, path)
     assert answer.code == 0, answer
     assert (tmp_path / path).exists()

@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import inspect
 import re
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from matplotlib.figure import Figure
 
 import lengthwise as lw
 from lengthwise.api.result import MOST_LENGTHS, main_lengths
+from lengthwise.core.errors import LengthwiseError
 from lengthwise.report.summary import SeedResult, differing_settings, percent
 from lengthwise.report.words import setting_text
 
@@ -276,12 +278,20 @@ def test_options_are_in_the_signature_and_items_print_in_a_line() -> None:
         assert str(one) == repr(one)
 
 
-def test_all_writers_of_a_file_make_its_folder_and_nothing_to_compare_is_one_line(tmp_path: Path) -> None:
-    found = of_one_task()
+def test_no_writer_of_a_named_file_makes_its_folder(tmp_path: Path) -> None:
+    found, file = of_one_task(), tmp_path / "new" / "a.pdf"
     figure: Any = found.plot()
-    figure.savefig(tmp_path / "new" / "a.pdf")
-    found.wide().to_latex(tmp_path / "other" / "a.tex")
-    assert (tmp_path / "new" / "a.pdf").stat().st_size
+    writers = (
+        figure.savefig, found.wide().to_latex, found.wide().to_csv, found.accuracy().to_latex, found.accuracy().to_csv,
+        partial(lw.write_report, ["studies/methods/results/method-matrix"]),
+    )  # fmt: skip
+    for write in writers:
+        with pytest.raises(LengthwiseError, match=rf"there is no folder {tmp_path / 'new'}; make it"):
+            write(file)
+    assert not file.parent.exists()
+
+
+def test_nothing_to_compare_is_one_line() -> None:
     for alone in (of(runs("a", [200, 190])), of([result("a", fitted=False)], [result("b", fitted=False)])):
         assert "\n" not in repr(alone.differences())
         assert "nothing to compare" in repr(alone.differences())

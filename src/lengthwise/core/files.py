@@ -100,6 +100,14 @@ def make_folder(path: Path) -> None:
         raise LengthwiseError(f"cannot make {path}: {error.strerror or error}; {_way_out(error)}") from None
 
 
+def named_file(path: Path) -> Path:
+    """The path of a file that a person names; raises `LengthwiseError` where its folder is not there."""
+    require(
+        os.path.isdir(path.parent), f"cannot write {path}: there is no folder {path.parent}; make it, or check the path"
+    )
+    return path
+
+
 def _way_out(error: OSError) -> str:
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, None)
     return "free space or choose another folder" if full else "choose another folder"

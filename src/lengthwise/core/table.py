@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.core.files import write_text
+from lengthwise.core.files import named_file, write_text
 
 if TYPE_CHECKING:
     import pandas
@@ -317,7 +317,7 @@ class Table:
         text = "".join(letter if letter.isascii() else _command(letter) for letter in text)
         whole = "\n".join([NEEDS, text, *(f"% {' '.join(line.split())}" for line in comments)])
         if path is not None:
-            write_text(arguments.path("path", path), whole + "\n")
+            write_text(named_file(arguments.path("path", path)), whole + "\n")
         return whole
 
     def _wide(self, columns: Sequence[int], letter: float, gap: float) -> float:
@@ -334,7 +334,7 @@ class Table:
         # The digits beyond are those of rounding.
         writer.writerows([columns, *([float(f"{v:.12g}") if isinstance(v, float) else v for v in row] for row in rows)])
         if path is not None:
-            write_text(arguments.path("path", path), buffer.getvalue())
+            write_text(named_file(arguments.path("path", path)), buffer.getvalue())
         return buffer.getvalue()
 
     def to_frame(self) -> pandas.DataFrame:

@@ -26,7 +26,7 @@ from matplotlib.ticker import FixedLocator, MaxNLocator
 
 from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
-from lengthwise.core.files import make_folder, replacing
+from lengthwise.core.files import named_file, replacing
 from lengthwise.prediction.example import TokenSequence
 from lengthwise.report.looks import COLOURS, MARKERS
 from lengthwise.report.summary import (
@@ -189,12 +189,10 @@ class Drawing(Figure):
 
         name: Any = args[0] if args else kwargs.get("fname")
         if not hasattr(name, "write"):
-            arguments.path("fname", name)
+            named_file(arguments.path("fname", name))
         kind = kwargs.get("format") or (Path(name).suffix[1:] if isinstance(name, str | Path) else "")
         if kind and kind.lower() not in FigureCanvasBase.filetypes:
             raise UnknownNameError("format of a figure", kind, FigureCanvasBase.filetypes)
-        if not hasattr(name, "write"):
-            make_folder(Path(name).parent)  # as every file of a result
         try:
             with matplotlib.rc_context({"pdf.fonttype": 42, "svg.fonttype": "none"}):
                 super().savefig(*args, **kwargs)

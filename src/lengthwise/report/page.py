@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.core.files import write_text
+from lengthwise.core.files import named_file, write_text
 from lengthwise.core.result_file import StudyResult, collector_paused
 from lengthwise.positions.system import PositionSystem
 from lengthwise.prediction.example import TokenSequence, short_example, tested_structure, title_of
@@ -288,9 +288,9 @@ def write_report(folders: Sequence[Path], target: Path, figures: Path | None = N
 
     Raises `LengthwiseError` as `read_report` does, and if a file can't be written.
     """
-    report = read_report(folders, all_figures=figures is not None, lost=lost)
-    if target.is_dir():
+    if named_file(target).is_dir():
         raise LengthwiseError(f"cannot write {target}: it is a folder; name a file with -o")
+    report = read_report(folders, all_figures=figures is not None, lost=lost)
     write_text(target, report.html())
     if figures is not None:
         write_pictures(report.pictures, figures)
