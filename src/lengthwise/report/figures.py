@@ -28,7 +28,8 @@ from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
 from lengthwise.core.files import named_file, replacing
 from lengthwise.prediction.example import TokenSequence
-from lengthwise.report.looks import COLOURS, MARKERS
+from lengthwise.report.crowds import told_apart
+from lengthwise.report.looks import COLOURS, MARKERS, Gray, Look
 from lengthwise.report.summary import (
     Brackets,
     Cell,
@@ -350,10 +351,12 @@ def draw_accuracy(
     narrow = width < 2 * NARROW
     small = len(drawn) > MOST_NAMED and len({panel.systems for panel in drawn}) == 1
     below = height is not None and narrow and not small
+    drawn, shared = told_apart(drawn, systems, metric) if fonts and not small else (drawn, dict[int, str]())
     if small:
         columns, size, letters = (2, 7.5, 42) if narrow else (4, 8.5, 60)
     else:
-        columns = 1 if narrow or len(drawn) == 1 else 2
+        flat = below and height is not None and height / len(drawn) < LEAST_HEIGHT
+        columns = 1 if len(drawn) == 1 or (narrow and not flat) else 2
         size, letters = (7.5, 17) if narrow else (9.5, 30 if columns == 1 else 20)
     size = _set_size(fonts) or size
     rows, names = -(-len(drawn) // columns), [_with_fitted(system, letters) for system in systems]
@@ -376,7 +379,7 @@ def draw_accuracy(
             plot.set_visible(False)
         for plot, panel in zip(grid.flat, drawn, strict=False):
             parts.append(_Panel(figure, plot, panel, systems, metric, limits, band))
-            parts[-1].draw(size, small=small or below, legend=below, low=below and rows > 1)
+            parts[-1].draw(size, small=small or below, legend=below, low=below and rows * columns > 1)
             if not small and not below:
                 _names(plot, panel, names, size, (each - MARGINS) * 72, metric, limits)
         if small:
@@ -387,17 +390,22 @@ def draw_accuracy(
         if below:
             named = {index: panel for panel in reversed(drawn) for index in panel.cells}
             full = [_with_fitted(system, 999).replace("\n", ", ") for system in systems]
-            handles = [_handle(named[i], i, systems[i], full[i], metric) for i in sorted(named)]
-            handles += [
-                *_unfitted(systems),
+            own = [(i, full[i]) for i in sorted(named) if i not in shared]
+            own += [(i, says) for says, i in {says: i for i, says in shared.items()}.items()]
+            handles = [
+                *(_handle(named[i], i, systems[i], says, metric) for i, says in own),
+                *_unfitted(systems, 1 if shared else MOST_UNFITTED),
                 *{line.get_label(): line for part in parts for line in part.named}.values(),
             ]
             for plot in grid[:-1].flat:
                 plot.set_xlabel("")
+            for plot in grid[:, 1:].flat:
+                plot.set_ylabel("")
+                plot.tick_params(labelleft=False)
             room, most = 0.95 * width * 72, (height or float("inf")) * 72 / (5 if rows > 1 else 3)
             figure.set_layout_engine(ConstrainedLayoutEngine(h_pad=0.03, w_pad=0.05))
             _fitting_legend(figure, handles, room, most, loc="outside lower center", fontsize=size, borderaxespad=0.3)
-        figure.alt = _described(parts, systems, metric, band, whole)
+        figure.alt = _described(parts, systems, metric, band, whole, shared)
         return figure
 
 
@@ -407,26 +415,25 @@ def _described(
     metric: str,
     band: Brackets,
     whole: Sequence[SystemSummary],
+    shared: Mapping[int, str],
 ) -> str:
     """What is drawn, for captions and screen readers: of each kind of mark that is there, what it stands for."""
-    what, drew = metric.replace("_", " "), set[str]().union(*(part.drew for part in parts))
-    shaded = f"shaded: {'lengths that all systems drawn were trained on' if 'trained' in drew else 'training lengths'}"
-    counts = {len(system.fitted) for system in systems} - {0} if band != "none" else set[int]()
-    banded = [count for count in counts if band == "range" or is_interval(count)]
-    marks = (
-        "markers: medians of the fitted seeds",
-        "thin lines: each of these seeds" * any(len(system.fitted) > 1 for system in systems),
-        f"band: {brackets_text(banded, band)}" * bool(banded),
-        *(says for kind, says in KINDS.items() if kind in drew),
-        shaded,
-    )
+    drew = set[str]().union(*(part.drew for part in parts))
+    counts = {len(system.fitted) for system in systems} - {0}
+    banded = [count for count in counts if band == "range" or (band == "interval" and is_interval(count))]
+    grays = {says: [systems[at].label for at in shared if shared[at] == says] for says in shared.values()}
     whole = whole or systems
     more = [one.label for one in whole if one not in systems]
     drawn = (
-        f"{what} on {task_title(systems)} against length",
-        *marks,
+        f"{metric.replace('_', ' ')} on {task_title(systems)} against length",
+        "markers: medians of the fitted seeds",
+        "thin lines: each of these seeds" * (max(counts) > 1) + ", with small marks where aside" * ("marks" in drew),
+        f"band: {brackets_text(banded, band)}" * bool(banded),
+        *(says for kind, says in KINDS.items() if kind in drew),
+        f"line of dashes: {chance_text(systems, metric=metric) or 'chance'}" * ("chance" in drew),
+        *(f"gray: {says} ({'; '.join(names)})" for says, names in grays.items()),
+        f"shaded: {'lengths that all systems drawn were trained on' if 'trained' in drew else 'training lengths'}",
         _cut(parts, systems, metric),
-        chance_text(systems, metric=metric) * ("chance" in drew),
         left_out_text(whole),
         f"{len(more)} not drawn, as they rank last: {some_of(more)}" * bool(more),
     )
@@ -455,12 +462,13 @@ def _cut(parts: Sequence[_Panel], systems: Sequence[SystemSummary], metric: str)
     return f"the axis is cut to {least:g} to {most:g}" + f"; outside lie seeds of {'; '.join(said)}" * bool(said)
 
 
+LEAST_HEIGHT = 1.5
+"""Inches of a panel with its texts; where they would be lower on one another, panels stand side by side."""
 BAR = "bar: trained to"
 APART = 9
 """Points between the centres of the bars of one length."""
 KINDS = {
-    "ids": "dotted: with the right ids given",
-    "chance": "horizontal line of dashes: chance",
+    "ids": "dotted: a system in colour with the right ids given",
     "gaps": "a line with gaps: it lies over another",
     "trained": "bars on the length axis: the longest length of a system that was trained beyond the shade",
 }
@@ -520,12 +528,15 @@ def draw_accuracy_on(
     axes. It stands below the axes where a layout engine makes room, or it would fill them. Returns what is drawn, in
     words.
     """
-    drawn = [_Panel(None, ax, panel, systems, metric, limits, band) for panel in panels(systems) if panel.cells]
+    parts, shared = told_apart([panel for panel in panels(systems) if panel.cells], systems, metric)
+    drawn, grays = [_Panel(None, ax, panel, systems, metric, limits, band) for panel in parts], set[str]()
     for one in drawn:
-        for index, cells in one.panel.cells.items():
-            parts = (_with_fitted(systems[index], 999).replace("\n", ", "), axes_text(one.panel.axes))
-            one.system(index, cells, ", ".join(part for part in parts if part))
-    for line in _unfitted(systems):
+        for index, cells in sorted(one.panel.cells.items(), key=lambda each: each[0] in shared):
+            names = (_with_fitted(systems[index], 999).replace("\n", ", "), axes_text(one.panel.axes))
+            label = shared.get(index) or ", ".join(part for part in names if part)
+            one.system(index, cells, label * (label not in grays))
+            grays |= {label} if index in shared else set()
+    for line in _unfitted(systems, 1 if shared else MOST_UNFITTED):
         ax.add_line(line)
     ax.set_ylabel(metric.replace("_", " "))
     figure: Any = ax.get_figure(root=True)
@@ -549,19 +560,19 @@ def draw_accuracy_on(
             ax, ax.get_legend_handles_labels()[0], room, loc="upper center", bbox_to_anchor=(0.5, 0),
             bbox_transform=under, borderaxespad=0, frameon=False, fontsize="small",
         )  # fmt: skip
-    return _described(drawn, systems, metric, band, whole)
+    return _described(drawn, systems, metric, band, whole, shared)
 
 
 MOST_UNFITTED = 3
 """Systems without a fitted seed that a legend names; of more it says how many they are."""
 
 
-def _unfitted(systems: Sequence[SystemSummary]) -> list[Any]:
-    """The entries of a legend for the systems without a fitted seed."""
+def _unfitted(systems: Sequence[SystemSummary], most: int) -> list[Any]:
+    """The entries of a legend for the systems without a fitted seed, which names so many."""
     from matplotlib.lines import Line2D
 
     names = [short_name(system.label, 999) for system in systems if not system.fitted]
-    names = names if len(names) <= MOST_UNFITTED else [f"{len(names)} systems"]
+    names = names if len(names) <= most else [f"{len(names)} systems"]
     return [Line2D([], [], color=QUIET, marker="x", ms=4.5, ls="none", label=f"{name} (not fitted)") for name in names]
 
 
@@ -573,8 +584,9 @@ def _handle(panel: Panel, index: int, system: SystemSummary, name: str, metric: 
     style = line_style(panel, index, metric) if system.fitted else "none"
     style = (0, style[1]) if isinstance(style, tuple) else style  # it begins with a dash
     return Line2D(
-        [], [], color=look.colour, marker=look.marker if system.fitted else "x", ms=4.5, lw=2, ls=style, label=name
-    )
+        [], [], color=look.colour, marker=look.marker if system.fitted else "x", ms=4.5,
+        lw=1 if isinstance(look, Gray) else 2, ls=style, label=name,
+    )  # fmt: skip
 
 
 def _with_fitted(system: SystemSummary, letters: int) -> str:
@@ -610,6 +622,8 @@ class _Panel:
         self.band: Brackets = band
         self.lengths, self.drew = panel.lengths, set[str]()
         """Which of `KINDS` the panel has."""
+        self.floor = Counter[int]()
+        """How many marks of seeds are at the floor, by length."""
         self.named = list[Any]()
         """The line of chance and a bar at a training length, where a legend names them."""
         self.trained_to = {index: systems[index].max_length for index in panel.cells}
@@ -716,14 +730,17 @@ class _Panel:
             return
         at, medians = [cell.length for cell, _ in found], [estimate.median for _, estimate in found]
         low, high = [estimate.low for _, estimate in found], [estimate.high for _, estimate in found]
-        style: dict[str, Any] = {"color": look.colour, "marker": look.marker, "label": label}
-        if self.figure is not None:
+        style: dict[str, Any] = {"color": look.colour, "marker": look.marker, "label": label, "zorder": 3}
+        gray = isinstance(look, Gray)
+        if gray:
+            style |= {"lw": 1, "zorder": 1.5}
+        elif self.figure is not None:
             where = ((f"{name}, length {cell.length}", e) for cell, e in found)
             tips = [f"{text}: {e.median:.3f}, {e.low:.3f} to {e.high:.3f}" for text, e in where]
             style |= {"ms": 5.5, "lw": 2, "clip_on": self.heights != (LOW, HIGH), "gid": self.figure.tip_id(tips)}
         gaps = line_style(self.panel, index, self.metric)
         self.drew |= {"gaps"} if gaps != look.dashes else set()
-        (line,) = self.plot.plot(at, medians, zorder=3, ls=gaps, **style)
+        (line,) = self.plot.plot(at, medians, ls=gaps, **style)
         # Smaller markers with an edge, and gaps, so that what lies below is seen, also in the same colour or in gray.
         if _below(self.panel, index, self.metric, once=True):
             smaller = 0.75 ** max(1, _below(self.panel, index, self.metric))
@@ -731,18 +748,39 @@ class _Panel:
         colour = look.colour
         if self.band == "range" or (self.band == "interval" and is_interval(len(self.systems[index].fitted))):
             self.plot.fill_between(at, low, high, color=colour, alpha=0.15, lw=0)
+        middle = dict(zip(at, medians, strict=True))
         for seed in range(len(cells[0].scores)):
             scores = ((cell.length, cell.scores[seed]) for cell in cells if seed < len(cell.scores))
-            rates = [(length, score.rate(self.metric) or 0.0) for length, score in scores]
-            self.plot.plot(*zip(*rates, strict=True), color=colour, lw=0.7, alpha=0.45)
+            rates = {length: score.rate(self.metric) or 0.0 for length, score in scores}
+            aside = {length: abs(rate - middle.get(length, rate)) for length, rate in rates.items()}
+            thin: dict[str, Any] = {"color": colour, "lw": 0.7, "alpha": 0.45, "zorder": 2}
+            if gray:
+                thin |= {"lw": 0.5, "zorder": 1.4}
+            elif max(aside.values()) > ASIDE:
+                thin |= {"lw": 1, "alpha": 0.9, "zorder": 3.5}  # over the medians of others
+                for length in (at for at, far in aside.items() if far > (ASIDE if at == max(rates) else FAR)):
+                    self._mark(length, rates[length], look)
+            self.plot.plot([*rates], [*rates.values()], **thin)
         ceiling = [estimate.median for cell in cells if (estimate := cell.estimate("oracle_ids"))]
         predicted = all("exact_match_ids" in score.correct for cell in cells for score in cell.scores)
         complete = predicted and len(ceiling) == len(medians)
-        if complete and any(c - m > 0.01 for c, m in zip(ceiling, medians, strict=True)):
+        if complete and not gray and any(c - m > 0.01 for c, m in zip(ceiling, medians, strict=True)):
             self.drew.add("ids")
             self.plot.plot(at, ceiling, color=colour, lw=1.3, ls=(0, (1, 1.5)), zorder=2)
 
+    def _mark(self, length: int, rate: float, look: Look) -> None:
+        """A small one of a seed, above others that are at the floor there."""
+        above = self.floor[length] if rate < ASIDE else 0
+        self.floor[length] += rate < ASIDE
+        self.drew.add("marks")
+        self.plot.plot(
+            [length], [rate], color=look.colour, marker=look.marker, ms=2.8, zorder=4,
+            clip_on=self.heights != (LOW, HIGH), transform=self.plot.transData + _moved(self.plot, up=4 * above),
+        )  # fmt: skip
 
+
+ASIDE, FAR = 0.05, 0.25
+"""A seed that is farther from the median is drawn over the medians, with a mark at its end, and where it is far."""
 ALIKE = 0.015
 """Medians that are no farther apart lie over each other in a figure."""
 GAPS: tuple[Any, ...] = ("-", (0, (2, 4)), (4, (2, 4)), (2, (1, 5)))
@@ -763,7 +801,8 @@ def _below(panel: Panel, index: int, metric: str, *, once: bool = False) -> int:
         return {length: one.median for length, one in found if one is not None}
 
     mine, below = medians(index), 0
-    for other in list(panel.cells)[: list(panel.cells).index(index)] if mine else ():
+    told = [at for at in panel.cells if not isinstance(panel.looks[at], Gray)]
+    for other in told[: told.index(index)] if mine and index in told else ():
         theirs = medians(other)
         apart = [abs(mine[length] - theirs[length]) > ALIKE for length in mine.keys() & theirs.keys()]
         below += bool(apart) and (not all(apart) if once else 2 * sum(apart) <= len(apart))
@@ -797,9 +836,11 @@ def _names(
         look = panel.looks[-minus]
         plot.annotate(
             names[-minus], (1, y), xycoords=("axes fraction", "data"), xytext=(19, 0), textcoords="offset points",
-            color=INK, va="center", fontsize=size, annotation_clip=False, linespacing=1.15,
+            color=QUIET if isinstance(look, Gray) else INK, va="center", fontsize=size, annotation_clip=False,
+            linespacing=1.15,
         )  # fmt: skip
-        plot.plot([1], [y], look.marker, color=look.colour, ms=5.5, transform=_right_of(plot), clip_on=False)
+        style: Any = {"marker": look.marker, "ms": 5.5, "color": look.colour, "clip_on": False}
+        plot.plot([1], [y], ls="none", transform=_right_of(plot), **style)
         plot.annotate(
             "", (length, value), xytext=(1.0, y), textcoords=_right_of(plot), annotation_clip=False,
             arrowprops={"arrowstyle": "-", "color": look.colour, "lw": 0.7, "shrinkA": 0, "shrinkB": 4},

@@ -61,6 +61,23 @@ class Look(NamedTuple):
         return {"colour": f"c{self.family}", "sign": sign, "dashes": dashes}
 
 
+class Gray(Look):
+    """Of systems that share an entry of a legend; ``family`` is the number of the entry."""
+
+    @property
+    def colour(self) -> str:
+        return "#a3acb5"
+
+    @property
+    def marker(self) -> str:
+        return "None"
+
+    @property
+    def dashes(self) -> Any:
+        """A line style of matplotlib."""
+        return ("-", (0, (4, 2)), (0, (5, 1.5, 1, 1.5)))[self.family]
+
+
 FIRST = Look(0)
 LOOKS = {name: Look(family, member) for family, names in enumerate(FAMILIES) for member, name in enumerate(names)}
 """By the name of a position system."""
