@@ -571,7 +571,7 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
 
 def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tuple[str, str]]:
     """Why, in short, each beside a name: theory, what was measured, a probe, and what to doubt."""
-    word, colon, reason = brief(best.theory).partition(": ")
+    word, colon, reason = brief(best.theory).replace(SHOWN["no"], IN_THEORY["no"]).partition(": ")
     if not alone and best.verdict == "unknown":
         reason = reason.replace("no theorem covers such ids", "no theorem decides it for any positions")
     given = condition_in(best.theory)
@@ -584,7 +584,8 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     same = [f.words for f in alike]
     named = [same[0], f"{len(same) - 1} others"] if len(same) > 3 else same
     of = f" with {in_a_row(named)}" if same and not alone else ""
-    first, semicolon, rest = f"{word}{of}{colon}{reason}".partition("; ")
+    twice = f"{IN_THEORY['no']}: " * reason.startswith(IN_THEORY["no"])
+    first, semicolon, rest = f"{word}{of}{colon}{reason}".removeprefix(twice).partition("; ")
     bases = [f.basis for f in (alike if same and not alone else [best]) if f.basis]
     basis = BASES[max(bases, key=STRONGEST.index)] if bases else ""
     if found.format == "next" and basis == BASES["ours"]:
@@ -664,7 +665,7 @@ def in_common(f: SystemForecast) -> str:
     """What those that are counted as `SIMILAR` have in common with the one in question."""
     if f.scheme in SCHEMES_OF_PLACES and f.verdict == "yes":
         return "sparse and local under such ids"
-    return {"yes": "possible", "no": "no guarantee", "unknown": "unknown"}[f.verdict] + " in theory, too"
+    return f"{IN_THEORY[f.verdict]} in theory, too"
 
 
 def exceptions(counted: Mapping[str, bool]) -> str:

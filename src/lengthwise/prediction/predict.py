@@ -49,7 +49,7 @@ def verdicts_of(known: list[Evidence], systems: tuple[PositionSystem, ...], othe
 def verdict_for(system: PositionSystem, arguments: list[Argument]) -> Verdict:
     """The verdict of one position system from its arguments."""
     modulo = system.scheme == "modulo" and any(argument.answer == "yes" for argument in arguments)
-    condition = "m is a multiple of the program's period" if modulo else ""
+    condition = "the program's period divides m" if modulo else ""
     parts = (system.known_as, system.registered_scheme, system.encoding, system.fragment)
     return Verdict(*parts, tuple(arguments), source=system.theorem, condition=condition)
 

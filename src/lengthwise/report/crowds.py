@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lengthwise.report.looks import Gray, distinct
-from lengthwise.report.summary import REACH, Panel, SystemSummary, group_of, told
+from lengthwise.report.summary import REACH, Panel, SystemSummary, group_of
 
 MOST_COLOURED = 7
 """Lines of one task that are told apart beside a legend; of more, some share a gray entry of it."""
@@ -19,9 +19,9 @@ def told_apart(
 ) -> tuple[list[Panel], dict[int, str]]:
     """The panels with looks that can be told apart, and by the index of each system that is gray its legend entry.
 
-    Of a task with more than `MOST_COLOURED` lines, gray are those that end at 0 in every seed and are there from the
-    first half of the lengths on, those that are right in every seed at every length, and of the others those that rank
-    last. The first, and what else a finding names, keep a colour.
+    Of a task with more than `MOST_COLOURED` lines, gray are those that are at 0 in every seed from the first half of
+    the lengths on. If still more are left, it is those that are right in every seed at every length, but for the first,
+    and then those that rank last.
     """
     tasks, gray = dict[str, list[int]](), dict[int, tuple[Gray, str]]()
     for at in sorted({at for panel in panels for at in panel.cells}):
@@ -43,13 +43,15 @@ def _gray(
     cells = {at: [cell for panel in panels for cell in panel.cells.get(at, ())] for at in mine}
     seeds = {at: [(one.length, score.rate(metric) or 0.0) for one in cells[at] for score in one.scores] for at in mine}
     lengths = sorted({cell.length for at in mine for cell in cells[at] if cell.length > systems[at].max_length})
-    named = {id(one) for one in told([systems[at] for at in mine])}
-    free = [at for at in mine if id(systems[at]) not in named]
-    last = {at: max((length for length, rate in seeds[at] if rate >= NONE), default=0) for at in free}
-    low = [at for at in free if last[at] < max(lengths[: (len(lengths) + 1) // 2], default=0)]
-    high = [at for at in free if all(rate >= REACH for _, rate in seeds[at])]
-    low, high = (some * (len(some) > 1) for some in (low, high))
-    rest = [at for at in free if at not in {*low, *high}][MOST_COLOURED - 1 - len(named) :]
+    last = {at: max((length for length, rate in seeds[at] if rate >= NONE), default=0) for at in mine}
+    early = max(lengths[: (len(lengths) + 1) // 2], default=0)
+    low = [at for at in mine[1:] if last[at] < early]
+    low *= len(low) > 1
+    left = [at for at in mine if at not in low]
+    high = [at for at in left[1:] if all(rate >= REACH for _, rate in seeds[at])]
+    high *= len(left) > MOST_COLOURED and len(high) > 1
+    left = [at for at in left if at not in high]
+    rest = left[MOST_COLOURED - 1 :] if len(left) > MOST_COLOURED else []
     end = max(cell.length for at in mine for cell in cells[at])
     medians = (found for at in rest for one in cells[at] if one.length == end and (found := one.estimate(metric)))
     ends = sorted(f"{found.median:.2f}" for found in medians) or ["–"]
@@ -57,7 +59,7 @@ def _gray(
     groups = (
         (low, f"0.00 from {start} on"),
         (high, f"{REACH:g} or more at every length"),
-        (rest * (len(rest) > 1), f"{' to '.join(dict.fromkeys((ends[0], ends[-1])))} at {end}"),
+        (rest, f"{' to '.join(dict.fromkeys((ends[0], ends[-1])))} at {end}"),
     )
     return {
         at: (Gray(kind), f"{task}{': ' * bool(task)}{len(some)} others, {says}")
