@@ -211,7 +211,7 @@ class Drawing(Figure):
     def svg(self) -> str:
         """The ``<svg>`` element, which scales to the width of its container; texts of points are ``<title>``."""
         text = self._saved("svg").decode()
-        element = _rounded(text[text.index("<svg") :])
+        element = rounded(text[text.index("<svg") :])
         width = self.get_figwidth() * 96
         opening = (
             f'<svg role="img" aria-label="{escape(self.alt)}" style="width:100%;height:auto;max-width:{width:.0f}px" '
@@ -246,7 +246,7 @@ class Drawing(Figure):
         return buffer.getvalue()
 
 
-def _rounded(svg: str) -> str:
+def rounded(svg: str) -> str:
     """With places to a hundredth of a point, which makes it a third shorter."""
     places = re.compile(r'(?<= )(?:d|x|y)="[^"]*"')
     return places.sub(lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), svg)
