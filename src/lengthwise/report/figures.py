@@ -15,7 +15,6 @@ from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 from markupsafe import escape
 from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -365,6 +364,7 @@ def draw_accuracy(
         each, missing, room = 1.95, [], 1.6 * size / 72 * lines
     else:
         lines = max(sum(names[index].count("\n") + 1.35 for index in panel.cells) for panel in drawn)
+        lines += 2.35 * bool(chance_text(systems, metric=metric))
         each = max(2.6 if narrow else 3.9 / columns**0.5, lines * 1.25 * size / 72 * (HIGH - LOW) + MARGINS)
         missing = _not_drawn(systems, 46 if narrow else 100)
         room = 1.5 * size / 72 * len(missing)
@@ -379,13 +379,13 @@ def draw_accuracy(
             plot.set_visible(False)
         for plot, panel in zip(grid.flat, drawn, strict=False):
             parts.append(_Panel(figure, plot, panel, systems, metric, limits, band))
-            parts[-1].draw(size, small=small or below, legend=below, low=below and rows * columns > 1)
+            parts[-1].draw(size, small=small or below, legend=small or below, low=below and rows * columns > 1)
             if not small and not below:
-                _names(plot, panel, names, size, (each - MARGINS) * 72, metric, limits)
+                parts[-1].names(names, size, (each - MARGINS) * 72)
+        keys = {line.get_label(): line for part in parts for line in part.named}.values()
         if small:
-            handles = [
-                _handle(drawn[0], index, systems[index], names[index], metric) for index in sorted(drawn[0].systems)
-            ]
+            own = sorted(drawn[0].systems)
+            handles = [*(_handle(drawn[0], at, systems[at], names[at], metric) for at in own), *keys]
             figure.legend(handles=handles, loc="outside lower left", ncols=columns // 2, fontsize=size)
         if below:
             named = {index: panel for panel in reversed(drawn) for index in panel.cells}
@@ -395,7 +395,7 @@ def draw_accuracy(
             handles = [
                 *(_handle(named[i], i, systems[i], says, metric) for i, says in own),
                 *_unfitted(systems, 1 if shared else MOST_UNFITTED),
-                *{line.get_label(): line for part in parts for line in part.named}.values(),
+                *keys,
             ]
             for plot in grid[:-1].flat:
                 plot.set_xlabel("")
@@ -679,13 +679,10 @@ class _Panel:
         if chance and chance > self.heights[0]:
             self.drew.add("chance")
             of = chance_of([self.systems[index] for index in self.panel.cells], self.metric)
-            of = of or "answer" * (not small and not legend)
+            of = of or "answer" * (not legend)
             label = f"chance {chance:.2f}{f' ({of})' * bool(of)}"
-            line = plot.axhline(chance, color=QUIET, lw=1, ls=(0, (2, 3)), zorder=1, label=label if legend else "")
-            self.named += [line] * legend
-            if not legend:
-                x, y, side, end = self._free_place(chance)
-                plot.text(x, y, label, color=QUIET, fontsize=size, ha=side, va=end, zorder=1, transform=plot.transAxes)
+            line = plot.axhline(chance, color=QUIET, lw=1, ls=(0, (2, 3)), zorder=1, label=label)
+            self.named.append(line)
         if several:
             self.drew.add("trained")
             if legend:
@@ -701,19 +698,6 @@ class _Panel:
                         ls="none", zorder=4, transform=plot.get_xaxis_transform() + up,
                     )  # fmt: skip
                     above[length] += 1
-
-    def _free_place(self, height: float) -> tuple[float, float, Any, Any]:
-        """Where a text at a line of this height meets the fewest data: where along it, and above or below."""
-        to_axes = self.plot.transData + self.plot.transAxes.inverted()
-        (_, at), met = to_axes.transform((self.limits[1], height)), dict[tuple[float, float, str, str], int]()
-        lines = (np.asarray(line.get_xydata()) for line in self.plot.get_lines())
-        drawn = [to_axes.transform(points) for points in lines if len(points) > 1]
-        for up, end in ((0.01, "bottom"), (-0.01, "top")):
-            for x, side in ((0.01, "left"), (0.99, "right"), (0.25, "left"), (0.45, "left")):
-                columns = np.linspace(0, 0.3, 60) + (0.7 if side == "right" else x)
-                heights = [np.interp(columns, points[:, 0], points[:, 1], np.nan, np.nan) for points in drawn]
-                met[x, at + up, side, end] = sum(int((abs(y - at - 4.5 * up) < 0.03).sum()) for y in heights)
-        return min(met, key=lambda place: met[place])
 
     def _share(self, length: float) -> float:
         """Where a length lies between the limits, from 0 to 1."""
@@ -768,6 +752,33 @@ class _Panel:
             self.drew.add("ids")
             self.plot.plot(at, ceiling, color=colour, lw=1.3, ls=(0, (1, 1.5)), zorder=2)
 
+    def names(self, names: Sequence[str], size: float, points: float) -> None:
+        """Names at the line ends of a plot that is ``points`` high, moved apart where they would overlap."""
+        plot, (low, high), looks = self.plot, self.heights, self.panel.looks
+        last = {index: (cells[-1], cells[-1].estimate(self.metric)) for index, cells in self.panel.cells.items()}
+        ends = [
+            (found.median, -index, cell.length, names[index]) for index, (cell, found) in last.items()
+            if found is not None
+        ]  # fmt: skip
+        ends += [(line.get_ydata()[0], 1, self.limits[1], short_name(line.get_label(), 17)) for line in self.named]
+        ends.sort(reverse=True)
+        heights = [(name.count("\n") + 1.35) * 1.25 * size / points * (high - low) for *_, name in ends]
+        wanted = [min(max(value, low), high) for value, *_ in ends]
+        for value, y, (_, minus, length, name) in zip(wanted, _apart(wanted, heights, self.heights), ends, strict=True):
+            look = looks.get(-minus)
+            colour = QUIET if look is None else look.colour
+            plot.annotate(
+                name, (1, y), xycoords=("axes fraction", "data"), xytext=(19, 0), textcoords="offset points",
+                color=QUIET if look is None or isinstance(look, Gray) else INK, va="center", fontsize=size,
+                annotation_clip=False, linespacing=1.15,
+            )  # fmt: skip
+            style: Any = {"marker": look.marker if look else "None", "ms": 5.5, "color": colour, "clip_on": False}
+            plot.plot([1], [y], ls="none", transform=_right_of(plot), **style)
+            plot.annotate(
+                "", (length, value), xytext=(1.0, y), textcoords=_right_of(plot), annotation_clip=False,
+                arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.7, "shrinkA": 0, "shrinkB": 4},
+            )  # fmt: skip
+
     def _mark(self, length: int, rate: float, look: Look) -> None:
         """A small one of a seed, above others that are at the floor there."""
         above = self.floor[length] if rate < ASIDE else 0
@@ -815,36 +826,6 @@ def _limits(low: float, high: float, logarithmic: bool) -> tuple[float, float]:
     if logarithmic:
         return low / (high / low) ** 0.06, high * (high / low) ** 0.03
     return low - 0.06 * (high - low), high + 0.03 * (high - low)
-
-
-def _names(
-    plot: Plot, panel: Panel, names: Sequence[str], size: float, points: float, metric: str, limits: tuple[float, float]
-) -> None:
-    """Names at the line ends of a plot that is ``points`` high, moved apart where they would overlap."""
-    last = {index: (cells[-1], cells[-1].estimate(metric)) for index, cells in panel.cells.items()}
-    low, high = limits
-    ends = [
-        (min(max(found.median, low), high), -index, cell.length)
-        for index, (cell, found) in last.items()
-        if found is not None
-    ]
-    unit = 1.25 * size / points * (high - low)
-    ends.sort(reverse=True)
-    heights = [(names[-minus].count("\n") + 1.35) * unit for _, minus, _ in ends]
-    apart = _apart([value for value, _, _ in ends], heights, limits)
-    for (value, minus, length), y in zip(ends, apart, strict=True):
-        look = panel.looks[-minus]
-        plot.annotate(
-            names[-minus], (1, y), xycoords=("axes fraction", "data"), xytext=(19, 0), textcoords="offset points",
-            color=QUIET if isinstance(look, Gray) else INK, va="center", fontsize=size, annotation_clip=False,
-            linespacing=1.15,
-        )  # fmt: skip
-        style: Any = {"marker": look.marker, "ms": 5.5, "color": look.colour, "clip_on": False}
-        plot.plot([1], [y], ls="none", transform=_right_of(plot), **style)
-        plot.annotate(
-            "", (length, value), xytext=(1.0, y), textcoords=_right_of(plot), annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": look.colour, "lw": 0.7, "shrinkA": 0, "shrinkB": 4},
-        )  # fmt: skip
 
 
 def _right_of(plot: Plot) -> Transform:
@@ -1033,20 +1014,11 @@ def _panel(figure: Drawing, plot: Plot, axis: str, cells: Sequence[Mapping[str, 
         )  # fmt: skip
     at = sorted({cell[axis] for cell in cells})
     if at and at[0] > 0:
-        log_axis(plot, "x", _with_room(at), base=2)
+        log_axis(plot, "x", [], base=2)
+        plot.xaxis.set_major_locator(TestedLengths(at, at[0]))
         plot.xaxis.set_major_formatter(lambda value, _: f"{value:.0f}" if value >= 2 else f"{value:.1f}")
     else:
         plot.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-
-
-def _with_room(at: Sequence[float]) -> list[float]:
-    """Ticks that leave room for their labels on a logarithmic axis: both ends, and what is far enough from others."""
-    room = (at[-1] / at[0]) ** 0.15
-    found = [at[0]]
-    for tick in at[1:-1]:
-        if tick >= found[-1] * room and tick * room <= at[-1]:
-            found.append(tick)
-    return found + [at[-1]] * (at[-1] > at[0])
 
 
 VERDICT_COLOURS = {"yes": COLOURS[2], "no": COLOURS[1], "unknown": QUIET}
