@@ -71,7 +71,7 @@ def test_all_systems_are_named_in_the_legend_or_the_text(size: tuple[float, floa
         for one in in_order(found.systems):
             assert one.label in figure.alt + " ".join(legend) + ends
         others = [text for text in legend if "others" in text]
-        assert others == (["9 others, 0.00 from 24 on"] if legend else [])
+        assert others == (["11 others, 0.00 from 24 on"] if legend else [])
         assert figure.alt.count("gray: ") == 1
 
 

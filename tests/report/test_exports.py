@@ -231,8 +231,8 @@ def test_runs_are_sorted_and_chosen_by_task_and_system(tmp_path: Path) -> None:
 
 def test_too_many_lines_are_an_error_that_names_the_choice() -> None:
     scores = [score(n, 100, axes={"chains": chains}) for n in (8, 40) for chains in (1, 4)]
-    found = _of([result(f"system {index}", scores=scores) for index in range(7)])
-    with pytest.raises(LengthwiseError, match=r"14 lines .* choose some with `.only"):
+    found = _of([result(f"system {index}", scores=scores) for index in range(13)])
+    with pytest.raises(LengthwiseError, match=r"26 lines .* choose some with `.only"):
         found.plot(Figure().subplots())
     assert found.only(systems=[f"system {index}" for index in range(6)]).plot(Figure().subplots()) is not None
 

@@ -820,11 +820,11 @@ def test_systems_go_by_the_names_that_a_comparison_takes() -> None:
 
 
 def test_of_too_many_systems_the_first_are_drawn_and_the_others_named() -> None:
-    found = of(*[one for at in range(14) for one in seeds(f"s{at:02}", {8: 200, 16: 100 - at})])
+    found = of(*[one for at in range(26) for one in seeds(f"s{at:02}", {8: 200, 16: 100 - at})])
     for ax in (None, Figure().subplots()):
-        with pytest.warns(UserWarning, match="2 of 14 systems are not drawn"):
+        with pytest.warns(UserWarning, match="2 of 26 systems are not drawn"):
             drawn: Any = found.plot(ax)
-        assert "2 not drawn, as they rank last: s12 and s13" in drawn.alt
+        assert "2 not drawn, as they rank last: s24 and s25" in drawn.alt
         assert found.wide().caption.partition(".\n")[0] in drawn.alt
 
 

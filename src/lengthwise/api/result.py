@@ -295,7 +295,7 @@ class Measured(Tabular):
         ylim: tuple[float, float] | None = None,
         band: Brackets = "interval",
     ) -> Drawing | Axes:
-        """Accuracy against length, one line per system; of more than 12 of one task the first, ``alt`` has the rest.
+        """Accuracy against length, one line per system; of more than 24 of one task the first, ``alt`` has the rest.
 
         Arguments:
             ax: matplotlib axes to draw on, in their fonts and sizes; by default a figure of its own.

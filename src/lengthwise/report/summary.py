@@ -241,7 +241,7 @@ def chance_text(
     return f"chance for the answer: {'; '.join(f'{said} ({listed(some)})' for said, some in tasks.items())}"
 
 
-MOST_DRAWN = 12
+MOST_DRAWN = 24
 """Systems on the same axes that can be told apart; of more of one task the first are drawn."""
 MOST_SHORT = 20
 """A task has strings as short as that."""
