@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations, count
 from math import comb
 
@@ -120,10 +121,17 @@ class Comparison:
     """For readers: how sure the large difference is, what holds among the best, and whether the cause is known."""
     more: tuple[str, ...] = ()
     """For the author: other pairs that differ in the ids alone."""
-    why: str = ""
-    """Why systems fall, as `lengthwise.report.why.why`."""
+    order: Sequence[SystemSummary] = ()
+    cause: str = ""
+    shown: Collection[str] = ()
+    """What `lengthwise.report.why.why` asks for: the systems, and what a control and which controls show."""
     steps: tuple[str, ...] = ()
     """As `next_steps`."""
+
+    @cached_property
+    def why(self) -> str:
+        """Why systems fall, as `lengthwise.report.why.why`."""
+        return why(self.order, self.cause, self.shown) if self.order else ""
 
     @property
     def advice(self) -> tuple[str, ...]:
@@ -155,9 +163,10 @@ def compared(
         more = dict.fromkeys(line for found in each for line in (*found.notes, *found.more))
         steps = (f"next: choose one task, such as `.only({name!r})`" for name in _names_of_one(systems)[:1])
         return Comparison(more=tuple(more), steps=tuple(steps))
+    whole = [one for one in whole or systems if one.contest in contests]
     tests, order = differences(systems, metric, whole=whole), ranked(systems, metric)
     shown = {id(system.results[0]): system for system in systems}  # under their labels
-    there = [shown.get(id(one.results[0]), one) for one in whole or systems if one.contest in contests]
+    there = [shown.get(id(one.results[0]), one) for one in whole]
     found = _of_contest(order, tests, there, failing(order, metric))
     if not found.notes and len(systems) > 1 and sum(bool(one.fitted) for one in systems) == 1:
         found = replace(found, notes=(f"{SURE}no other system fitted, so this shows nothing about positions",))
@@ -186,7 +195,7 @@ def _of_contest(
     rivals = trained_alike(ranked[0], [other for other in ranked[1:] if id(other) in facing]) if ranked else []
     if not rivals:
         steps = next_steps(order, fails, "", (0, "", []), ([], [])) if order else ()
-        return Comparison(why=why(order), steps=tuple(steps))
+        return Comparison(order=order, steps=tuple(steps))
     first, groups, notes, more = ranked[0], in_groups(ranked), list[str](), list[str]()
     field = [one for one in rivals if one in groups.near] or [one for one in rivals if one not in groups.best] or rivals
     near = " that do not go beyond training" * (field[0] in groups.near)
@@ -226,9 +235,8 @@ def _of_contest(
         needed = (max(enough, 2 * seeds), level, list(pair))
     confounds = (list(pair), [*_confounds(*pair)])
     cause = next((one for one in (IDS, AGREES, NO_CAUSE) if how[one]), "")
-    return Comparison(
-        tuple(notes), tuple(more), why(order, cause, shown), tuple(next_steps(order, fails, control, needed, confounds))
-    )
+    steps = next_steps(order, fails, control, needed, confounds)
+    return Comparison(tuple(notes), tuple(more), order, cause, shown, tuple(steps))
 
 
 def _unlike(one: SystemSummary, other: SystemSummary) -> tuple[bool, bool, int]:
