@@ -11,8 +11,8 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.system import RANDOM_START
-from lengthwise.report.summary import SystemSummary, ids_alone, is_untrained, run_commands, some_of
-from lengthwise.report.why import AGREES, IDS, IN_IDS, NO_CAUSE, plain_span
+from lengthwise.report.summary import SystemSummary, ids_alone, is_untrained, run_commands
+from lengthwise.report.why import IN_IDS, NO_CAUSE, plain_span
 
 PLAIN = ("sequential", RANDOM_START)
 UNTESTED = "whether it is the ids is not tested"
@@ -42,24 +42,22 @@ def with_controls(
     return alike[0], []
 
 
-def controls_say(first: SystemSummary, controls: Mapping[str, Sequence[SystemSummary]]) -> list[str]:
+def controls_say(
+    first: SystemSummary, controls: Mapping[str, Sequence[SystemSummary]], where: Callable[[SystemSummary, str], str]
+) -> list[str]:
     """Whether controls show that the ids are the cause: those that it is surely above, in every seed, and not.
 
-    ``controls`` has them under `IDS`, `AGREES` and `NO_CAUSE`.
+    ``controls`` has them under `IDS`, `AGREES` and `NO_CAUSE`; ``where`` says at which lengths it is above one.
     """
     said = list[str]()
-    for control in controls[IDS]:
-        fitted, seeds = len(control.fitted), len(control.results)
-        some = f", and of which {fitted} of {seeds} seeds fitted" * (fitted < seeds)
-        said.append(f"{IDS}{in_what(first, control)}: {first.label} is above {control.label}, {IN_IDS}{some}")
-    for how in (AGREES, NO_CAUSE):
-        if left := controls[how]:
-            names = f"{some_of([one.label for one in left])}, which differ{'s' * (len(left) == 1)} in the ids alone"
-            names += in_what(first, left[0])
-            says = f"{first.label} is above {names}, in every seed, but these are too few to be sure"
-            if how == NO_CAUSE:
-                says = f"{first.label} is not in every seed above {names}"
-            said.append(says if said else f"{how}: {says}")
+    for how, others in controls.items():
+        for control in others:
+            fitted, seeds = len(control.fitted), len(control.results)
+            some = f", and of which {fitted} of {seeds} seeds fitted" * (fitted < seeds)
+            whom = f"{control.label}, {IN_IDS}{some}"
+            above = f"{first.label} is not in every seed above {whom}"
+            says = above if how == NO_CAUSE else where(control, whom)
+            said.append(says if said else f"{how}{in_what(first, control)}: {says}")
     return said
 
 

@@ -213,7 +213,9 @@ def _of_contest(
     pair = (first, nearest_rival(first, field) or field[0])
     if pairs:
         pair = (lead, controls[0]) if how[IDS] or how[AGREES] else min(pairs, key=lambda two: _unlike(*two))
-    says, control, shown = controls_say(lead, how), "", [one.label for one in how[IDS]]
+    says = controls_say(lead, how, lambda other, whom: _measured(lead, f"{whom},", _between(lead, other, tests)))
+    says += [f"of {first.label} it is not tested"] * bool(says and lead is not first)
+    control, shown = "", [one.label for one in how[IDS]]
     if not says and (near := [two for two in (pair, *pairs) if pairs and _ids_may_count(*two, tests)]):
         says, control = missing_control(*near[0], rivals, there)
     for one, other in combinations(ranked, 2):
@@ -225,6 +227,9 @@ def _of_contest(
         notes.append(CAUSE_IS * bool(pairs) + _sentences(["; ".join(says), besides]))
     weighed = [pair, *((lead, one) for one in how[AGREES] if (lead, one) != pair)] if pairs else []
     unsure = [two for two in weighed if not _surely_above(_between(*two, tests))]
+    if own := [two for two in pairs if two[0] is first and not unsure]:
+        nearest = min(own, key=lambda two: _unlike(*two))
+        unsure = [] if _surely_above(_between(*nearest, tests)) else [nearest]
     who = [one for one in order if any(one in two for two in unsure)]
     seeds, made = min(len(one.fitted) for one in who or pair), _between(*pair, tests)[0].made
     enough = next(n for n in count(2) if 2 * made / comb(2 * n, n) <= 1 - LEVEL)
@@ -365,7 +370,7 @@ def _confounds(first: SystemSummary, second: SystemSummary) -> dict[Setting, str
         keys = [row["key"].partition(".") for row in differing_settings(pair)]
         other = {("task", task, name): setting_text(f"task.{name}") for part, _, name in keys if part == "task"}
     other |= other_settings(pair)
-    return found | dict(sorted(other.items(), key=lambda each: weight(each[1])))
+    return found | dict(sorted(other.items(), key=lambda each: (each[0][0] != "task", weight(each[1]))))
 
 
 def _confounded(first: SystemSummary, second: SystemSummary) -> str:

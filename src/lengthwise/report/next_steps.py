@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from json import dumps
 from math import ceil
 from typing import Any
@@ -34,7 +34,7 @@ MOST_LOST = 2
 EQUAL = "so that models and training are equal"
 """The beginning of the step that takes other differences than positions away."""
 
-Confounds = tuple[Sequence[SystemSummary], Collection[Setting]]
+Confounds = tuple[Sequence[SystemSummary], Sequence[Setting]]
 """Systems, and the settings in which they differ besides positions."""
 MoreSeeds = tuple[int, str, Sequence[SystemSummary]]
 """How many seeds tests need, and why, and of which systems; 0 where those that there are suffice."""
@@ -56,11 +56,13 @@ def next_steps(
         said.append(f"see which positions are likelier to be right there: {predict_command(fails)}")
         if command := explain_command(fails):
             said.append(f"see why {fails.label} falls: {command}")
-    who, settings = confounds
-    settings = [one for one in settings if one[0] != "task"]  # tasks that are compared are to differ
+    who, every = confounds
+    settings = [one for one in every if one[0] != "task"]  # tasks that are compared are to differ
     positions = len({system.positions for system in who}) > 1
-    same = _values(who, settings) if positions else {}
+    alone = every[:1] if len(every) > 1 and not positions else []
+    same = _values(who, [one for one in settings if one not in alone]) if positions or alone else {}
     if same:
+        equal = f"so that they differ in {setting_text(f'{alone[0][0]}.{alone[0][2]}')} alone" if alone else EQUAL
         there = [one.label for one in order if one.positions in {of.positions for of in who} and _has(one, same)]
         enough = len({one.positions for one in order if one.label in there}) == 2
         with_same = f"train {some_of([one.label for one in who])} with {_as_arguments(same)}"
@@ -69,9 +71,7 @@ def next_steps(
         stays = [f"{setting_text(f'{part}.{name}')} of {value_text(of)}" for part, of, name in settings if of]
         with_same += f"; {some_of(stays)} still differ{'s' * (len(stays) == 1)}" * bool(stays)
         with_same += run_commands(lack, *words)
-        said.append(f"{EQUAL}, " + (f"show those alone: `.only(systems={there})`" if enough else with_same))
-    elif len(settings) > 1 and not positions:
-        said.append("let systems differ in one setting alone, to see which counts")
+        said.append(f"{equal}, " + (f"show those alone: `.only(systems={there})`" if enough else with_same))
     said += [control] * bool(control)
     wanted, reason, pair = seeds
     few = [one for one in pair if len(one.fitted) < wanted]

@@ -943,7 +943,7 @@ def fall_text(system: SystemSummary) -> str:
     wrong, ends = sum(score.first_error.values()), score.first_error.get("eos", 0)
     share = (score.tokens or 0) / (score.tokens_total or 1)
     who = f"seed {seed.seed}, the lowest, is " * (len(cell.scores) > 1)
-    tokens = percent(share, digits=int(share > 0.99))
+    tokens = "over 99.9 %" if 0.9995 <= share < 1 else percent(share, digits=int(share > 0.99))
     where = f"; {percent(ends / max(wrong, 1))} of its wrong strings stop too early or too late" * (2 * ends > wrong)
     right = f"{who}right on {score.rate():.3f} of the strings and {tokens} of their tokens{where}"
     return f"{system.label} falls at length {cell.length}{_layout(cell, _tests(system))}: {right}"
@@ -1032,7 +1032,7 @@ DIFFER = "differ in"
 
 
 def besides(systems: Sequence[SystemSummary]) -> dict[str, dict[str, str]]:
-    """Of models, positions and training, the settings in which systems differ, with who has which value."""
+    """Of tasks, models, positions and training, the settings in which systems differ, with who has which value."""
     sizes = {one.parameters for system in systems for one in system.results if one.parameters is not None}
     positions = {
         f"{setting} of {value_text(name)}": values
@@ -1044,14 +1044,15 @@ def besides(systems: Sequence[SystemSummary]) -> dict[str, dict[str, str]]:
     }
     size = {"parameters": f"{min(sizes):,} to {max(sizes):,}"} if len(sizes) > 1 else {}
     models = _differing_in(systems, "model") | size
-    return {"models": models, "positions": positions, "trainings": _differing_in(systems, "training")}
+    tasks = _differing_in(systems, "task") if len({called(one.experiment["task"]) for one in systems}) == 1 else {}
+    return {"tasks": tasks, "models": models, "positions": positions, "trainings": _differing_in(systems, "training")}
 
 
 def _differing_in(systems: Sequence[SystemSummary], section: str) -> dict[str, str]:
     """Each setting of a section in which systems differ, with who has which value; not those that stand in names."""
 
     def values(key: str) -> str:
-        most = 1 if section in ("model", "training") else len(systems)  # not all have these ids
+        most = len(systems) if section in ("scheme", "encoding") else 1  # not all have these ids
         return _by_value(systems, lambda system: value_text(system.flat.get(key), key), most)
 
     return {
@@ -1059,7 +1060,9 @@ def _differing_in(systems: Sequence[SystemSummary], section: str) -> dict[str, s
         for key in _differing_keys(systems)
         if key.partition(".")[0] == section
         and key not in SAID_APART
-        and (section in ("model", "training") or not all(setting_text(key) in system.settings for system in systems))
+        and (
+            section not in ("scheme", "encoding") or not all(setting_text(key) in system.settings for system in systems)
+        )
     }
 
 

@@ -151,7 +151,8 @@ def _farther(
     rows = {
         id(one): row
         for one in (first, *trained_alike(first, others), *falls)
-        if same_task(one, first) and (row := span(one, lengths)) is not None
+        if one.experiment["task"]["name"] == first.experiment["task"]["name"]
+        and (row := span(one, lengths)) is not None
     }
     if (ours := rows.get(id(first))) is None:
         return (), ""
@@ -166,7 +167,11 @@ def _farther(
         return (), f"{CAUSE} do not suffice: {first.label} falls, too, though under {away}"
     if some := [one.label for one in far if one in beyond]:
         return (), f"{CAUSE} do not explain it: {some_of(some)} go{'es' * (len(some) == 1)} beyond training, too"
-    how = {IDS: "as the control shows", AGREES: "the control agrees", NO_CAUSE: "the control does not agree"}
+    how = {
+        IDS: "as the control shows",
+        AGREES: "the control agrees, with few seeds",
+        NO_CAUSE: "the control does not agree",
+    }
     near_by = _at_distances(near, rows).replace("it is", "the farthest token needed is", 1)
     what = f"{CAUSE} predict which go beyond training ({how.get(tested, 'not tested')})"
     says = f"{near_by} ({_how_many(near, beyond)}), {_at_distances(far, rows)} ({_how_many(far, beyond)})"
