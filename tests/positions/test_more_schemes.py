@@ -143,7 +143,7 @@ def test_ids_modulo_m_come_again_and_bring_what_is_some_periods_away_near():
 def test_a_period_is_a_yes_for_ids_modulo_a_multiple_of_it():
     verdicts = {v.system: v for v in predict_target("(aa)*").verdicts}
     assert verdicts["modulo"].answer == "yes"
-    assert "multiple" in verdicts["modulo"].condition
+    assert "divides m" in verdicts["modulo"].condition
     assert verdicts["nope"].answer == "no"
     assert "modulo" in verdicts["nope"].help
     assert {v.system: v.answer for v in predict_target("(a|b)*bb(a|b)*").verdicts}["modulo"] != "yes"

@@ -32,7 +32,7 @@ from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
 from lengthwise.positions.structure import check_places
-from lengthwise.positions.system import RANDOM_START, PositionSystem, check_ids_are_used, named_pair, system_of
+from lengthwise.positions.system import PositionSystem, check_ids_are_used, named_pair, system_of
 from lengthwise.prediction.target import Expression, parse_target, task_named
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.base import refuse_call
@@ -276,9 +276,9 @@ def _systems(task: Task, scheme: str | None, encodings: Sequence[str]) -> tuple[
 
     if scheme is None:
         return chosen_systems(task, encodings)
-    scheme = spelled(scheme, {*SCHEMES, RANDOM_START})
-    if scheme not in SCHEMES and scheme != RANDOM_START:
-        raise UnknownNameError("scheme", scheme, [*SCHEMES, RANDOM_START])
+    scheme = spelled(scheme, SCHEMES)
+    if scheme not in SCHEMES:
+        raise UnknownNameError("scheme", scheme, SCHEMES)
     pairs = [named_pair(scheme, spelled(encoding, ENCODINGS)) for encoding in encodings]
     for _, encoding in pairs:
         if encoding not in ENCODINGS:

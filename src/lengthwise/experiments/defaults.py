@@ -94,8 +94,6 @@ def roomy_scheme(task: Task, scheme: PositionScheme | str, longest: int) -> Posi
     ``random-start`` is ``sequential`` with a random start in training (absolute shift).
     `draw_for` says how coupled ids are drawn.
     """
-    if scheme == RANDOM_START:
-        scheme = SCHEMES.build("sequential", random_start=True)
     given, scheme = _given(scheme) or (), SCHEMES.build(scheme)
     if scheme.wraps or "max_position" not in fields_of(scheme):
         return scheme
@@ -294,7 +292,7 @@ def sensible_systems(task: Task) -> tuple[PositionSystem, ...]:
         if not spec.uses_ids:
             found.append(PositionSystem("sequential", encoding))
             continue
-        for scheme in (RANDOM_START, *SCHEMES) if spec.has_table else WITHOUT_TABLE:
+        for scheme in SCHEMES if spec.has_table else WITHOUT_TABLE:
             if scheme == "sequential" and spec.has_table:
                 continue
             if scheme == RANDOM_START and spec.translation_invariant:
@@ -370,20 +368,20 @@ def _system(task: Task, name: str) -> PositionSystem:
         except ValueError as error:
             raise LengthwiseError(f"system {name!r}: {error}") from None
         return dataclasses.replace(_system(task, positions), mixer=mixer)
-    name = "+".join(spelled(part, {*SCHEMES, *ENCODINGS, RANDOM_START}) for part in name.split("+"))
+    name = "+".join(spelled(part, {*SCHEMES, *ENCODINGS}) for part in name.split("+"))
     if name == ALIASES["learned"]:
         name = "learned"
     if name == "coupled" and (coupled := coupled_system(task)) is not None:
         return coupled
     scheme, plus, encoding = name.partition("+")
-    known_scheme = scheme == RANDOM_START or scheme in SCHEMES
+    known_scheme = scheme in SCHEMES
     if not plus and known_scheme:
         encoding = "rope" if scheme == "pose" else "learned"
     elif not plus and name in ENCODINGS:
         scheme, encoding = RANDOM_START if ENCODINGS.get(name).has_table else "sequential", name
     elif not plus or not known_scheme or encoding not in ENCODINGS:
         standard = (system.name for system in standard_systems(task))
-        known = [*standard, *ENCODINGS, *SCHEMES, RANDOM_START, *MIXERS, "all"]
+        known = [*standard, *ENCODINGS, *SCHEMES, *MIXERS, "all"]
         raise UnknownNameError("system", name, dict.fromkeys(known))
     if scheme != RANDOM_START:
         check_ids_are_used(scheme, ENCODINGS.build(encoding))

@@ -657,7 +657,7 @@ def systems_of(encoding: str | None, scheme: str | None) -> tuple[PositionSystem
     if scheme not in SCHEMES:
         raise UnknownNameError("scheme", scheme, SCHEMES)
     if encoding is None:
-        found = tuple(system for system in SYSTEMS if system.registered_scheme == scheme)
+        found = tuple(system for system in SYSTEMS if scheme in (system.scheme, system.registered_scheme))
         return found or (PositionSystem(scheme, "learned"),)
     heard_by = "learned" if encoding == "ape" else encoding
     if heard_by not in ENCODINGS:

@@ -122,6 +122,9 @@ class Sequential(Numbering):
         return np.broadcast_to(start + np.arange(tokens), (rows, tokens))
 
 
+SCHEMES.alias("random-start", {"name": "sequential", "random_start": True})
+
+
 @SCHEMES.register("randomized")
 class Randomized(Numbering):
     """A sorted random subset of ``0..max_position``, at training and at test (Ruoss et al. 2023)."""
