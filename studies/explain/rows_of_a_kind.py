@@ -3,8 +3,8 @@
 python studies/explain/rows_of_a_kind.py OUT [SECONDS]
 
 Trains one model after the other in OUT on one thread; what is finished there is reused. After each one the counts so
-far are in OUT/rows_of_a_kind.json. After SECONDS no further model is begun. ``table.py`` of this folder's page:
-file beside this one.
+far are in OUT/rows_of_a_kind.json. After SECONDS no further model is begun. Without OUT the tables of
+the file beside this one are printed.
 """
 
 from __future__ import annotations
