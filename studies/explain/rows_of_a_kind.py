@@ -39,7 +39,11 @@ ARMS = {
     "continued without": "first, and 1,000 steps more without",
     "from scratch with rows": "1,000 steps, one row in ten of the kind",
 }
-PAIRS = (("continued with rows", "continued without"), ("from scratch with rows", "first"))
+PAIRS = (
+    ("continued with rows", "continued without"),
+    ("from scratch with rows", "first"),
+    ("continued without", "first"),
+)
 
 
 def train(task: Any, model: Any, seed: int, more: dict[str, float]) -> None:
