@@ -22,7 +22,7 @@ from typing import Any
 import lengthwise as lw
 
 FILE = Path(__file__).with_suffix(".json")
-SEEDS = range(10, 16)
+SEEDS = range(10, 20)
 TRAIN, STEPS, ROWS, SHARE = 8, 1_000, 128, 0.1
 LENGTHS, SIZE = (4, 6, 8, 16, 24, 32, 40, 48, 56, 61), 256
 USUAL = "both numbers have leading zeros"
