@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -54,7 +55,7 @@ def test_memory_and_folder_give_the_same_explanation(attached, tmp_path: Path) -
     assert {**here.to_json(), "model": ""} == {**there.to_json(), "model": ""}
     assert not here.command, "the same call again tells nothing new"
     # Tokens and ids of such a rule are known, so it is the training.
-    assert here.next.startswith("Train longer first, with twice the steps, and ask again.\nIf that was done: ")
+    assert re.match(r"Train longer, with twice the steps: 0 of \d+ right at trained lengths.\nIf that was", here.next)
     assert "its position ids are those of the rule CoupledPlaces" in here.lines
     assert here.heads is not None
     assert "were all seen in training" in here.heads.ids
@@ -114,6 +115,19 @@ def test_ids_of_the_rule_leave_no_offset(attached, tmp_path: Path) -> None:
         lw.LengthwiseError, match="rule of position ids is one of task 'addition', and `task` is 'rever"
     ):
         lw.explain(attached, "reverse", train=4)
+    # Other settings of the same task are named, in memory and before a folder is loaded.
+    attached.save_pretrained(tmp_path)
+    for model in (attached, tmp_path):
+        with pytest.raises(lw.LengthwiseError, match=r"of task Addition\(base=10.*, and `task` is Addition\(base=4"):
+            lw.explain(model, {"name": "addition", "base": 4}, train=4)
+
+
+def test_a_huge_folder_is_not_searched_for_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lengthwise.api.explain.MOST_FOLDERS", 3)
+    for number in range(4):
+        (tmp_path / str(number)).mkdir()
+    with pytest.raises(lw.LengthwiseError, match="holds more than 3 folders and is no model; name the folder of"):
+        lw.explain(tmp_path)
 
 
 def test_what_a_folder_lacks_is_said_before_a_model_is_loaded(tmp_path: Path) -> None:

@@ -383,6 +383,10 @@ def translated(task: Any) -> dict[str, int]:
     [
         (lambda ids: ids.pop("+"), "token_ids lacks tokens of task 'addition': +; give"),
         (lambda ids: [ids.pop("<bos>"), ids.pop("7")], "lacks tokens of task 'addition': <bos> 7;"),
+        (
+            lambda ids: [ids.pop(each) for each in "3456"],
+            "3 4 5 6; give the model's id of each (many are missing: are Addition(",
+        ),
         (lambda ids: ids.update({"7": ids["8"]}), "token_ids gives '8' and '7' one id"),
         (lambda ids: ids.update({"7": None}), "token_ids['7'] must be a whole number"),
         (lambda ids: ids.update({"seven": 90}), "unknown token 'seven'"),

@@ -17,7 +17,7 @@ import pytest
 from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import config
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.core.rng import Rng
+from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import EOS
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.base import AxesLayout
@@ -105,6 +105,19 @@ ALL: list[Any] = list({repr(TASKS.build(spec)): spec for spec in [*SMALL, *HUANG
 def label(spec: Any) -> str:
     """A readable test name."""
     return spec if isinstance(spec, str) else "-".join(str(value) for value in spec.values())
+
+
+@pytest.mark.parametrize("name", [name for name in TASKS if {*"0123456789="} < {*TASKS.build(name).vocab.tokens}])
+def test_a_task_of_sums_and_products_says_so_where_the_ones_come_first(name: str) -> None:
+    task = TASKS.build(name)
+    batch = task.batch(task.lengths(4, 9)[0], 1, stream(0, "ones first"))
+    told = "".join(token for token in batch.text(0) if token in "0123456789+-*=>")
+    question, _, answer = told.partition("=")
+    numbers, sign = re.split(r"[-+*]", question), re.sub(r"\d", "", question)[:1]
+    works = {"+": sum, "-": lambda n: n[0] - n[1], "*": np.prod}
+    last = re.split(r"[+=>]", answer)[-1]
+    assert sign
+    assert bool(task.written) == (works[sign]([int(n[::-1]) for n in numbers]) == int(last[::-1]))
 
 
 @pytest.mark.parametrize("spec", ALL, ids=label)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -15,6 +17,10 @@ from lengthwise.testing.own_tasks import refuse_broken
 if TYPE_CHECKING:
     from lengthwise.explanation.explain import Explanation
     from lengthwise.tasks import Task
+
+
+MOST_FOLDERS = 4096
+"""A folder with more is not searched for a run."""
 
 
 def explain(
@@ -79,8 +85,14 @@ def explain(
     if isinstance(mapping, Path):
         read_json(mapping, what="vocabulary file")
     if isinstance(model, str | Path) and Path(model).is_dir() and not (Path(model) / "config.json").exists():
+        inside = [*itertools.islice(os.walk(model), MOST_FOLDERS + 1)]
         require(
-            next(Path(model).rglob("result.json"), None) is not None,
+            len(inside) <= MOST_FOLDERS,
+            f"{model} holds more than {MOST_FOLDERS} folders and is no model; name the folder of a Hugging Face model "
+            "or of a run",
+        )
+        require(
+            any("result.json" in files for *_, files in inside),
             f"no config.json and model.safetensors (and no result.json of a run) in {model}; name the folder of a "
             "Hugging Face model or of a run",
         )

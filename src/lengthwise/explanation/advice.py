@@ -28,9 +28,8 @@ MORE = 4
 MORE_ROWS = 0.1
 """The share of rows of a kind that is advised where that kind fails."""
 DONE = "If that was done:"
-NEW = "A new one can be right less far elsewhere: keep this one until you know."
+NEW = "The new model can be right less far elsewhere: keep this one until you know."
 OTHERS = "{} what has the best record on such tasks (lengthwise predict says why):"
-NO_COMMAND = "There is no command for it: it is done in your training script."
 
 
 @dataclass(frozen=True)
@@ -69,12 +68,6 @@ class Call:
 
 def advice(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]:
     """What to do about the first length that breaks, or to find one: in words, and the command, if there is one."""
-    text, command = _advice(subject, call, failures)
-    return (text, command) if command else (f"{text}\n{NO_COMMAND}", "")
-
-
-def _advice(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]:
-    """The same without a word where there is no command."""
     verdict = Verdict(failures.rows, subject.train)
     moved, held, broken, longest = failures.moved, verdict.held, verdict.broken(), failures.rows[-1].length
     coupled = getattr(subject.network.rule, "token_ids", None) is not None
@@ -133,20 +126,31 @@ def _named(command: str) -> tuple[str, str]:
     return given.get("--scheme", "sequential"), given.get("--encoding", "learned")
 
 
+def _wrong_in_training(verdict: Verdict) -> str:
+    """What was measured at trained lengths that is not right; empty where all of it is."""
+    if not verdict.trained.surely:
+        return f"{verdict.trained.words()} at trained lengths"
+    trained = (row for row in verdict.rows if row.length <= verdict.train)
+    shares = ((row.length, *each) for row in trained for each in ((row.random, ""), (row.hard, " edited strings")))
+    return next((f"{share.counts}{of} right at length {n}" for n, share, of in shares if share.breaks), "")
+
+
 def _train_longer(subject: Subject, call: Call, verdict: Verdict, failures: Failures) -> tuple[str, str]:
-    """The trained lengths are not right, so nothing beyond them says much."""
-    run, held, trained = subject.experiment, verdict.held, verdict.trained
+    """More steps, for what was measured at trained lengths; where these are right, that it is a trial."""
+    run, held, trained, reason = subject.experiment, verdict.held, verdict.trained, _wrong_in_training(verdict)
     if run is not None:
         steps, model = run.training.steps, run.model
-        text = f"Train longer first: {2 * steps} steps, twice the {steps} that it had."
+        text = f"Train longer, {2 * steps} steps in place of {steps}: {reason}."
+        if not reason:
+            text = f"What helps is not known: trained lengths are right. Try {2 * steps} steps in place of {steps}."
         wider = f"model.width={2 * model.width}, or model.layers={model.layers + 1}, at as many steps"
         return f"{text}\n{DONE} {wider}.", retrain(subject, call, f"training.steps={2 * steps}")
-    longer = "Train longer first, with twice the steps"
+    longer = f"Train longer, with twice the steps: {reason}."
     if held is not None and held < subject.train and not verdict.learned:
-        return f"{longer}.\nIf its training had no longer strings than {held}, ask so:", call.again(train=held)
+        return f"{longer}\nIf its training had no longer strings than {held}, ask so:", call.again(train=held)
     known = getattr(subject.network.rule, "token_ids", None) is not None
     if known or trained.value > 0.5:  # Tokens and ids are those of training, so it is what is left.
-        return f"{longer}, and ask again.\n{DONE} another seed, twice the width or one more layer.", ""
+        return f"{longer}\n{DONE} another seed, twice the width or one more layer.", ""
     text = "Check first the vocabulary, the offset and the rule of position ids."
     if failures.smallest:
         wrong = " ".join(failures.smallest[0].tokens)
@@ -168,19 +172,17 @@ def _made(subject: Subject) -> set[str]:
 
 
 def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
-    """Train again with more rows of the kind that fails most at trained lengths; or longer, if none fails there."""
+    """Train again with more rows of the kind that fails most at trained lengths, else of the worst; or a trial."""
     within = _trained(subject, failures)
     kinds = within or [each.kind for each in failures.kinds]
     if not kinds:
-        return f"Train with twice the steps.\n{DONE} another seed, or a larger model.\n{NEW}", ""
+        return f"What helps is not known: trained lengths are right.\nTry another seed, or twice the steps.\n{NEW}", ""
     kind = next((each for each in kinds if each in _made(subject)), None)
-    train, done = "Train as before", "If rows of it were added already: twice the steps, or another seed."
-    if not within:
-        train, done = "Train with twice the steps; or as before", "If both were done: another seed, or a larger model."
+    since = "these fail at trained lengths" if within else f"these break at length {failures.kinds[0].length}"
     if kind is None:
-        return f"{train}, with more rows where {kinds[0]}.\nYour data has to make these.\n{done}\n{NEW}", ""
-    lack = "Your training data may lack such rows: other kinds are right.\n" * (failures.apart is not None)
-    text = f"{train}, with one row in {round(1 / MORE_ROWS)} where {kind}.\n{lack}{done}\n{NEW}"
+        return f"Train again with more rows where {kinds[0]}: {since}.\nYour data has to make these.\n{NEW}", ""
+    since = "next to none is right, as if training lacked them" if failures.apart else since
+    text = f"Train again with one row in {round(1 / MORE_ROWS)} where {kind}: {since}.\n{NEW}"
     names = subject.task.vocab.ids
     ids = {name: int(subject.token_ids[at]) for name, at in names.items() if subject.token_ids[at] >= 0}
     told = textwrap.wrap(f"token_ids={ids},", 64, subsequent_indent="    ", break_on_hyphens=False)

@@ -36,7 +36,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 24
+VERSION = 25
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -80,6 +80,8 @@ class Explanation(Tabular):
     """The same as it is typed; empty where there is no command for it."""
     asked: tuple[int, ...] = ()
     """Lengths that were chosen; all of them are shown."""
+    written: str = ""
+    """How the task writes what it is about, where people write it otherwise."""
     measured: str = ""
     """What the shares are shares of: which strings, and when one of them is right."""
 
@@ -97,17 +99,21 @@ class Explanation(Tabular):
     def answer(self) -> str:
         """To which length it is right and from which it breaks, with the share that decides; a kind that fails."""
         if self.learned:
-            line, kinds = self.verdict.line, self.failures.kinds
-            right = max(self.accuracy.train, self.verdict.of("random").held or 0)
-            fails = kinds[0].line if kinds and kinds[0].length <= right else ""
+            line, fails = self.verdict.line, self._kind
             which = "random strings " * bool(fails and line.startswith("right"))
-            return "; ".join(filter(None, [which + line, fails, self._edited]))
+            return "; ".join(filter(None, [which + line, fails or self._edited]))
         held, trained = self.verdict.of("random").held, self.verdict.trained
         if self.failures.apart is not None:
             within = f"{trained.words()} at trained lengths (up to {self.accuracy.train})"
             return f"not fully learned: {within}; {self.failures.apart.line}"
         though = f", though right to length {held}" if held else ""
         return f"not learned: {trained.words()} at trained lengths (up to {self.accuracy.train}){though}"
+
+    @property
+    def _kind(self) -> str:
+        """What the answer says of the worst kind, where it fails before random strings do; else empty."""
+        kinds, right = self.failures.kinds, max(self.accuracy.train, self.verdict.of("random").held or 0)
+        return kinds[0].line if kinds and kinds[0].length <= right else ""
 
     @property
     def _edited(self) -> str:
@@ -181,12 +187,11 @@ class Explanation(Tabular):
         # What first mistakes have in common is said below.
         kinds = [each for each in self.failures.kinds[1:] if not each.kind.startswith(OF_TOKENS)]
         worst = where[0] if where else ()
-        # What it does there is said once where it is the same.
-        new = [each.mistake is not None and not any(each.mistake.what in line for line in worst) for each in kinds]
-        more = [f"Also w{' '.join(each.told[: 1 + own])[1:]}" for each, own in zip(kinds[:OTHERS], new, strict=False)]
+        more = [f"Also w{each.told[0][1:]}" for each in kinds[:OTHERS]]
         left = len(kinds) - len(more)
         more += [f"{left} other kind{'s fail' if left > 1 else ' fails'}, too."] if left else []
         edited = self.failures.edited if "break" in self._edited else ""
+        edited = "" if any(f" where {each.kind};" in edited for each in self.failures.kinds) else edited
         return "\n".join([*worst, *more, *[edited] * (edited not in ("", *worst))])
 
     @property
@@ -208,13 +213,24 @@ class Explanation(Tabular):
     @property
     def rows(self) -> dict[str, list[str]]:
         """What is said below the answer, by name: sentences, and lines of a command."""
-        example = None if self._holds else self.failures.example
         computes = "" if self.fails or self.why else self.computes
         rows = {
             "fails": self.fails, "mistakes": self.mistakes, "why": self.why, "next": self.next, "command": self.command,
-            "example": "\n".join(example.told) if example else "", "computes": computes,
+            "example": "\n".join(self._example), "computes": computes,
         }  # fmt: skip
         return {name: said.splitlines() for name, said in rows.items() if said}
+
+    @property
+    def _example(self) -> list[str]:
+        """The failing string, which one it is where the answer names another, and how the task writes."""
+        one, kinds = self.failures.example, self.failures.kinds
+        if one is None or self._holds:
+            return []
+        length, how = self.failures.named
+        if kinds and (self._kind or self.failures.apart):
+            length, how = kinds[0].length, f"where {kinds[0].kind}"
+        other = length is not None and (one.length != length or how not in ("", one.kind))
+        return [*one.told, *[f"This one has length {one.length}, {one.kind}."] * other, *filter(None, [self.written])]
 
     @property
     def lines(self) -> list[str]:
@@ -237,7 +253,7 @@ class Explanation(Tabular):
         rows, lines = self.rows, fill(told, "", 2)
         if why:
             example = self.failures.example
-            whole = {"example": [example.whole, *example.told[1:]]} if "example" in rows and example else {}
+            whole = {"example": [example.whole, *rows["example"][1:]]} if "example" in rows and example else {}
             rows |= whole | {"findings": self.others, "computes": self.computes.splitlines()}
         left = self.notes if why else [note for note in self.notes if self.asked and note.startswith("length ")]
         for name, said in {**rows, "notes": left}.items():
@@ -471,7 +487,8 @@ def explain_subject(
         notes.append("no forecast: only models with an automaton, and lengths beyond training, were scored")
     found = Explanation(
         name, title_of(subject.task), scores, automaton, program, heads, failures, forecast, tuple(notes),
-        asked=() if lengths is None else tuple(chosen), measured=_measured(subject, samples),
+        asked=() if lengths is None else tuple(chosen), written=subject.task.written,
+        measured=_measured(subject, samples),
     )  # fmt: skip
     text, command = advice(subject, call, failures)
     return replace(found, next=text, command=command)

@@ -208,8 +208,8 @@ class Failures:
         if length is None or row is None or (found := weakest_way(self.ways, row)) is None:
             return ""
         way, others = found
-        told = f"Where {way.how}: {way.at(length).words()} at length {length}"
-        return f"{told}; of all other edited strings {others.words()}."
+        told = f"Of edited strings, {way.at(length).counts} are right at length {length} where {way.how}"
+        return f"{told}; of all others {others.counts}."
 
     @property
     def apart(self) -> WeakKind | None:
@@ -258,10 +258,25 @@ class Failures:
 
     @property
     def example(self) -> Failure | None:
-        """A failing string of the worst kind; without kinds, the shortest one beyond training, else within."""
-        beyond = [failure for failure in self.smallest if failure.length > self.train]
+        """A failing string of the worst kind; without kinds, one of `named`, else the shortest beyond training."""
+        length, kind = self.named
+
+        def far(one: Failure) -> tuple[bool, bool, bool]:
+            return one.length != length, kind not in ("", one.kind), one.length <= self.train
+
         kinds = [kind.example for kind in self.kinds if kind.example is not None]
-        return next(iter((*kinds, *beyond, *self.smallest)), None)
+        return next(iter((*kinds, *sorted(self.smallest, key=far))), None)
+
+    @property
+    def named(self) -> tuple[int | None, str]:
+        """The length that is said to break, of random strings or else of edited ones, and `AT_RANDOM` or nothing."""
+        return first_break(Verdict(self.rows, self.train))
+
+
+def first_break(verdict: Verdict) -> tuple[int | None, str]:
+    """The first length at which random strings break, and `AT_RANDOM`; else that of edited ones."""
+    random = verdict.first("random")
+    return (verdict.first("hard"), "") if random is None else (random, AT_RANDOM)
 
 
 def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | None, learned: Dfa | None) -> Failures:
@@ -348,11 +363,14 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
     first = {kind: verdict().first(kind, subject.train) for kind in ("random", "hard")}
     at = first["random"] or first["hard"]
     moved = None if at is None else _moved(subject, at, shares[-1].length, samples, seed)
-    if broken is not None and all(each.length != broken for each in smallest):
-        # One string of the length at which it breaks, which the shortest ones need not resemble.
+    for length, how in dict.fromkeys([(broken, ""), first_break(verdict())]):
+        # One string of a length at which it breaks, which the shortest ones need not resemble.
+        if length is None or any(each.length == length and how in ("", each.kind) for each in smallest):
+            continue
         failing = (
-            (kind, batch, np.flatnonzero(~good)) for kind, batch, good in itertools.chain(*groups.get(broken, ()))
-        )
+            (kind, batch, np.flatnonzero(~good))
+            for kind, batch, good in itertools.chain(*groups.get(length, ())) if how in ("", kind)
+        )  # fmt: skip
         one = next((replayed(select(batch, rows[:1]), kind) for kind, batch, rows in failing if rows.size), None)
         smallest += [one] if one is not None else []
     parts = [(length, *part) for length, both in sorted(groups.items()) for part in itertools.chain(*both)]

@@ -46,12 +46,19 @@ def tokens_of(task: Task) -> str:
     return ", ".join(tokens if len(tokens) <= 12 else (*tokens[:11], "…"))
 
 
-def same_task(task: str | None, own: str | None) -> None:
-    """Raises `LengthwiseError` if a model's rule of position ids is one of another task than the given one."""
-    require(
-        task is None or own is None or task == own,
-        f"the model's rule of position ids is one of task {own!r}, and `task` is {task!r}; leave out `task`, or name "
-        "the model of that task",
+def same_task(task: Task | None, own: Task | None) -> None:
+    """Raises `LengthwiseError` if a model's rule of position ids is one of another task, or settings, than the given.
+
+    Arguments:
+        task: the given one, if any.
+        own: that of the rule, if it has one.
+    """
+    if task is None or own is None or task == own:
+        return
+    names = [repr(each) if task.name == own.name else repr(each.name) for each in (own, task)]
+    raise LengthwiseError(
+        f"the model's rule of position ids is one of task {names[0]}, and `task` is {names[1]}; leave out `task`, or "
+        "name the model of that task"
     )
 
 
@@ -80,11 +87,11 @@ def check_folder(folder: Path, task: Task | None, typed: str, train: int | None,
     given(task or settings.get(SAVED), train)
     rule = settings.get(SAVED)
     arguments = (rule.get("arguments") or {}) if isinstance(rule, dict) else {}
-    own = arguments.get("task")
-    same_task(task and task.name, own.get("name") if isinstance(own, dict) else None)
+    own = None if arguments.get("task") is None else TASKS.build(arguments["task"])
+    same_task(task, own)
     if own is not None and "scheme" in arguments and train is not None:
         scheme = SCHEMES.build(arguments["scheme"])
-        most = train if scheme.wraps else longest_with_ids(TASKS.build(own), scheme)
+        most = train if scheme.wraps else longest_with_ids(own, scheme)
         require(
             train <= most,
             f"`train` is the longest length that the model was trained on, got {train}, but its position ids suffice "

@@ -94,8 +94,12 @@ class WeakKind:
 
     @property
     def line(self) -> str:
-        """That it fails, at which length, with the share that decides."""
-        return f"fails where {self.kind} ({self.share.words()} at length {self.length})"
+        """That it fails, and at which length; of trained ones, at all that break."""
+        trained = [row for row in self.rows if row.length <= self.train]
+        lengths = [str(row.length) for row in trained if row.share.breaks]
+        which = f"trained length{'s' * (len(lengths) > 1)} {', '.join(lengths)}" if lengths else f"length {self.length}"
+        every = len(trained) == len(lengths) > 1
+        return f"fails where {self.kind}, at {'all trained lengths asked' if every else which}"
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -106,9 +110,10 @@ class WeakKind:
 
     @property
     def _beside(self) -> str:
-        """Of a length beyond training: the next shorter one that was asked, and how many longer ones break, too."""
+        """The other trained lengths; of one beyond, the next shorter that was asked, and how many longer ones break."""
         if self.length <= self.train:
-            return ""
+            others = [row for row in self.rows if row.length <= self.train and row.length != self.length]
+            return "".join(f", {row.share.counts} at {row.length}" for row in reversed(others))
         before = max((row for row in self.rows if row.length < self.length), key=lambda row: row.length, default=None)
         longer = [row.share.breaks for row in self.rows if row.length > self.length]
         said = "" if before is None else f", {before.share.counts} at {before.length}"
@@ -429,7 +434,8 @@ class _Kinds:
                 return
 
     def _weak_kind(self, kind: str, rows: tuple[KindShare, ...]) -> WeakKind:
-        fresh = self.fresh[kind, told_row(rows, self.subject.train).length]
+        told = told_row(rows, self.subject.train)
+        fresh = self.fresh[kind, told.length]
         wrong = {id(batch): first_wrong(self.subject, batch, good) for batch, good in fresh}
         mistake = most_common_mistake([each for some in wrong.values() for each in some], free=self.free)
 
@@ -439,8 +445,9 @@ class _Kinds:
             found = wrong[id(batch)] if id(batch) in wrong else first_wrong(self.subject, batch, good)
             return [each.row for each in found if mistake.what in each.ways]
 
-        # The shortest example of what is told is the easiest to read.
-        every = [part for row in rows if row.weak for part in self.fresh[kind, row.length]]
+        # One of the length that is told; without one, of another at which it fails.
+        first = sorted((row for row in rows if row.weak or row is told), key=lambda row: row is not told)
+        every = [part for row in first for part in self.fresh[kind, row.length]]
         ones = (select(batch, [row]) for batch, good in every for row in failing(batch, good))
         example = next(filter(None, (self.replayed(one, kind) for one in ones)), None)
         return WeakKind(kind, rows, mistake, example, self.subject.train)

@@ -24,7 +24,7 @@ from lengthwise.tasks.kinds import select
 
 MATCHED, MOST_MATCHED = 8, 4096
 """For a failing string, so many right ones of its length give a token each to compare with; and of all together."""
-LONG, ENDS, BESIDE = 64, 4, 4
+LONG, ENDS, BESIDE = 68, 4, 4
 """A string with more letters than this is shown as so many tokens at its ends and beside the first wrong one."""
 SAID = 4
 """Tokens before a wrong one that are shown with it."""

@@ -627,7 +627,7 @@ def subject_of(
         model = FunctionNetwork(model)
     if model.rule is not None:
         own = getattr(model.rule, "task", None)
-        same_task(task and task.name, own and own.name)
+        same_task(task, own)
         task = task or own
         require(offset == 0, f"the model's rule gives its position ids; leave `offset` at 0, got {offset}")
     task, train = given(task, train)

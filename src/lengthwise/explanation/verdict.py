@@ -219,14 +219,16 @@ class Verdict:
     def shown(self, asked: Sequence[int] = ()) -> list[LengthShares]:
         """A few rows for a small table: those that `line` gives a share of, the last one, and ``asked``.
 
-        Of a model that has not learned, all trained lengths, whose sum is `trained`.
+        Where a trained length breaks, all trained ones; of a model that has not learned, these alone.
         """
+        trained = [row for row in self.rows if row.length <= self.train]
         if not self.learned:
-            return [row for row in self.rows if row.length <= self.train]
+            return trained
         random, longest = self.of("random"), self.rows[-1].length
         unsure = random.doubted if len(random.doubted) <= FEW else []
         wanted = {*asked, *unsure, random.held, random.near, random.again, random.broken(), self.first("hard"), longest}
-        return [row for row in self.rows if row.length in wanted]
+        within = any(row.breaks for row in trained)
+        return [row for row in self.rows if row.length in wanted or (within and row.length <= self.train)]
 
 
 def _unsure(lengths: Sequence[int]) -> str:

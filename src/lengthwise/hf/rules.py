@@ -469,6 +469,10 @@ class CoupledPlaces(IdRule):
         return np.setdiff1d(np.concatenate([pattern.prompt for pattern in known]), np.concatenate(content))
 
 
+FEW_MISSING = 3
+"""More tokens that a model has not are likely those of other settings of the task."""
+
+
 def checked_token_ids(task: Task, token_ids: Mapping[str, int] | None) -> dict[str, int]:
     """The ids of a model for the tokens of ``task``, by default the task's own.
 
@@ -480,10 +484,11 @@ def checked_token_ids(task: Task, token_ids: Mapping[str, int] | None) -> dict[s
     drawn = np.unique(task.batch(length, ROWS, stream(0, "hf", "tokens")).input_ids)
     needed = [name for name, own in task.vocab.ids.items() if own >= len(SPECIALS) or own in drawn]
     missing = [name for name in needed if name not in token_ids]
+    likely = f" (many are missing: are {shortened(str(task))} the settings that the model was trained on?)"
     require(
         not missing,
-        f"token_ids lacks tokens of task {task.name!r}: {shortened(' '.join(missing))}; give the model's id of each of "
-        f"{shortened(' '.join(needed))}",
+        f"token_ids lacks tokens of task {task.name!r}: {shortened(' '.join(missing), 40)}; give the model's id of each"
+        + likely * (len(missing) > FEW_MISSING),
     )
     found: dict[int, str] = {}
     for name, given in token_ids.items():

@@ -20,6 +20,14 @@ from lengthwise.tasks.base import TASKS, AxesLayout, Detail, Kind, Task, body, n
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
+class OnesFirst(Task):
+    """A task whose numbers begin with their least significant digit."""
+
+    @property
+    def written(self) -> str:
+        return "Numbers are written ones first."
+
+
 def write_numbers(
     seq: SequenceBuilder, numbers: Sequence[np.ndarray], signs: str, *, msd_first: bool = False
 ) -> list[list[int]]:
@@ -304,6 +312,10 @@ class Addition(Task):
     operands: Literal["lsd_first", "msd_first"] = "lsd_first"
 
     @property
+    def written(self) -> str:
+        return f"{'Numbers are' if self.operands == 'lsd_first' else 'The sum is'} written ones first."
+
+    @property
     def kinds(self) -> dict[str, Kind]:
         return number_kinds("+", self.base, msd_first=self.operands == "msd_first", sums=True)
 
@@ -445,7 +457,7 @@ def _draw(layout: Operands, rows: int, rng: Rng) -> tuple[np.ndarray, np.ndarray
 
 
 @TASKS.register("subtraction")
-class Subtraction(Task):
+class Subtraction(OnesFirst):
     """``<bos> 7 2 - 5 1 = 2 1 <eos>`` is 27 - 15 = 12, least significant digit first; the first number is not smaller.
 
     Length = digits of each number and of the answer. As in `addition`, digits of one significance share a place and
@@ -493,7 +505,7 @@ class SumLayout(AxesLayout):
 
 
 @TASKS.register("addition-multi")
-class MultiOperandAddition(Task):
+class MultiOperandAddition(OnesFirst):
     """``<bos> 8 8 + 3 9 + 8 8 = 9 6 2 <eos>`` is 88 + 93 + 88 = 269, least significant digit first.
 
     Length = the larger of digits and operands; training draws the smaller one, tests have as many operands as digits.
@@ -533,7 +545,7 @@ class MultiOperandAddition(Task):
 
 
 @TASKS.register("addition-hinted")
-class HintedAddition(Task):
+class HintedAddition(OnesFirst):
     """``<bos> i4 7 i5 2 + i4 5 i5 4 = i4 2 i5 7 i6 0 <eos>``: addition with a hint before every digit.
 
     Length = digits of each operand. Digits of one significance share a hint, and the hints are consecutive from a
@@ -712,7 +724,7 @@ class RunningSums(MultiOperandAddition):
 
 
 @TASKS.register("multiplication")
-class Multiplication(Task):
+class Multiplication(OnesFirst):
     """``<bos> 4 1 * 2 1 = 8 6 1 0 <eos>`` is 14 · 12 = 168, least significant digit first, padded to both lengths.
 
     Length = digits of the first factor; the second one has ``second`` digits, or as many as the first. Digits of one
@@ -793,7 +805,7 @@ class Factors(AxesLayout):
 
 
 @TASKS.register("multiplication-scratchpad")
-class LongMultiplication(Task):
+class LongMultiplication(OnesFirst):
     """``<bos> 2 1 0 0 * 3 1 = 6 3 0 + 2 1 0 = 6 3 0 0 > 6 5 1 0 <eos>`` is 12 · 13: 36 and 12, then 36 and 156.
 
     All numbers have their last digit first; the first factor is padded to the digits of the product. Length = the

@@ -150,6 +150,11 @@ class Task(ABC):
         return self._call(f"kind {kind!r}", given[1], prompt, rng) if isinstance(given, tuple) else list(prompt)
 
     @property
+    def written(self) -> str:
+        """How its strings are written, in a sentence, where people write them otherwise: `explain` adds it."""
+        return ""
+
+    @property
     def details(self) -> Mapping[str, Detail]:
         """What may hold of a token of the answer in the words of the task: `explain` compares wrong tokens by it.
 
