@@ -621,7 +621,8 @@ def test_the_way_of_editing_that_fails_is_named_and_none_where_all_do(planted: b
     assert failures.feature is not None or not planted or (failures.edited,) in failures.where
     if planted:
         assert own.right == 0
-        assert failures.edited.startswith(f"Of edited strings, 0 of {own.n} are right at length {broken} where {runs.how}; ")
+        told_of = f"Of edited strings, 0 of {own.n} are right at length {broken} where {runs.how}; "
+        assert failures.edited.startswith(told_of)
     else:
         assert failures.edited == ""
     # What the terminal counts is on the page, too; and nothing there is empty.
