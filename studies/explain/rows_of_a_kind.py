@@ -52,14 +52,16 @@ def train(task: Any, model: Any, seed: int, more: dict[str, float]) -> None:
     from torch.utils.data import DataLoader
 
     torch.manual_seed(seed)
-    rows = lw.hf.dataset(task, range(1, TRAIN + 1), rows=ROWS, size=ROWS * STEPS, seed=seed, more=more)
+    rows: Any = lw.hf.dataset(task, range(1, TRAIN + 1), rows=ROWS, size=ROWS * STEPS, seed=seed, more=more)
     optimizer = torch.optim.AdamW(model.parameters(), lr=4e-3, betas=(0.9, 0.98), weight_decay=0.01)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 4e-3, total_steps=STEPS + 1)
     for batch in DataLoader(rows, batch_size=ROWS, collate_fn=lw.hf.collate()):
         loss = model.train()(**batch, use_cache=False).loss
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step(), optimizer.zero_grad(), schedule.step()
+        optimizer.step()
+        optimizer.zero_grad()
+        schedule.step()
 
 
 def trained(task: Any, folder: Path, seed: int, start: Path | None, more: dict[str, float]) -> Any:
@@ -92,7 +94,10 @@ def main(out: Path, seconds: float) -> None:
     task, file, ends = lw.task("addition"), out / FILE.name, time.monotonic() + seconds
     held = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {"models": []}
     rows: list[dict[str, Any]] = held["models"]
-    order = [(seed, arm) for seed in SEEDS for arm in [*ARMS][:3]] + [(seed, [*ARMS][3]) for seed in SEEDS]
+    order = [
+        (seed, arm) for seeds in (SEEDS[:6], SEEDS[6:]) for arms in ([*ARMS][:3], [*ARMS][3:])
+        for seed in seeds for arm in arms
+    ]  # fmt: skip
     for seed, arm in order:
         if any((row["seed"], row["arm"]) == (seed, arm) for row in rows):
             continue
