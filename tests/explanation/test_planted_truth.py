@@ -173,7 +173,6 @@ def test_a_period_that_drifts_is_named_and_found() -> None:
     assert head.named
     assert head.pattern == "period 2: distances a multiple of 2"
     assert head.fault.startswith("drifts")
-    assert dict(head.shares)["distance"] > 0.99
     (steady,) = explain_heads(heads_of(HandMade(0, dilutes=False), 20), [100, 300], 4, 0).heads
     assert steady.fault == ""
 
@@ -184,7 +183,6 @@ def test_a_head_that_dilutes_is_named_and_found() -> None:
     assert head.pattern == "first token"
     assert head.fault.startswith("dilutes")
     assert head.rows[0].gap == pytest.approx(4.5, abs=1e-6)
-    assert dict(head.shares)["tokens"] > 0.99
 
 
 class FixedDistance(Network):

@@ -74,8 +74,6 @@ class Head:
     """The same for `pattern_mask`."""
     named: bool
     """Whether the overlap is at least 0.9 at training lengths."""
-    shares: tuple[tuple[str, float], ...]
-    """Share of the variance of its logits that distance explains alone, tokens alone, and all parts together."""
     rows: tuple[HeadAtLength, ...]
     fault: str
     """What goes wrong beyond training, in words; empty if nothing does."""
@@ -122,12 +120,11 @@ class Heads:
 
         columns = (
             "head", "pattern", "overlap with it (1: attention is spread as the pattern says, 0: elsewhere), by length",
-            "variance of its logits that distance explains, that tokens do, that all parts do",
             "loss that its removal adds, in nats a token, by length", "what changes",
         )  # fmt: skip
         rows = [
             (head.name, head.pattern if head.named else f"none (nearest: {head.pattern})",
-             by_length(head, lambda row: f"{row.overlap:.2f}"), ", ".join(f"{share:.2f}" for _, share in head.shares),
+             by_length(head, lambda row: f"{row.overlap:.2f}"),
              by_length(head, lambda row: "" if row.loss is None else f"{row.loss:+.3f}"), head.fault)
             for head in self.heads
         ]  # fmt: skip
@@ -246,7 +243,7 @@ def explain_heads(subject: Subject, lengths: Sequence[int], samples: int, seed: 
     names, found = subject.task.vocab.tokens, []
     parts = _Parts(seen[trained], len(names))
     every = [(layer, head) for layer, heads in enumerate(subject.network.heads) for head in range(len(heads))]
-    fit, shares = parts.fit(fitted, every)
+    fit = parts.fit(fitted, every)
     carried = {length: parts.explained(look, every, fit) for length, look in seen.items()}
     for layer, heads in enumerate(subject.network.heads):
         for head, given in enumerate(heads):
@@ -263,8 +260,8 @@ def explain_heads(subject: Subject, lengths: Sequence[int], samples: int, seed: 
             named, words = best >= FITS, pattern_words(kind, numbers, names)
             found.append(
                 Head(
-                    layer, head, given, words, (kind, tuple(numbers)), named,
-                    shares[number], tuple(rows), _fault(rows, kind) if named else "",
+                    layer, head, given, words, (kind, tuple(numbers)), named, tuple(rows),
+                    _fault(rows, kind) if named else "",
                 )
             )  # fmt: skip
     return Heads(tuple(found), _ids_seen(subject, trained, max(seen)))
@@ -357,10 +354,6 @@ class _Parts:
     def __init__(self, look: Looks, tokens: int) -> None:
         self.classes = np.arange(tokens) if tokens - len(SPECIALS) <= MOST_TOKENS else np.minimum(np.arange(tokens), 4)
         self.size, self.farthest = int(self.classes.max()) + 1, look.tokens.shape[1] - 1
-        self.groups = {
-            "distance": slice(0, self.farthest + 1),
-            "tokens": slice(self.farthest + 1, self.farthest + 3 + self.size**2),
-        }
         self.count = self.farthest + 3 + self.size**2 + self.size * NEAR
 
     def features(self, look: Looks) -> Iterator[tuple[ndarray, ndarray]]:
@@ -388,28 +381,14 @@ class _Parts:
             mean = np.add.reduceat(x, starts) / counts[:, None]
             yield x - np.repeat(mean, counts, axis=0), np.stack([q, k])
 
-    def fit(
-        self, fitted: Sequence[Looks], heads: Sequence[tuple[int, int]]
-    ) -> tuple[ndarray, list[tuple[tuple[str, float], ...]]]:
-        """The weights of all features for each head, and the shares of the variance that groups of them explain."""
-        gram, right, total = np.zeros((self.count, self.count)), np.zeros((self.count, len(heads))), 0.0
+    def fit(self, fitted: Sequence[Looks], heads: Sequence[tuple[int, int]]) -> ndarray:
+        """The weights of all features for each head, by least squares."""
+        gram, right = np.zeros((self.count, self.count)), np.zeros((self.count, len(heads)))
         for look in fitted:
             for x, y in self.examples(look, heads):
                 gram += x.T @ x
                 right += x.T @ y
-                total = total + (y * y).sum(0)
-        gram += 1e-6 * np.trace(gram) / self.count * np.eye(self.count)
-        total = np.asarray(total)
-
-        def explained(part: slice) -> ndarray:
-            solved = np.linalg.solve(gram[part, part], right[part])
-            found = (2 * solved * right[part] - solved * (gram[part, part] @ solved)).sum(0)
-            return np.where(total > CONSTANT, found / np.maximum(total, CONSTANT), 1.0)
-
-        groups = self.groups | {"all parts": slice(0, self.count)}
-        shares = {name: explained(part) for name, part in groups.items()}
-        each = [tuple((name, float(values[h])) for name, values in shares.items()) for h in range(len(heads))]
-        return np.linalg.solve(gram, right), each
+        return np.linalg.solve(gram + 1e-6 * np.trace(gram) / self.count * np.eye(self.count), right)
 
     def explained(self, look: Looks, heads: Sequence[tuple[int, int]], fit: ndarray) -> ndarray:
         """The share of the variance of each head's logits that a fit of other strings explains."""
