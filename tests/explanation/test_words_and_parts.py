@@ -21,7 +21,6 @@ from lengthwise.explanation.automaton import SHORT, WANTED, words_of_length
 from lengthwise.explanation.explain import Explanation
 from lengthwise.explanation.failures import Failures, find_failures
 from lengthwise.explanation.features import Compared, Nearby, either, features_of, holds, telling_feature
-from lengthwise.explanation.mistakes import Mistake
 from lengthwise.explanation.model import (
     Accuracy,
     FunctionNetwork,
@@ -532,9 +531,6 @@ def test_what_first_mistakes_share_has_its_base_rate_and_is_no_cause(alike: int)
     assert (told.mistakes == line) == (alike >= 12), "the rest of the findings has it"
     assert told.why.startswith("Not known")
     assert repr(told).count("ot known") == 1
-    # What `fails` says by what is written in its place is not said again.
-    writes = dataclasses.replace(told.failures, mistake=Mistake("writes 1 instead of 9", 24, 24, 14, first=14))
-    assert line not in dataclasses.replace(told, failures=writes).mistakes
     # How much digits are wrong by is told first, and is no cause.
     does = dataclasses.replace(border, does="writes a digit one too large", alike=24)
     assert does.line.endswith("in all 24 it writes a digit one too large.")

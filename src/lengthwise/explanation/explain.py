@@ -173,10 +173,8 @@ class Explanation(Tabular):
         return told
 
     def _said(self, pool: Compared) -> bool:
-        """Whether `fails` says where its first mistakes are: by a kind, or by what is written instead of a token."""
-        kind = pool is self.failures.within and any(kind.is_of(pool.found) for kind in self.failures.kinds)
-        due = re.match(r"are where (\S+) is due", pool.shared[0][1] if pool.shared else "")
-        return kind or (due is not None and bool(re.search(rf"instead of {re.escape(due[1])}(?!\S*\w)", self.fails)))
+        """Whether `fails` says by a kind where its first mistakes are."""
+        return pool is self.failures.within and any(kind.is_of(pool.found) for kind in self.failures.kinds)
 
     @property
     def fails(self) -> str:

@@ -22,12 +22,10 @@ from lengthwise.explanation.kinds import Way, WeakKind, distinct, hard_strings, 
 from lengthwise.explanation.mistakes import (
     PLACE,
     Failure,
-    Mistake,
     Wrong,
     facts,
     first_wrong,
     most_common_mistake,
-    shared_mistake,
     where_in_answer,
 )
 from lengthwise.explanation.model import RandomStrings, Subject
@@ -186,8 +184,6 @@ class Failures:
     """Those of random strings of the first length beyond at which these break; without one, of edited strings.
 
     Where these share nothing, those of all longer ones, too."""
-    mistake: Mistake | None = None
-    """What most failing strings have in common at their first wrong token; of tasks with answers."""
     heads: str = ""
     """Which head looks elsewhere in failing strings than in right ones of the same length, the first that breaks."""
     kinds: tuple[WeakKind, ...] = ()
@@ -228,7 +224,7 @@ class Failures:
         """What tells failing strings from right ones, the most telling first, in sentences."""
         return [
             *(kind.told for kind in self.kinds),
-            *((each.line,) for each in (None if self.kinds else self.mistake, self.feature) if each is not None),
+            *([(self.feature.line,)] if self.feature else []),
             *([(self.edited,)] if self.edited and not self.feature else []),
         ]
 
@@ -397,7 +393,7 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
         tuple(shares), tuple(smallest), ids[0] or None, telling_feature(strings, seed), subject.train, ids[1],
         _distance(subject, there, broken), least >= 2 * LEAST,
         within, at_border,
-        shared_mistake(mistakes), usual.elsewhere(there, broken) if broken is not None else "",
+        usual.elsewhere(there, broken) if broken is not None else "",
         kinds, _ways(made), kinds_asked,
     )  # fmt: skip
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -32,8 +31,8 @@ FEW_SOURCES = 3
 """Tokens that a token of the answer follows from are named if they are no more."""
 PLACE = " as "
 """What stands before the place of a mistake."""
-FEW_MISTAKES, ALIKE = 4, 0.9
-"""Failing strings that share a mistake, at least, and their share of all up to some length."""
+ALIKE = 0.9
+"""Of failing strings share a mistake, at least."""
 
 
 class Wrong(NamedTuple):
@@ -133,25 +132,13 @@ class Failure:
 
 @config
 class Mistake:
-    """What the model does at the first wrong token of failing strings, up to some length."""
+    """What the model does at the first wrong token of failing strings."""
 
     what: str
     """In words, as "stops one digit early"."""
     n: int
     of: int
-    """Failing strings that were looked at, up to `last`."""
-    last: int
-    longer: tuple[int, int] = (0, 0)
-    """Of longer failing strings, how many have it, and of how many."""
-    first: int = 0
-    """The shortest length of these."""
-
-    @property
-    def line(self) -> str:
-        """It in one sentence, with its counts and lengths."""
-        lengths = f"length {self.last}" if self.first == self.last else f"lengths {self.first} to {self.last}"
-        longer = f"; at longer ones in {self.longer[0]} of {self.longer[1]}" if self.longer[1] else ""
-        return f"In {self.n} of {self.of} failing strings of {lengths} it {self.what}{longer}."
+    """Failing strings that were looked at."""
 
 
 def most_common_mistake(found: Sequence[Wrong], share: float = ALIKE, free: Sequence[Wrong] = ()) -> Mistake | None:
@@ -167,7 +154,6 @@ def most_common_mistake(found: Sequence[Wrong], share: float = ALIKE, free: Sequ
     def elsewhere(way: str) -> bool:
         return seen[way] < share * seen[way.partition(PLACE)[0]]
 
-    lengths = {each.batch.layout.length for each in found}
     ways = [[way for way in each.ways if not elsewhere(way)] for each in found]
     counts = Counter(way for each in ways for way in each)
     n, of = len(found), len(found)
@@ -177,22 +163,7 @@ def most_common_mistake(found: Sequence[Wrong], share: float = ALIKE, free: Sequ
     depth = {way: level for each in ways for level, way in enumerate(each)}
     what = min((depth[way], -counts[way], way) for way in depth if counts[way] >= share * n)[2]
     # That something is wrong says nothing of a wrong string.
-    return (
-        None
-        if what == f"writes a wrong {found[0].batch.unit}"
-        else Mistake(what, counts[what], of, max(lengths), first=min(lengths))
-    )
-
-
-def shared_mistake(found: Sequence[Wrong]) -> Mistake | None:
-    """What nine in ten failing strings have in common at their first wrong token, up to the largest length."""
-    for last in sorted({each.batch.layout.length for each in found}, reverse=True):
-        short = [each for each in found if each.batch.layout.length <= last]
-        mistake = most_common_mistake(short)
-        if mistake is not None and mistake.n >= max(FEW_MISTAKES, ALIKE * mistake.of):
-            same = sum(mistake.what in each.ways for each in found)
-            return dataclasses.replace(mistake, longer=(same - mistake.n, len(found) - len(short)))
-    return None
+    return None if what == f"writes a wrong {found[0].batch.unit}" else Mistake(what, counts[what], of)
 
 
 def where_in_answer(found: Sequence[Wrong]) -> str:
