@@ -553,7 +553,8 @@ def test_first_line_list_and_example_are_of_the_kind_that_was_planted(fault: str
     assert example is not None
     assert example == worst.example
     assert (example.length, example.kind) == (worst.length, f"where {kind}")
-    assert told.rows["example"] == [*example.told, "Numbers are written ones first."]
+    assert told.rows["example"] == [*example.told, TASK.written]
+    assert TASK.written in told.html()
     prompt = list(example.tokens[: example.tokens.index("=") + 1])
     assert TASK.of_kind(kind, prompt)
     assert of(prompt)
