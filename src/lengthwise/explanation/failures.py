@@ -16,7 +16,7 @@ from lengthwise.core.config import config
 from lengthwise.core.rng import stream
 from lengthwise.core.table import Table
 from lengthwise.core.vocab import SPECIALS
-from lengthwise.explanation.features import CLEAR, LEAST, Compared, Feature, Nearby, telling_feature, telling_nearby
+from lengthwise.explanation.features import CLEAR, LEAST, Compared, Feature, telling_feature, telling_nearby
 from lengthwise.explanation.heads import Heads, head_name, looks, pattern_mask
 from lengthwise.explanation.kinds import Way, WeakKind, distinct, hard_strings, is_apart, weak_kinds, weakest_way
 from lengthwise.explanation.mistakes import (
@@ -384,10 +384,10 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
     there = [each[1:] for each in counted if each[1].layout.length == broken]
     ids = ("", moved) if isinstance(moved, str) else (moved, "")
     within = _compared(subject, counted, seed, lambda length: length <= subject.train)
-    at_border = _compared(subject, border, seed, lambda length: length == at, within)
+    at_border = _compared(subject, border, seed, lambda length: length == at)
     if at is not None and at_border is not None and not at_border.found:
         # More strings can show what those of one length do not.
-        longer = _compared(subject, border, seed, lambda length: length >= at, within)
+        longer = _compared(subject, border, seed, lambda length: length >= at)
         at_border = longer if longer is not None and longer.found else at_border
     return Failures(
         tuple(shares), tuple(smallest), ids[0] or None, telling_feature(strings, seed), subject.train, ids[1],
@@ -432,7 +432,7 @@ DRAWN = 32
 
 def _compared(
     subject: Subject, strings: Sequence[tuple[str, Batch, ndarray, list[Wrong]]], seed: int,
-    chosen: Callable[[int], bool], before: Compared | None = None,
+    chosen: Callable[[int], bool],
 ) -> Compared | None:  # fmt: skip
     """What tells first wrong tokens of strings of some lengths; None where none of them fails, or of a task of sets."""
     some = [each for each in strings if chosen(each[1].layout.length)]
@@ -443,15 +443,10 @@ def _compared(
     lengths = tuple(sorted({one.batch.layout.length for one in ones}))
     tokens = facts(subject.task, ones, [each[1:3] for each in some], seed)
     found = telling_nearby(tokens, seed, list(subject.task.details))
-    known = before.found[0] if before is not None and before.found else None
-    same = None
-    if known is not None:
-        wrong_ones, right_ones = ([known.holds(each) for each, ok in tokens if ok == kind] for kind in (False, True))
-        same = Nearby(known.named, sum(wrong_ones), len(wrong_ones), sum(right_ones), len(right_ones))
     mistake = most_common_mistake(ones, CLEAR) if len(ones) >= LEAST else None
     does = (mistake.what, mistake.n) if mistake is not None and 2 * mistake.n >= len(ones) else ("", 0)
     place = "" if PLACE in does[0] else where_in_answer(ones)
-    return Compared(random, len(wrong) - random, lengths, found, len(wrong) >= 2 * LEAST, same, *does, place)
+    return Compared(random, len(wrong) - random, lengths, found, len(wrong) >= 2 * LEAST, *does, place)
 
 
 def _ways(made: dict[int, list[tuple[str, Batch, ndarray]]]) -> tuple[Way, ...]:

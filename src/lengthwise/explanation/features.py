@@ -122,8 +122,6 @@ class Compared:
     """What holds of wrong ones more often, the clearest first."""
     enough: bool
     """Whether they are enough to find something."""
-    same: Nearby | None = None
-    """Of how many first mistakes, and right tokens, the clearest finding of trained lengths holds, if there is one."""
     does: str = ""
     """What the model does in most of them, if that is one thing."""
     alike: int = 0
@@ -144,10 +142,8 @@ class Compared:
     @property
     def shared(self) -> list[tuple[int, str]]:
         """Of how many something holds, and what: where most of them are, and what the model does there."""
-        near, same = next((each for each in self.found if each.most), None), self.same
+        near = next((each for each in self.found if each.most), None)
         where, wrong, right = near.narrow if near else ("", 0, 0)
-        if same is not None and same.most and same.wrong >= wrong:
-            near, where, wrong, right = same, "of this kind", same.wrong, same.right
         usual = f" (of right tokens at the same places, {100 * right / near.right_n:.0f} %)" if near else ""
         return [*([(wrong, f"are {where}{usual}")] if near else []),
                 *([(self.alike, f"it {self.does}")] if self.does else [])]  # fmt: skip
