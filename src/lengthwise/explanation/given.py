@@ -53,7 +53,7 @@ def same_task(task: Task | None, own: Task | None) -> None:
         task: the given one, if any.
         own: that of the rule, if it has one.
     """
-    if task is None or own is None or task == own:
+    if task is None or own is None or TASKS.show(task) == TASKS.show(own):
         return
     names = [repr(each) if task.name == own.name else repr(each.name) for each in (own, task)]
     raise LengthwiseError(
