@@ -278,7 +278,7 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     assert told.verdict.broken() is not None
     assert "compare" not in said
     kind = told.failures.kinds[0].kind
-    assert said.startswith(f"Train again with one row in 10 where {kind}: next to none is right, as if ")
+    assert said.startswith(f"Train it on for as many steps, one row in 10 where {kind}: next to none is right, as if ")
     assert "keep this one" in said
     # It is added to the data set of one's own, which stays as it was.
     rows = eval(f"lw.hf.dataset('addition', range(1, 7), size=640, {command})", {"lw": lw})
@@ -318,7 +318,7 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     beyond = tuple(dataclasses.replace(each, rows=(dataclasses.replace(each.rows[-1], length=12, weak=True),))
                    for each in (unnamed, told.failures.kinds[0]))  # fmt: skip
     later, command = advice(subject, call, dataclasses.replace(told.failures, kinds=beyond))
-    assert later.startswith(f"Train again with one row in 10 where {kind}: these break at length 12.\n")
+    assert later.startswith(f"Train it on for as many steps, one row in 10 where {kind}: these break at length 12.\n")
     assert command == f"more={{{kind!r}: 0.1}}"
 
 

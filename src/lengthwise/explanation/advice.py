@@ -28,7 +28,9 @@ MORE = 4
 MORE_ROWS = 0.1
 """The share of rows of a kind that is advised where that kind fails."""
 DONE = "If that was done:"
-NEW = "The new model can be right less far elsewhere: keep this one until you know."
+TRAINED_ON = "Of {} adders trained on so, {} were then right farther on random sums, {} less far; so keep this one."
+WITH_ROWS, WITHOUT = (6, 5, 1), (6, 3, 1)
+"""How many: studies/explain/rows_of_a_kind.md has all of them, and a test compares."""
 OTHERS = "{} what has the best record on such tasks (lengthwise predict says why):"
 
 
@@ -172,17 +174,21 @@ def _made(subject: Subject) -> set[str]:
 
 
 def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
-    """Train again with more rows of the kind that fails most at trained lengths, else of the worst; or a trial."""
+    """Train on with more rows of the kind that fails most at trained lengths, else of the worst; or a trial."""
     within = _trained(subject, failures)
     kinds = within or [each.kind for each in failures.kinds]
     if not kinds:
-        return f"What helps is not known: trained lengths are right.\nTry another seed, or twice the steps.\n{NEW}", ""
+        trial = (
+            "What helps is not known: trained lengths are right.\nTrain it on for as many steps, or take another seed."
+        )
+        return f"{trial}\n{TRAINED_ON.format(*WITHOUT)}", ""
     kind = next((each for each in kinds if each in _made(subject)), None)
     since = "these fail at trained lengths" if within else f"these break at length {failures.kinds[0].length}"
     if kind is None:
-        return f"Train again with more rows where {kinds[0]}: {since}.\nYour data has to make these.\n{NEW}", ""
+        return f"Train it on with more rows where {kinds[0]}: {since}.\nYour data has to make these.", ""
     since = "next to none is right, as if training lacked them" if failures.apart else since
-    text = f"Train again with one row in {round(1 / MORE_ROWS)} where {kind}: {since}.\n{NEW}"
+    text = f"Train it on for as many steps, one row in {round(1 / MORE_ROWS)} where {kind}: {since}."
+    text += f"\n{TRAINED_ON.format(*WITH_ROWS)}"
     names = subject.task.vocab.ids
     ids = {name: int(subject.token_ids[at]) for name, at in names.items() if subject.token_ids[at] >= 0}
     told = textwrap.wrap(f"token_ids={ids},", 64, subsequent_indent="    ", break_on_hyphens=False)
