@@ -29,6 +29,7 @@ from fixed_tables import fixed_beforehand  # noqa: E402
 from matrix_tables import which_method_where  # noqa: E402
 from modulo import LANGUAGES as MODULO  # noqa: E402
 from probe_matrix import tables as probe_matrix  # noqa: E402
+from rows_of_a_kind import tables as rows_of_a_kind  # noqa: E402
 from smallest_claims import tables as smallest_claims  # noqa: E402
 from table_parts import markdown, results, results_of  # noqa: E402
 from three_methods import tables as three_methods  # noqa: E402
@@ -580,6 +581,7 @@ PAGES: dict[str, Callable[[], dict[str, str]]] = {
     "studies/arithmetic/automatic-coupling.md": automatic_coupling,
     "studies/blind/README.md": blind,
     "studies/explain/README.md": twelve_explained,
+    "studies/explain/rows_of_a_kind.md": rows_of_a_kind,
     "studies/forecast/modulo.md": modulo,
     "studies/forecast/probe-matrix.md": probe_matrix,
     "studies/golowich/README.md": fixed_beforehand,

@@ -119,7 +119,7 @@ def main(out: Path, seconds: float) -> None:
         row |= {"random": counts(task, model, None), "of the kind": counts(task, model, kind)}
         rows.append(row)
         about = {"lengths": list(LENGTHS), "size": SIZE, "models": rows}
-        lw.core.files.write_json(file, {**about, **lw.experiments.provenance.provenance("cpu")})
+        lw.core.files.write_json(file, {**about, **lw.experiments.provenance.provenance("cpu")}, dense=True)
         print(json.dumps(row), flush=True)
 
 

@@ -29,7 +29,7 @@ MORE_ROWS = 0.1
 """The share of rows of a kind that is advised where that kind fails."""
 DONE = "If that was done:"
 TRAINED_ON = "Of {} adders trained on so, {} were then right farther on random sums, {} less far; so keep this one."
-WITH_ROWS, WITHOUT = (6, 5, 1), (6, 3, 1)
+WITH_ROWS, WITHOUT = (10, 8, 1), (10, 5, 1)
 """How many: studies/explain/rows_of_a_kind.md has all of them, and a test compares."""
 OTHERS = "{} what has the best record on such tasks (lengthwise predict says why):"
 
@@ -188,7 +188,7 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
         return f"Train it on with more rows where {kinds[0]}: {since}.\nYour data has to make these.", ""
     since = "next to none is right, as if training lacked them" if failures.apart else since
     text = f"Train it on for as many steps, one row in {round(1 / MORE_ROWS)} where {kind}: {since}."
-    text += f"\n{TRAINED_ON.format(*WITH_ROWS)}"
+    text += f"\n{TRAINED_ON.format(*WITH_ROWS)}\nIf these fail still: train from scratch, with such rows."
     names = subject.task.vocab.ids
     ids = {name: int(subject.token_ids[at]) for name, at in names.items() if subject.token_ids[at] >= 0}
     told = textwrap.wrap(f"token_ids={ids},", 64, subsequent_indent="    ", break_on_hyphens=False)

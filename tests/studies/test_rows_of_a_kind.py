@@ -1,0 +1,27 @@
+"""The study of rows of a kind: its test is exact, and what `explain` says of it is what its file has."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+
+import pytest
+from rows_of_a_kind import FILE, SEEDS, exact, longest
+
+from lengthwise.explanation.advice import WITH_ROWS, WITHOUT
+
+
+@pytest.mark.parametrize(("arm", "said"), [("continued with rows", WITH_ROWS), ("continued without", WITHOUT)])
+def test_explain_counts_the_adders_of_the_study(arm: str, said: tuple[int, int, int]) -> None:
+    rows = json.loads(FILE.read_text(encoding="utf-8"))["models"]
+    far = {(row["seed"], row["arm"]): longest(row["random"]) for row in rows}
+    changes = [far[seed, arm] - far[seed, "first"] for seed in SEEDS if (seed, arm) in far]
+    assert said == (len(changes), sum(change > 0 for change in changes), sum(change < 0 for change in changes))
+
+
+def test_the_p_counts_all_signs() -> None:
+    assert exact([1.0, 2.0, 3.0]) == 2 / 8
+    assert exact([1.0, -1.0]) == 1
+    found = [0.5, -0.2, 0.1, 0.4]
+    sums = [abs(sum(s * d for s, d in zip(signs, found, strict=True))) for signs in product((1, -1), repeat=4)]
+    assert exact(found) == sum(each >= 0.8 - 1e-9 for each in sums) / 16
