@@ -3,8 +3,8 @@
 python studies/explain/rows_of_a_kind.py OUT [SECONDS]
 
 Trains one model after the other in OUT on one thread; what is finished there is reused. After each one the counts so
-far are in OUT/rows_of_a_kind.json. After SECONDS no further model is begun. Without OUT the tables of
-the file beside this one are printed.
+far are in OUT/rows_of_a_kind.json, of which the file beside this one is a copy. After SECONDS no further one begins.
+``python studies/tables.py studies/explain/rows_of_a_kind.md`` prints the tables of the page.
 """
 
 from __future__ import annotations
@@ -33,12 +33,7 @@ SHAPE = {
     "attention_bias": True, "rope_parameters": {"rope_type": "default", "rope_theta": 100.0},
     "bos_token_id": None, "eos_token_id": None, "pad_token_id": 0,
 }  # fmt: skip
-ARMS = {
-    "first": "the how-to's model: 1,000 steps, no such rows",
-    "continued with rows": "first, and 1,000 steps more with one row in ten of the kind",
-    "continued without": "first, and 1,000 steps more without",
-    "from scratch with rows": "1,000 steps, one row in ten of the kind",
-}
+ARMS = ("first", "continued with rows", "continued without", "from scratch with rows")
 PAIRS = (
     ("continued with rows", "continued without"),
     ("from scratch with rows", "first"),
@@ -95,7 +90,7 @@ def main(out: Path, seconds: float) -> None:
     held = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {"models": []}
     rows: list[dict[str, Any]] = held["models"]
     order = [
-        (seed, arm) for seeds in (SEEDS[:6], SEEDS[6:]) for arms in ([*ARMS][:3], [*ARMS][3:])
+        (seed, arm) for seeds in (SEEDS[:6], SEEDS[6:]) for arms in (ARMS[:3], ARMS[3:])
         for seed in seeds for arm in arms
     ]  # fmt: skip
     for seed, arm in order:
@@ -142,13 +137,10 @@ def exact(differences: list[float]) -> float:
     return sum(each >= most for each in sums) / len(sums)
 
 
-def table(heads: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table."""
-    return "\n".join("| " + " | ".join(line) + " |" for line in (heads, ["---"] * len(heads), *rows))
-
-
 def tables() -> dict[str, str]:
     """The tables of the page: all seeds, and paired differences."""
+    from table_parts import markdown
+
     rows = json.loads(FILE.read_text(encoding="utf-8"))["models"]
     of = {(row["seed"], row["arm"]): row for row in rows}
     every = [
@@ -168,19 +160,16 @@ def tables() -> dict[str, str]:
                 f"{exact(found):.3f}", " ".join(f"{d:+d}" for d in far),
             ])  # fmt: skip
     return {
-        "every seed": table(
+        "every seed": markdown(
             ["seed", "model", "random right to", "of the kind to", "random", "of the kind"], every
         ),
-        "paired": table(
+        "paired": markdown(
             ["models", "sums", "difference by seed", "mean ± spread", "p", "longest right length"], paired
         ),
     }  # fmt: skip
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        target = Path(sys.argv[1])
-        target.mkdir(parents=True, exist_ok=True)
-        main(target, float(sys.argv[2]) if len(sys.argv) > 2 else 3600)
-    else:
-        print(*(f"**{name}**\n\n{text}" for name, text in tables().items()), sep="\n\n")
+    target = Path(sys.argv[1])
+    target.mkdir(parents=True, exist_ok=True)
+    main(target, float(sys.argv[2]) if len(sys.argv) > 2 else 3600)
