@@ -248,7 +248,18 @@ class Drawing(Figure):
 def rounded(svg: str) -> str:
     """With places to a hundredth of a point, which makes it a third shorter."""
     places = re.compile(r'(?<= )(?:d|x|y)="[^"]*"')
-    return places.sub(lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), svg)
+    svg = places.sub(lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), svg)
+    one = r"\s*<use [^>]*/>\s*</g>"
+    return re.sub(rf'<g clip-path="(url\([^)]*\))">{one}(?:\s*<g clip-path="\1">{one})+', _together, svg)
+
+
+def _together(found: re.Match[str]) -> str:
+    """Markers in groups of their own, of one clip path, as one group, which has their style if they share it."""
+    markers = re.findall(r"<use [^>]*/>", found[0])
+    styles = {re.findall(r' style="[^"]*"', marker)[0] for marker in markers}
+    shared = styles.pop() if len(styles) == 1 and not re.search('[ "]opacity:', min(styles)) else ""
+    lines = "\n".join(marker.replace(shared, "") if shared else marker for marker in markers)
+    return f'<g clip-path="{found[1]}"{shared}>\n{lines}\n</g>'
 
 
 def _with_titles(svg: str, name: str, tips: Sequence[str]) -> str:
