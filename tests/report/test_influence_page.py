@@ -44,10 +44,11 @@ def points(svg: str, colour: str, *, filled: bool) -> int:
     root = ElementTree.fromstring(svg)
     style = f"fill: {colour}" if filled else f"stroke: {colour}"
     return sum(
-        style in (use.get("style") or "")
-        for group in root.iter("{http://www.w3.org/2000/svg}g")
-        if (group.get("id") or "").startswith("PathCollection")
-        for use in group.iter("{http://www.w3.org/2000/svg}use")
+        style in f"{use.get('style')} {group.get('style')}"
+        for whole in root.iter("{http://www.w3.org/2000/svg}g")
+        if (whole.get("id") or "").startswith("PathCollection")
+        for group in whole.iter("{http://www.w3.org/2000/svg}g")
+        for use in group.findall("{http://www.w3.org/2000/svg}use")
     )
 
 

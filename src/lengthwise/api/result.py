@@ -204,7 +204,7 @@ class Measured(Tabular):
             (*key, *(about[name](owner) for name in named), *(shown.get((*key, length)) for length in lengths))
             for key, owner in zip(cells, owners, strict=True)
         )
-        bold, alike, alone = set[tuple[int, int]](), set[tuple[int, int]](), False
+        bold, alike, alone, unsure = set[tuple[int, int]](), set[tuple[int, int]](), False, False
         few = [system for system in systems if 2 * len(system.fitted) <= len(system.results)]
         contests = {(by_row[key[:2]].contest, key[2]) for key in cells}
         for contest, (column, length) in product(contests, enumerate(lengths, 3 + len(named))):
@@ -225,6 +225,8 @@ class Measured(Tabular):
                 and found.low >= FAILED and (key, length) not in guessed
             }  # fmt: skip
             bold |= {(at, column) for at in first}
+            equal = (one for at, (_, one) in rivals.items() if at not in first and one.median >= FAILED)
+            unsure |= any(f"{one.median:.3f}" == f"{best:.3f}" for one in equal)
             least = rivals[min(first)][1].low if first else 2  # rows are in rank
             alike |= {
                 (at, column) for at, (key, found) in rivals.items()
@@ -237,6 +239,7 @@ class Measured(Tabular):
             f"best median of a {', '.join(of_each[:-1])}{' and ' * (len(of_each) > 1)}{of_each[-1]} beyond training"
         )
         several = " that several systems were tested at" * alone
+        several += ", where brackets do not begin below one half" * unsure
         seeds = [len(system.fitted) for system in systems]
         unseen = f": {brackets_text(seeds)}" * (brackets != "interval")
         guess, low = chance_text(systems, lengths, of.metric), low_seeds(systems, lengths, of.metric)

@@ -194,7 +194,7 @@ def _of_contest(
     facing = {id(other): found for other in ranked[1:] if (found := _between(ranked[0], other, tests))}
     rivals = trained_alike(ranked[0], [other for other in ranked[1:] if id(other) in facing]) if ranked else []
     if not rivals:
-        steps = next_steps(order, fails, "", (0, "", []), ([], [])) if order else ()
+        steps = next_steps(order, fails, "", (0, "", "", []), ([], [])) if order else ()
         return Comparison(order=order, steps=tuple(steps))
     first, groups, notes, more = ranked[0], in_groups(ranked), list[str](), list[str]()
     field = [one for one in rivals if one in groups.near] or [one for one in rivals if one not in groups.best] or rivals
@@ -232,16 +232,24 @@ def _of_contest(
         unsure = [] if _surely_above(_between(*nearest, tests)) else [nearest]
     who = [one for one in order if any(one in two for two in unsure)]
     seeds, made = min(len(one.fitted) for one in who or pair), _between(*pair, tests)[0].made
-    enough = next(n for n in count(2) if 2 * made / comb(2 * n, n) <= 1 - LEVEL)
+    enough = _enough(made)
     few = f"of equal numbers, {enough} that fit are the least to be significant{f' in {made} tests' * (made > 1)}"
-    needed = (enough * bool(who) * (seeds < enough), few, who)
+    alone = _enough(len(_between(*pair, tests)))
+    two = alone < enough and len(who) == 2
+    less = f"; or {alone} new ones of the two alone, in a folder of their own" * two
+    needed = (enough * bool(who) * (seeds < enough), few, less, who)
     if not pairs:
         level = f"with {seeds}, {pair[0].label} and {pair[1].label} are not told apart"
-        needed = (max(enough, 2 * seeds), level, list(pair))
+        needed = (max(enough, 2 * seeds), level, "", list(pair))
     confounds = (list(pair), [*_confounds(*pair)])
     cause = next((one for one in (IDS, AGREES, NO_CAUSE) if how[one]), "")
     steps = next_steps(order, fails, control, needed, confounds)
     return Comparison(tuple(notes), tuple(more), order, cause, shown, tuple(steps))
+
+
+def _enough(tests: int) -> int:
+    """The least number of seeds of each system with which one of so many tests can be significant."""
+    return next(n for n in count(2) if 2 * tests / comb(2 * n, n) <= 1 - LEVEL)
 
 
 def _unlike(one: SystemSummary, other: SystemSummary) -> tuple[bool, bool, int]:

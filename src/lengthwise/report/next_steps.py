@@ -7,8 +7,10 @@ from json import dumps
 from math import ceil
 from typing import Any
 
+from lengthwise.core.rank import seed_far
 from lengthwise.report.control import PLAIN, beyond_reach
 from lengthwise.report.summary import (
+    MOST_NAMED,
     Setting,
     SystemSummary,
     explain_command,
@@ -36,8 +38,8 @@ EQUAL = "so that models and training are equal"
 
 Confounds = tuple[Sequence[SystemSummary], Sequence[Setting]]
 """Systems, and the settings in which they differ besides positions."""
-MoreSeeds = tuple[int, str, Sequence[SystemSummary]]
-"""How many seeds tests need, and why, and of which systems; 0 where those that there are suffice."""
+MoreSeeds = tuple[int, str, str, Sequence[SystemSummary]]
+"""How many seeds tests need, why, what would need fewer, and of which systems; 0 where there are enough."""
 
 
 def next_steps(
@@ -73,7 +75,7 @@ def next_steps(
         with_same += run_commands(lack, *words)
         said.append(f"{equal}, " + (f"show those alone: `.only(systems={there})`" if enough else with_same))
     said += [control] * bool(control)
-    wanted, reason, pair = seeds
+    wanted, reason, less, pair = seeds
     few = [one for one in pair if len(one.fitted) < wanted]
     first = order[0]
     plain = first.positions.scheme not in PLAIN and not beyond_reach(first)
@@ -85,10 +87,15 @@ def next_steps(
         of = "each system" if len(few) == len(order) else some_of([one.label for one in few])
         lost = f", and {wanted} of {runs} may fit" * (runs > wanted)
         again = run_commands(few, seeds=runs)
-        said.append(f"train {runs} seeds of {of} (seeds={runs}): {reason}{lost}{again}")
+        said.append(f"train {runs} seeds of {of} (seeds={runs}): {reason}{lost}{less}{again}")
     end = max((cell.length for cell in first.cells), default=0)
     if not said and end > first.max_length and not fall(first):
-        said.append(f"test longer strings: {first.label} is right at {end}, the longest tested")
+        short = [one for one in first.fitted if seed_far(one, 0)[0] < end]
+        are = "is" if len(short) == 1 else "are"
+        some = f"{len(short)} of {len(first.fitted)} seeds of {first.label}"
+        longer_tests = f"test longer strings: {first.label} is right at {end}, the longest tested"
+        more_steps = f"see whether twice the steps do: {some} {are} not right up to {end}{_more(first)}"
+        said.append(more_steps if short else longer_tests)
     more = [f"if what did not fit matters: {longer}"] * (bool(longer) and longer not in said)
     return [*(f"{'then' if at else 'next'}: {step}" for at, step in enumerate(said)), *more]
 
@@ -111,8 +118,13 @@ def _longer(order: Sequence[SystemSummary]) -> str:
         values, why = values | {LAYERS: 2}, "with fewer steps and one layer"
     it = "all" if len(order) > 1 else "it"
     words = [word for (part, _, name), to in values.items() for word in ("--set", f"{part}.{name}={dumps(to)}")]
-    again = run_commands(order, *words) if len(order) <= MOST_LOST else ""
+    again = run_commands(order, *words) if len(order) <= MOST_NAMED else ""
     return f"train {it} with {_as_arguments(values)}: half or more of the seeds of {who} did not fit {why}{again}"
+
+
+def _more(system: SystemSummary) -> str:
+    """The command that trains a system for twice as many steps."""
+    return run_commands([system], "--set", f"training.steps={2 * system.experiment['training']['steps']}")
 
 
 def _has(system: SystemSummary, values: Mapping[Setting, Any]) -> bool:

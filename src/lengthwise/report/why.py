@@ -143,8 +143,9 @@ def _farther(
 ) -> tuple[Sequence[SystemSummary], str]:
     """Which of these fall as distances in ids predict, and that in words with counts; none where they explain none.
 
-    Near are systems whose farthest needed token, at the longest length tested, is as near as that of the first.
-    Distances explain a difference where none of those that are farther goes beyond training.
+    Near are systems whose farthest needed token, at the longest length tested, is as near as that of the first, and far
+    are those where it is farther than any two ids of training. Distances explain a difference where none of these goes
+    beyond training. Nothing is said where the first itself is far.
     """
     first, *others = (one for one in order if one.cells)
     lengths = (first.max_length, max(cell.length for cell in first.cells))
@@ -154,12 +155,12 @@ def _farther(
         if one.experiment["task"]["name"] == first.experiment["task"]["name"]
         and (row := span(one, lengths)) is not None
     }
-    if (ours := rows.get(id(first))) is None:
+    if (ours := rows.get(id(first))) is None or ours.span[-1] > _met(first):
         return (), ""
     known = [one for one in order if id(one) in rows]
     near = [one for one in known if rows[id(one)].span[-1] <= ours.span[-1]]
-    far = [one for one in known if one not in near]
-    if not far or not any(one in falls for one in far):
+    far = [one for one in known if rows[id(one)].span[-1] > max(ours.span[-1], _met(one))]
+    if not any(one in falls for one in far):
         return (), ""
     beyond = in_groups(known).far
     if first not in beyond:
@@ -215,6 +216,20 @@ def plain_span(system: SystemSummary) -> int:
         return 0
     row = _structure(canonical_json(system.experiment["task"]), '{"name":"sequential"}', (system.max_length,))
     return 0 if row is None else max(row.span)
+
+
+def _met(system: SystemSummary) -> int:
+    """How far two ids of a training string are from each other, at most."""
+    return _met_of(*(canonical_json(system.experiment[part]) for part in ("task", "scheme")), system.max_length)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _met_of(task: str, scheme: str, trained: int) -> int:
+    with suppress(LengthwiseError):
+        built, ids, rng = TASKS.build(json.loads(task)), SCHEMES.build(json.loads(scheme)), stream(0, "why", "met")
+        given = ids.assign(built.batch(trained, TRAINED, rng).places, built.levels, rng)
+        return int((given.max(axis=(1, 2)) - given.min(axis=(1, 2))).max())
+    return 0
 
 
 def _span_text(row: StructureRow) -> str:
