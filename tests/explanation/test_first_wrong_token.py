@@ -279,7 +279,7 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     assert "compare" not in said
     kind = told.failures.kinds[0].kind
     assert said.startswith(f"Train it on for as many steps, one row in 10 where {kind}: next to none is right, as if ")
-    assert "keep this one" in said
+    assert "Keep a copy of this model." in said
     # It is added to the data set of one's own, which stays as it was.
     rows = eval(f"lw.hf.dataset('addition', range(1, 7), size=640, {command})", {"lw": lw})
     prompts = (TASK.vocab.decode(row["input_ids"]) for row in rows)

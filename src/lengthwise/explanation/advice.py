@@ -28,7 +28,9 @@ MORE = 4
 MORE_ROWS = 0.1
 """The share of rows of a kind that is advised where that kind fails."""
 DONE = "If that was done:"
-TRAINED_ON = "Of {} adders trained on so, {} were then right farther on random sums, {} less far; so keep this one."
+TRAINED_ON = "Of {} adders trained on so, {} were then right farther on random sums, {} less far."
+KEEP = "Keep a copy of this model."
+UNSEEN = "What that does to other strings was measured for addition alone."
 WITH_ROWS, WITHOUT = (10, 8, 1), (10, 5, 1)
 """How many: studies/explain/rows_of_a_kind.md has all of them, and a test compares."""
 OTHERS = "{} what has the best record on such tasks (lengthwise predict says why):"
@@ -168,6 +170,11 @@ def _trained(subject: Subject, failures: Failures) -> list[str]:
     return kinds if way is None or way[0].how not in EDITS else [way[0].how]
 
 
+def _seen(subject: Subject, counts: tuple[int, int, int]) -> str:
+    """What training on did to other strings, where that was measured."""
+    return f"{TRAINED_ON.format(*counts) if subject.task.name == 'addition' else UNSEEN} {KEEP}"
+
+
 def _made(subject: Subject) -> set[str]:
     """Kinds and ways of editing of which `hf.dataset` makes rows."""
     return {*subject.task.kinds, *EDITS}
@@ -181,14 +188,14 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
         trial = (
             "What helps is not known: trained lengths are right.\nTrain it on for as many steps, or take another seed."
         )
-        return f"{trial}\n{TRAINED_ON.format(*WITHOUT)}", ""
+        return f"{trial}\n{_seen(subject, WITHOUT)}", ""
     kind = next((each for each in kinds if each in _made(subject)), None)
     since = "these fail at trained lengths" if within else f"these break at length {failures.kinds[0].length}"
     if kind is None:
         return f"Train it on with more rows where {kinds[0]}: {since}.\nYour data has to make these.", ""
     since = "next to none is right, as if training lacked them" if failures.apart else since
     text = f"Train it on for as many steps, one row in {round(1 / MORE_ROWS)} where {kind}: {since}."
-    text += f"\n{TRAINED_ON.format(*WITH_ROWS)}\nIf these fail still: train from scratch, with such rows."
+    text += f"\n{_seen(subject, WITH_ROWS)}\nIf these fail still: train from scratch, with such rows."
     names = subject.task.vocab.ids
     ids = {name: int(subject.token_ids[at]) for name, at in names.items() if subject.token_ids[at] >= 0}
     told = textwrap.wrap(f"token_ids={ids},", 64, subsequent_indent="    ", break_on_hyphens=False)

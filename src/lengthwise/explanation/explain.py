@@ -167,7 +167,9 @@ class Explanation(Tabular):
         nothing = nothing if failures.tried else ": at each length nearly all are right, or nearly all fail"
         said = self.mistakes or failures.kinds or failures.feature
         told = [*([] if far and far.most_are else [f"Not known{'' if said else nothing}."]), *(far.line if far else [])]
-        told += [f"Seen, not tested: {each}." for each in left if each][:1]
+        example = failures.example.why if failures.example and failures.example.head else ""
+        seen = [*filter(None, left), *[f"in the example, {example}"] * bool(example)]
+        told += [f"Seen, not tested: {each}." for each in seen[:1]]
         if not far and (self.verdict.broken() or self.accuracy.train) > self.accuracy.train:
             told += moved.cause if moved else filter(None, [failures.ids])
         return told

@@ -145,6 +145,8 @@ class Compared:
         near = next((each for each in self.found if each.most), None)
         where, wrong, right = near.narrow if near else ("", 0, 0)
         usual = f" (of right tokens at the same places, {100 * right / near.right_n:.0f} %)" if near else ""
+        more = near.also[0] if near and near.also and where == near.name else None
+        usual += f", {more.wrong} of them {more.name}" if more and 2 * more.wrong >= wrong else ""
         return [*([(wrong, f"are {where}{usual}")] if near else []),
                 *([(self.alike, f"it {self.does}")] if self.does else [])]  # fmt: skip
 

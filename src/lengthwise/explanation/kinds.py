@@ -97,7 +97,11 @@ class WeakKind:
         """That it fails, and at which length; of trained ones, at all that break."""
         trained = [row for row in self.rows if row.length <= self.train]
         lengths = [str(row.length) for row in trained if row.share.breaks]
-        which = f"trained length{'s' * (len(lengths) > 1)} {', '.join(lengths)}" if lengths else f"length {self.length}"
+        start = max((row.length for row in self.rows if row.length < self.length), default=self.length - 1) + 1
+        unasked = f", maybe from {start} on" * (start < self.length)
+        which = f"length {self.length}{unasked}"
+        if lengths:
+            which = f"trained length{'s' * (len(lengths) > 1)} {', '.join(lengths)}"
         every = len(trained) == len(lengths) > 1
         return f"fails where {self.kind}, at {'all trained lengths asked' if every else which}"
 
