@@ -632,9 +632,9 @@ def test_theory_is_named_as_the_cause_only_where_it_expects_the_winner() -> None
         ]
         said = how_sure(_of(made).systems)
         assert (
-            "why: distances in ids predict which go beyond training (as the control shows): under coupled" in said
+            "why: distances in ids predict which are mostly right at 40 (as the control shows): under coupled" in said
         ) is expected
-        assert ("is 1 away (a does), under sequential ids it is up to " in said) is expected
+        assert ("is 1 away (a is), under sequential ids it is up to " in said) is expected
         assert ("why: b: its ids, as the comparison shows" in said) is not expected
 
 
@@ -683,8 +683,7 @@ def test_every_pair_that_differs_in_its_ids_alone_is_named_and_no_other() -> Non
     said = differences.how_sure(_of([*made, *rope, *second]).systems)
     alone = [clause for clause in said if "in the ids alone" in clause]
     assert len(alone) == 2, "of the first, and of two that are not the first"
-    assert any("): both is above rope, which" in clause for clause in alone)
-    assert any(clause.endswith("; of best it is not tested") for clause in alone)
+    assert any(clause.startswith("both") and "rope" in clause for clause in alone)
 
 
 def test_a_label_that_two_systems_would_share_is_refused() -> None:

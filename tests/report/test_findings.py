@@ -192,7 +192,7 @@ def test_a_mistyped_folder_of_results_names_the_one_that_is_meant(folder: Path) 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_no_cause_is_stated_that_a_row_is_an_exception_to(folder: Path) -> None:
-    """Of systems that need a token farther away than the first does none goes beyond training, and counts are right."""
+    """Of systems that need a token farther away than the first none is mostly right at the end, and counts are so."""
     for found in contests(folder):
         systems = [one for one in in_order(found.systems) if one.cells]
         if f"{CAUSE} predict which" in (line := why(systems)):
@@ -203,9 +203,8 @@ def test_no_cause_is_stated_that_a_row_is_an_exception_to(folder: Path) -> None:
             jumps = ("pose", "randomized", "randomized-float")  # training meets far ids
             far = [alike[at] for at, away in spans.items() if away > spans[0]]
             far = [one for one in far if one.positions.scheme not in jumps]
-            assert far
-            assert all(max(reaches(one)) <= one.max_length for one in far)
-            if said := re.search(r"\(none of (\d+) does\)", line):
+            assert all(medians(one)[max(medians(one))] < 0.6 for one in far), "0.5 is chance for some"
+            if said := re.search(r"\(none of (\d+) is\)", line):
                 assert int(said[1]) >= len(far)
 
 
@@ -296,7 +295,7 @@ def test_one_line_says_why_each_system_falls_that_a_finding_names(folder: Path) 
         for one in systems:
             falls = any(right < REACH for n, right in medians(one).items() if n > one.max_length)
             each = [score.rate() for cell in one.cells for score in cell.scores]
-            slight, counted = min(each, default=1) >= REACH - WIDE_RANGE, re.search(r"none of \d+ does", line)
+            slight, counted = min(each, default=1) >= REACH - WIDE_RANGE, re.search(r"none of \d+ is", line)
             assert not falls or one.label in line or " more" in line or slight or counted
             if f"{one.label} falls from" in line:
                 first = int(line.partition(f"{one.label} falls from ")[2].partition(",")[0])
@@ -953,7 +952,7 @@ def test_a_control_that_is_not_shown_is_shown_before_anything_is_trained() -> No
     table = made().only(systems=[best, rival]).wide()
     assert "cause: whether it is the ids is not tested by the systems shown" in table.notes
     assert steps_of(table)[0].startswith(f"show the control {control}: ")
-    assert "3 tests (Holm)" in table.notes[0]
+    assert "3 tests (Holm, with systems not shown)" in table.notes[0]
     said = [f"show the control {control}", "tests with systems not shown"]
     for line in said:  # for the author, not for readers
         assert line in "; ".join(table.advice)

@@ -166,7 +166,9 @@ class Explanation(Tabular):
         nothing = ": no feature that was tried tells failing strings from right ones of the same length"
         nothing = nothing if failures.tried else ": at each length nearly all are right, or nearly all fail"
         said = self.mistakes or failures.kinds or failures.feature
-        told = [*([] if far and far.most_are else [f"Not known{'' if said else nothing}."]), *(far.line if far else [])]
+        within = failures.redrawn.cause if failures.redrawn else []
+        unknown = "Where in the model is not known." if within else f"Not known{'' if said else nothing}."
+        told = [*within, *([] if far and far.most_are else [unknown]), *(far.line if far else [])]
         example = failures.example.why if failures.example and failures.example.head else ""
         seen = [*filter(None, left), *[f"in the example, {example}"] * bool(example)]
         told += [f"Seen, not tested: {each}." for each in seen[:1]]

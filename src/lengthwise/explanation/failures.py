@@ -29,6 +29,7 @@ from lengthwise.explanation.mistakes import (
     where_in_answer,
 )
 from lengthwise.explanation.model import RandomStrings, Subject
+from lengthwise.explanation.redrawn import Redrawn, redrawn
 from lengthwise.explanation.verdict import CUT, LengthShares, Share, Verdict
 from lengthwise.languages.automaton import Dfa
 from lengthwise.models.generate import END
@@ -192,6 +193,8 @@ class Failures:
     """Right ones of the edited strings, by how they were made."""
     asked: tuple[Way, ...] = ()
     """Fresh strings of each kind that was asked, weak or not."""
+    redrawn: Redrawn | None = None
+    """What becomes of failing strings with other tokens in a part of the prompt."""
 
     def __repr__(self) -> str:
         return f"Failures({' '.join(itertools.chain(*self.findings, self.example.told if self.example else ()))})"
@@ -389,12 +392,14 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
         # More strings can show what those of one length do not.
         longer = _compared(subject, border, seed, lambda length: length >= at)
         at_border = longer if longer is not None and longer.found else at_border
+    trained = [each for each in mistakes if each.batch.layout.length <= subject.train]
     return Failures(
         tuple(shares), tuple(smallest), ids[0] or None, telling_feature(strings, seed), subject.train, ids[1],
         _distance(subject, there, broken), least >= 2 * LEAST,
         within, at_border,
         usual.elsewhere(there, broken) if broken is not None else "",
         kinds, _ways(made), kinds_asked,
+        redrawn(subject, trained or mistakes, seed),
     )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ def with_controls(
     ranked: Sequence[SystemSummary],
     apart: Callable[[SystemSummary, SystemSummary], Collection[int]],
 ) -> tuple[SystemSummary, list[SystemSummary]]:
-    """The first of those that are ``alike`` and what differs from it in the ids alone, or else another of these.
+    """The first of those that are as good and what differs from it in the ids alone, or else another of these.
 
     What differs are controls, and others that it is above. Another is one that is above its control.
     """
@@ -64,8 +64,8 @@ def controls_say(
 def beyond_reach(system: SystemSummary) -> str:
     """Why plain ids cannot be learned with the encoding of a system, whose layers attend to near ids; else empty."""
     window, layers = system.flat.get("encoding.window"), system.flat.get("model.layers")
-    needed = plain_span(system)
-    if not isinstance(window, int) or not isinstance(layers, int) or needed <= window * layers:
+    needed, looped = plain_span(system), system.flat.get("model.loops", 1) != 1
+    if not isinstance(window, int) or not isinstance(layers, int) or looped or needed <= window * layers:
         return ""
     name = system.positions.encoding
     of = f"{layers} layer{'s' * (layers != 1)} of {name}"

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, count
-from math import comb
+from math import ceil, comb
 
 from lengthwise.core.result_file import Axes
 from lengthwise.core.statistics import LEVEL, holm, rank_test
@@ -202,14 +202,13 @@ def _of_contest(
     notes.append(SURE + _stands(first, field, facing, near))
     if among := [one for one in rivals if one not in field]:
         notes.append(AMONG + _stands(first, among, facing, brief=True))
-    alike = [one for one in ranked if one in groups.best or one.positions.scheme == first.positions.scheme]
+    alike = [first, *(one for one in groups.best if one is not first)]
     lead, controls = with_controls(alike, ranked, lambda one, other: lengths_apart(_between(one, other, tests)))
     how = {IDS: list[SystemSummary](), AGREES: list[SystemSummary](), NO_CAUSE: list[SystemSummary]()}
     for other in controls:
         found = _between(lead, other, tests)
         how[IDS if _surely_above(found) else AGREES if lengths_apart(found) else NO_CAUSE].append(other)
-    best = [first, *(one for one in groups.best if one is not first)]
-    pairs = [(one, other) for one in best for other in field if lengths_apart(_between(one, other, tests))]
+    pairs = [(one, other) for one in alike for other in field if lengths_apart(_between(one, other, tests))]
     pair = (first, nearest_rival(first, field) or field[0])
     if pairs:
         pair = (lead, controls[0]) if how[IDS] or how[AGREES] else min(pairs, key=lambda two: _unlike(*two))
@@ -235,6 +234,7 @@ def _of_contest(
     enough = _enough(made)
     few = f"of equal numbers, {enough} that fit are the least to be significant{f' in {made} tests' * (made > 1)}"
     alone = _enough(len(_between(*pair, tests)))
+    alone = ceil(alone * max((len(one.results) / len(one.fitted) for one in who), default=1))  # some may not fit
     two = alone < enough and len(who) == 2
     less = f"; or {alone} new ones of the two alone, in a folder of their own" * two
     needed = (enough * bool(who) * (seeds < enough), few, less, who)
@@ -359,7 +359,8 @@ def _too_few(tests: Sequence[Difference]) -> str:
     seeds = {(len(test.rates), len(test.other_rates)) for test in tests}
     n, m = min(seeds, key=sum, default=(1, 1))
     few, made = f"{n} seeds each" if n == m else f"{n} and {m} seeds", max((test.made for test in tests), default=1)
-    return f"{few} are too few for {made} tests (Holm)" if made > 1 else f"{few} are too few (exact rank test)"
+    more = ", with systems not shown" * any(test.hidden for test in tests)
+    return f"{few} are too few for {made} tests (Holm{more})" if made > 1 else f"{few} are too few (exact rank test)"
 
 
 def _p(values: Sequence[float]) -> str:

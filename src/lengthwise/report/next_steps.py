@@ -107,6 +107,7 @@ def _longer(order: Sequence[SystemSummary]) -> str:
         one for one in order
         if 2 * len((usual := stands_for(one, order)).fitted) <= len(usual.results)
         and (one.experiment["training"].get("steps") or MANY_STEPS) < MANY_STEPS
+        and not (one.positions.scheme in PLAIN and beyond_reach(one))
     ]  # fmt: skip
     if not lost:
         return ""

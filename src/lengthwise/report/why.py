@@ -23,9 +23,10 @@ from lengthwise.report.summary import (
     WIDE_RANGE,
     WRONG,
     SystemSummary,
+    chance,
     fall,
     falling,
-    in_groups,
+    hardest,
     median_rates,
     some_of,
     trained_alike,
@@ -144,8 +145,8 @@ def _farther(
     """Which of these fall as distances in ids predict, and that in words with counts; none where they explain none.
 
     Near are systems whose farthest needed token, at the longest length tested, is as near as that of the first, and far
-    are those where it is farther than any two ids of training. Distances explain a difference where none of these goes
-    beyond training. Nothing is said where the first itself is far.
+    are those where it is farther than any two ids of training. Distances explain a difference where none of these is
+    mostly right at its longest test. Nothing is said where the first itself is far.
     """
     first, *others = (one for one in order if one.cells)
     lengths = (first.max_length, max(cell.length for cell in first.cells))
@@ -162,21 +163,30 @@ def _farther(
     far = [one for one in known if rows[id(one)].span[-1] > max(ours.span[-1], _met(one))]
     if not any(one in falls for one in far):
         return (), ""
-    beyond = in_groups(known).far
-    if first not in beyond:
+    right, end = [one for one in known if _holds(one)], lengths[1]
+    if first not in right:
         away = _at_distances([first], rows).removeprefix("under ").replace("it is", "the farthest token needed is")
         return (), f"{CAUSE} do not suffice: {first.label} falls, too, though under {away}"
-    if some := [one.label for one in far if one in beyond]:
-        return (), f"{CAUSE} do not explain it: {some_of(some)} go{'es' * (len(some) == 1)} beyond training, too"
+    if some := [one.label for one in far if one in right]:
+        return (), f"{CAUSE} do not explain it: {some_of(some)} {'is' if len(some) == 1 else 'are'} mostly right, too"
     how = {
         IDS: "as the control shows",
         AGREES: "the control agrees, with few seeds",
         NO_CAUSE: "the control does not agree",
     }
     near_by = _at_distances(near, rows).replace("it is", "the farthest token needed is", 1)
-    what = f"{CAUSE} predict which go beyond training ({how.get(tested, 'not tested')})"
-    says = f"{near_by} ({_how_many(near, beyond)}), {_at_distances(far, rows)} ({_how_many(far, beyond)})"
+    what = f"{CAUSE} predict which are mostly right at {end} ({how.get(tested, 'not tested')})"
+    says = f"{near_by} ({_how_many(near, right)}), {_at_distances(far, rows)} ({_how_many(far, right)})"
     return [one for one in far if one in falls], f"{what}: {says}"
+
+
+def _holds(system: SystemSummary) -> bool:
+    """Whether it is right on at least half of the strings of its longest test, and not by chance."""
+    right, length, _ = hardest(system) or (0.0, 0, "")
+    guess = max(
+        (chance(system, cell.length, cell.axes) or 0.0 for cell in system.cells if cell.length == length), default=0.0
+    )
+    return right >= WRONG and right > guess + WIDE_RANGE * bool(guess)
 
 
 def _at_distances(systems: Sequence[SystemSummary], rows: Mapping[int, StructureRow]) -> str:
@@ -187,15 +197,14 @@ def _at_distances(systems: Sequence[SystemSummary], rows: Mapping[int, Structure
     return ", ".join(f"under {some_of([*under])} ids it is {away}" for away, under in schemes.items())
 
 
-def _how_many(systems: Sequence[SystemSummary], beyond: Sequence[SystemSummary]) -> str:
-    """How many of these go beyond training."""
-    count, of = sum(one in beyond for one in systems), len(systems)
+def _how_many(systems: Sequence[SystemSummary], right: Sequence[SystemSummary]) -> str:
+    """How many of these are right."""
+    count, of = sum(one in right for one in systems), len(systems)
     if of == 1:
-        return f"{systems[0].label} {'does' if count else 'does not'}"
-    every = "both" if of == 2 else f"all {of}"
+        return f"{systems[0].label} is{'' if count else ' not'}"
     if 0 < count < of:
-        return f"{count} of {of} do{'es' * (count == 1)}"
-    return f"{every} do" if count else f"none of {of} does"
+        return f"{count} of {of} {'is' if count == 1 else 'are'}"
+    return f"{'both' if of == 2 else f'all {of}'} are" if count else f"none of {of} is"
 
 
 def same_task(one: SystemSummary, other: SystemSummary) -> bool:

@@ -1,0 +1,117 @@
+"""Which part of a failing string makes it fail: parts of its prompt are drawn anew, and it is asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+import numpy as np
+from numpy import ndarray
+
+from lengthwise.core.batch import Batch
+from lengthwise.core.config import config
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.rng import Rng, stream
+from lengthwise.explanation.features import LEAST, surprise
+from lengthwise.explanation.mistakes import FEW_SOURCES, Wrong
+from lengthwise.explanation.model import Subject
+from lengthwise.tasks.kinds import SEEN, changed, joined, select
+
+MOST = 96
+"""Failing strings that are changed, at most."""
+SURE = 0.001
+"""p of a difference that is told, as three parts are compared."""
+COLUMNS = "the column of the wrong token", "the column before it"
+TOKENS = "what the wrong token follows from", "what the token before it follows from"
+"""What the two parts are called: where tokens of a prompt share places, and where not."""
+
+
+@config
+class Redrawn:
+    """Failing strings of which tokens of the prompt were drawn anew: how many become right."""
+
+    n: int
+    own: int
+    """With other tokens where the first wrong one follows from them."""
+    before: int
+    """With other tokens where the one before follows from them."""
+    other: int
+    """With as many others."""
+    columns: bool = False
+    """Whether all parts are tokens of the prompt that share a place."""
+
+    @property
+    def cause(self) -> list[str]:
+        """Of which parts surely more become right than of others, in sentences; empty if of none."""
+        parts = zip(COLUMNS if self.columns else TOKENS, (self.own, self.before), strict=True)
+        found = {name: right for name, right in parts if surprise(right, self.n, self.other, self.n) < SURE}
+        if not found:
+            return []
+        counts = " and ".join(map(str, found.values()))
+        return [
+            f"In the prompt, by {' and by '.join(found)}.",
+            f"Tested: with other tokens there, {counts} of {self.n} failing strings become right; with others "
+            f"elsewhere, {self.other}.",
+        ]
+
+
+def redrawn(subject: Subject, wrong: Sequence[Wrong], seed: int) -> Redrawn | None:
+    """What becomes of failing strings with other tokens in a part of the prompt; None where these are too few.
+
+    Of each string all three parts must be there and lead to strings of the task that are as long.
+    """
+    rng, total, columns = stream(seed, "explain", "redrawn"), np.zeros(4, int), True
+    shapes: dict[tuple[int, int], list[tuple[Wrong, list[ndarray]]]] = {}
+    for index in rng.permutation(len(wrong)).tolist():
+        each = wrong[index]
+        if (parts := _parts(each, rng)) and sum(map(len, shapes.values())) < MOST:
+            shapes.setdefault((each.batch.prompt_length, each.batch.tokens), []).append((each, parts))
+    for some in shapes.values():
+        base = joined([select(each.batch, [each.row]) for each, _ in some])
+        made = [_with_others(subject, base, [parts[number] for _, parts in some], rng) for number in range(3)]
+        kept = sorted(set.intersection(*({*rows} for _, rows in made)))
+        if kept:
+            rights = [sum(right[rows.index(row)] for row in kept) for right, rows in made]
+            total += np.array([len(kept), *rights])
+            columns &= all(_is_column(some[row][0], some[row][1][0]) for row in kept)
+    n, own, before, other = map(int, total)
+    return Redrawn(n, own, before, other, columns) if n >= 2 * LEAST else None
+
+
+def _is_column(each: Wrong, at: ndarray) -> bool:
+    """Whether these tokens of the prompt share a place."""
+    return len(at) > 1 and len(np.unique(each.batch.places[each.row, at], axis=0)) == 1
+
+
+def _parts(each: Wrong, rng: Rng) -> list[ndarray]:
+    """The positions of a prompt that the wrong token and the one before follow from, and as many others; or none."""
+    batch, end = each.batch, each.batch.prompt_length
+
+    def sources(at: int) -> set[int]:
+        fields = (batch.parents[each.row], batch.selectors[each.row])
+        return {p for field in fields for p in field[at].tolist() if 0 <= p < end}
+
+    own, before = (sources(at) - sources(at - 1) for at in (each.at, each.at - 1))
+    rest = sorted({*range(1, end - 1)} - own - before)
+    if not (1 <= len(own) <= FEW_SOURCES and 1 <= len(before) <= FEW_SOURCES) or len(rest) < 2 * len(own):
+        return []
+    return [np.array(sorted(own)), np.array(sorted(before)), rng.permutation(rest)]
+
+
+def _with_others(subject: Subject, base: Batch, at: Sequence[ndarray], rng: Rng) -> tuple[list[bool], list[int]]:
+    """Whether strings are right with other tokens at these positions, and which strings these are."""
+    where: Iterator[ndarray] = iter(at)
+
+    def change(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
+        mine = [p for p in next(where).tolist() if p in free][:count]
+        if not mine:
+            raise ValueError("nothing to change")
+        for p in mine:
+            prompt[p] = rng.choice(pool[pool != prompt[p]])
+
+    count = min(len(each) for each in at)
+    with suppress(LengthwiseError):
+        drawn = subject.task.batch(base.layout.length, SEEN, stream(0, "kinds", "seen"), base.layout)
+        made, rows = changed(subject.task, base, change, rng, drawn)
+        return [bool(right.all()) for right in subject.right_and_finite(made, subject.logits(made))[0]], rows
+    return [], []
