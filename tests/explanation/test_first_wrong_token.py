@@ -156,6 +156,28 @@ def test_a_mistake_that_follows_a_column_is_told_by_that_column() -> None:
     assert f"{nearby.wrong} of {nearby.wrong} first mistakes are {nearby.name}" in told.fails_where
 
 
+def slips_behind_zeros(prompt: list[str], answer: list[str]) -> list[str]:
+    """After a column of 0 + 0, one is carried that is not there, if that column is the second or the third."""
+    first, _, second = " ".join(prompt[1:-1]).partition(" + ")
+    columns = list(zip(first.split(), second.split(), strict=True))
+    for at in range(2, min(4, len(columns))):
+        if columns[at - 1] == ("0", "0"):
+            return [*answer[:at], str((int(answer[at]) + 1) % 10), *answer[at + 1 :]]
+    return answer
+
+
+def test_the_part_of_a_prompt_that_decides_is_tested_by_drawing_it_anew() -> None:
+    told = lw.explain(adder(slips_behind_zeros), TASK, train=6, lengths=[6, 12], samples=512, seconds=4)
+    anew = told.failures.redrawn
+    assert anew is not None
+    assert anew.columns
+    assert anew.before > 0.9 * anew.n > 0.2 * anew.n > max(anew.own, anew.other)
+    assert told.why.startswith("In the prompt, by the column before it.\n")
+    assert f"{anew.before} of {anew.n} failing strings become right; with others elsewhere, {anew.other}." in told.why
+    by_chance_alone = lw.explain(adder(by_chance), TASK, train=6, lengths=[6, 12], samples=512, seconds=4)
+    assert "In the prompt" not in by_chance_alone.why
+
+
 def drops_a_carry(prompt: list[str], answer: list[str]) -> list[str]:
     """Beyond three digits, the first carry into two equal digits is lost."""
     first, _, second = " ".join(prompt[1:-1]).partition(" + ")

@@ -483,6 +483,9 @@ def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
     assert found.differences(against="b").to_frame()["system"].tolist() == ["b", "b"]
     with pytest.raises(UnknownNameError, match="unknown system of these results"):
         found.differences("c")
+    lost = _of([*_seeds("a", [200]), result("lost", fitted=False)])
+    with pytest.raises(LengthwiseError, match="no seed of 'lost' fitted"):
+        lost.differences("lost")
     wide = found.wide()
     (said,) = [note for note in wide.notes if "beats" in note]
     assert "a beats b at 16–40 (exact rank test, Holm p = 0.016, 2 tests)" in said

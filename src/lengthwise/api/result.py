@@ -98,14 +98,16 @@ class Measured(Tabular):
             against: the system that each other is held against, chosen before looking; by default all pairs.
             labels: as of `wide`.
 
-        Raises: `LengthwiseError` for an unknown system.
+        Raises: `LengthwiseError` for an unknown system, and for one of which no seed fitted.
         """
         from lengthwise.report.differences import differences
 
         of = self._curves
         of.systems.check([] if against is None else [against])
         named = of._labelled(labels)
-        runs = next((one.results for one in of.systems if against in one.known_as), None)
+        rival = next((one for one in of.systems if against in one.known_as), None)
+        require(rival is None or bool(rival.fitted), f"no seed of {against!r} fitted, so it can't be compared")
+        runs = None if rival is None else rival.results
         chosen = next((new for new in named if new.results is runs), None)
         tests = differences(named, of.metric, chosen, of.whole)
         rows = tuple(
