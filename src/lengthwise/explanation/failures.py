@@ -399,7 +399,7 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
         within, at_border,
         usual.elsewhere(there, broken) if broken is not None else "",
         kinds, _ways(made), kinds_asked,
-        redrawn(subject, trained or mistakes, seed),
+        redrawn(subject, trained, seed) or redrawn(subject, mistakes, seed),
     )  # fmt: skip
 
 
