@@ -30,6 +30,7 @@ MORE_ROWS = 0.1
 DONE = "If that was done:"
 TRAINED_ON = "Of {} adders trained on so, {} were then right farther on random sums, {} less far."
 KEEP = "Keep a copy of this model."
+ONLY_LOSE = "Random strings break at no length asked, and training on can lose that: if you need these, leave it."
 UNSEEN = "What that does to other strings was measured for addition alone."
 WITH_ROWS, WITHOUT = (10, 8, 1), (10, 5, 1)
 """How many: studies/explain/rows_of_a_kind.md has all of them, and a test compares."""
@@ -170,8 +171,10 @@ def _trained(subject: Subject, failures: Failures) -> list[str]:
     return kinds if way is None or way[0].how not in EDITS else [way[0].how]
 
 
-def _seen(subject: Subject, counts: tuple[int, int, int]) -> str:
+def _seen(subject: Subject, failures: Failures, counts: tuple[int, int, int]) -> str:
     """What training on did to other strings, where that was measured."""
+    if Verdict(failures.rows, subject.train).first("random") is None:
+        return f"{ONLY_LOSE} {KEEP}"
     return f"{TRAINED_ON.format(*counts) if subject.task.name == 'addition' else UNSEEN} {KEEP}"
 
 
@@ -188,14 +191,14 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
         trial = (
             "What helps is not known: trained lengths are right.\nTrain it on for as many steps, or take another seed."
         )
-        return f"{trial}\n{_seen(subject, WITHOUT)}", ""
+        return f"{trial}\n{_seen(subject, failures, WITHOUT)}", ""
     kind = next((each for each in kinds if each in _made(subject)), None)
     since = "these fail at trained lengths" if within else f"these break at length {failures.kinds[0].length}"
     if kind is None:
         return f"Train it on with more rows where {kinds[0]}: {since}.\nYour data has to make these.", ""
     since = "next to none is right, as if training lacked them" if failures.apart else since
     text = f"Train it on for as many steps, one row in {round(1 / MORE_ROWS)} where {kind}: {since}."
-    text += f"\n{_seen(subject, WITH_ROWS)}\nIf these fail still: train from scratch, with such rows."
+    text += f"\n{_seen(subject, failures, WITH_ROWS)}\nIf these fail still: train from scratch, with such rows."
     names = subject.task.vocab.ids
     ids = {name: int(subject.token_ids[at]) for name, at in names.items() if subject.token_ids[at] >= 0}
     told = textwrap.wrap(f"token_ids={ids},", 64, subsequent_indent="    ", break_on_hyphens=False)

@@ -257,7 +257,8 @@ class Explanation(Tabular):
             example = self.failures.example
             whole = {"example": [example.whole, *rows["example"][1:]]} if "example" in rows and example else {}
             rows |= whole | {"findings": self.others, "computes": self.computes.splitlines()}
-        left = self.notes if why else [note for note in self.notes if self.asked and note.startswith("length ")]
+        end = "no longer ones" if self.verdict.first("random") is None else "\0"
+        left = [note for note in self.notes if why or (self.asked and note.startswith("length ")) or end in note]
         for name, said in {**rows, "notes": left}.items():
             for number, sentence in enumerate(said):
                 lines += (typed if name == "command" else beside)("" if number else name, sentence, INDENT)
