@@ -142,11 +142,14 @@ class Comparison:
 def how_sure(
     systems: Sequence[SystemSummary], metric: str = "exact_match", brackets: Brackets = "interval"
 ) -> list[str]:
-    """The parts of `compared`, with what bands and brackets are before what to do next."""
+    """The parts of `compared`, with what bands and brackets are before what to do next, without its commands.
+
+    A page that others read has no paths of a machine.
+    """
     found, seeds = compared(systems, metric), (len(system.fitted) for system in systems)
     said = [*[found.why] * bool(found.why), *found.notes, *found.more]
     shown = [f"band and brackets: {brackets_text(seeds, brackets)}"] * bool(found.notes or found.more)
-    return [*said, *shown, *found.steps[:1]]
+    return [*said, *shown, *(step.partition("\n")[0] for step in found.steps[:1])]
 
 
 def compared(
