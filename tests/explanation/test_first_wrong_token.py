@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import lengthwise as lw
 from lengthwise.core.rng import stream
+from lengthwise.explanation import redrawn
 from lengthwise.explanation.advice import Call, advice
 from lengthwise.explanation.explain import OTHERS, Explanation
 from lengthwise.explanation.failures import AT_RANDOM, find_failures
@@ -166,11 +167,21 @@ def slips_behind_zeros(prompt: list[str], answer: list[str]) -> list[str]:
     return answer
 
 
-def test_the_part_of_a_prompt_that_decides_is_tested_by_drawing_it_anew() -> None:
+def test_the_part_of_a_prompt_that_decides_is_tested_by_drawing_it_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    anew_each, plain = set[int](), redrawn.changed
+
+    def spied(task, base, *more):
+        made, rows = plain(task, base, *more)
+        end = base.prompt_length
+        anew_each.update((made.input_ids[:, :end] != base.input_ids[rows, :end]).sum(1).tolist())
+        return made, rows
+
+    monkeypatch.setattr(redrawn, "changed", spied)
     told = lw.explain(adder(slips_behind_zeros), TASK, train=6, lengths=[6, 12], samples=512, seconds=4)
     anew = told.failures.redrawn
     assert anew is not None
     assert anew.columns
+    assert anew_each == {2}, "of the control, too, are as many tokens drawn anew as a column has"
     assert anew.before > 0.9 * anew.n > 0.2 * anew.n > max(anew.own, anew.other)
     assert told.why.startswith("In the prompt, by the column before it.\n")
     assert f"{anew.before} of {anew.n} failing strings become right; with others elsewhere, {anew.other}." in told.why

@@ -68,7 +68,13 @@ def redrawn(subject: Subject, wrong: Sequence[Wrong], seed: int) -> Redrawn | No
             shapes.setdefault((each.batch.prompt_length, each.batch.tokens), []).append((each, parts))
     for some in shapes.values():
         base = joined([select(each.batch, [each.row]) for each, _ in some])
-        made = [_with_others(subject, base, [parts[number] for _, parts in some], rng) for number in range(3)]
+        sizes = [(len(own), len(before), len(own)) for _, (own, before, _) in some]
+        made = [
+            _with_others(
+                subject, base, [(parts[arm], size[arm]) for (_, parts), size in zip(some, sizes, strict=True)], rng
+            )
+            for arm in range(3)
+        ]
         kept = sorted(set.intersection(*({*rows} for _, rows in made)))
         if kept:
             rights = [sum(right[rows.index(row)] for row in kept) for right, rows in made]
@@ -84,7 +90,7 @@ def _is_column(each: Wrong, at: ndarray) -> bool:
 
 
 def _parts(each: Wrong, rng: Rng) -> list[ndarray]:
-    """The positions of a prompt that the wrong token and the one before follow from, and as many others; or none."""
+    """The positions of a prompt that the wrong token and the one before follow from, and all others; or none."""
     batch, end = each.batch, each.batch.prompt_length
 
     def sources(at: int) -> set[int]:
@@ -98,18 +104,20 @@ def _parts(each: Wrong, rng: Rng) -> list[ndarray]:
     return [np.array(sorted(own)), np.array(sorted(before)), rng.permutation(rest)]
 
 
-def _with_others(subject: Subject, base: Batch, at: Sequence[ndarray], rng: Rng) -> tuple[list[bool], list[int]]:
-    """Whether strings are right with other tokens at these positions, and which strings these are."""
-    where: Iterator[ndarray] = iter(at)
+def _with_others(
+    subject: Subject, base: Batch, at: Sequence[tuple[ndarray, int]], rng: Rng
+) -> tuple[list[bool], list[int]]:
+    """Whether strings are right with other tokens at so many of these positions, and which strings these are."""
+    where: Iterator[tuple[ndarray, int]] = iter(at)
 
     def change(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
-        mine = [p for p in next(where).tolist() if p in free][:count]
-        if not mine:
-            raise ValueError("nothing to change")
+        positions, count = next(where)
+        mine = [p for p in positions.tolist() if p in free][:count]
+        if len(mine) < count:
+            raise ValueError("too few tokens that may change")
         for p in mine:
             prompt[p] = rng.choice(pool[pool != prompt[p]])
 
-    count = min(len(each) for each in at)
     with suppress(LengthwiseError):
         drawn = subject.task.batch(base.layout.length, SEEN, stream(0, "kinds", "seen"), base.layout)
         made, rows = changed(subject.task, base, change, rng, drawn)

@@ -1241,9 +1241,7 @@ def is_untrained(system: SystemSummary) -> bool:
 
 
 MOST_COMPARED = 3
-"""Systems that a finding names all; of more the first, its nearest rival, and what goes farther, or that many others
-that go beyond training.
-"""
+"""Systems that a finding names all; of more it counts those that go equally far."""
 MOST_TASKS = 5
 """Tasks that a finding has a line for; of more it says how many they are."""
 WIDE_RANGE = 0.1
@@ -1253,11 +1251,10 @@ NOT_FAR = "not beyond training"
 
 
 def headline(systems: Sequence[SystemSummary]) -> str:
-    """The finding, a line for each task: how far the first of `in_order` and its `nearest_rival` go, or all of a few.
+    """The finding, a line for each task: how far systems go: each of a few, of more how many go how far.
 
     It says how far how many seeds go, so that every tested length up to there is right, and the lowest median. Where
-    none goes beyond training, the accuracy is told at the shortest length beyond. Rivals are those that were
-    trained to the same length, where there are any. `last_tests` ends it.
+    none goes beyond training, the accuracy is told at the shortest length beyond. `last_tests` ends it.
     """
     contests = dict[str, list[SystemSummary]]()
     for one in in_order(systems):
