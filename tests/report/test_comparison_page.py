@@ -28,7 +28,7 @@ def notes(**changes: Any) -> str:
 
 def test_the_finding_and_the_curve_stand_before_the_table() -> None:
     html = comparison_page(comparison_values(), comparison_systems())
-    assert "band and brackets: lowest and highest" in html.replace("Band", "band")
+    assert "band: lowest and highest" in html.replace("Band", "band")
     assert "Wilson" not in html
     order = ["is right up to 48, the longest length tested", "<svg", ">beyond<", 'class="note"']
     assert [html.index(text) for text in order] == sorted(html.index(text) for text in order)

@@ -26,7 +26,7 @@ import lengthwise as lw
 from lengthwise.api.compare import Comparison
 from lengthwise.cli.run import draw_summary
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, listed
-from lengthwise.report import differences
+from lengthwise.report.answer import Answer, answer
 from lengthwise.report.summary import BRACKETS, SeedResult, details
 from lengthwise.report.terminal import accuracy_text
 from lengthwise.report.words import setting_text
@@ -81,7 +81,11 @@ def test_a_system_has_one_name_alone_and_among_others(tmp_path: Path) -> None:
 
 
 def how_sure(systems: Any) -> str:
-    return "; ".join(differences.how_sure(systems))
+    return "; ".join(lines_of(answer(systems)))
+
+
+def lines_of(found: Answer) -> list[str]:
+    return [*found.rows.values(), *found.more, *found.steps]
 
 
 def _of(made: list[dict]) -> lw.Result:
@@ -129,8 +133,8 @@ def test_a_wide_table_has_the_chosen_columns_names_and_facts() -> None:
     assert [row[0] for row in table.rows] == ["ours", "near"]
     compiled = "\n".join(line for line in table.to_latex().splitlines() if not line.startswith("%"))
     for fact in (
-        "Bold: best median of a length beyond training.\nHow sure: beyond training, ours is above near in every seed "
-        "at 40, not significantly",
+        "Bold: best median of a length beyond training.\nHow sure: Clear in every seed, not significant: at 40 every "
+        "seed of ours is above every seed of near; ",
         r"Trained on lengths up to 8, ours is right on at least 95 \% of the strings of every tested length up to 40",
         "Exact match on addition by length: medians of 2 seeds, 200 strings a length and seed.",
     ):
@@ -145,7 +149,7 @@ def test_models_that_differ_are_named_below_tables() -> None:
     found = _of([result("a"), result("b", config=larger)])
     for table in (found.table(), found.wide(), found.accuracy().table()):
         assert "models differ: layers 1 (a), 3 (b)" in table.advice
-        assert " differ in layers" in "; ".join(table.notes)
+        assert " differ in layers" in "; ".join((*table.answer.values(), *table.notes))
     assert not any("differ" in note for note in _two_systems().wide().notes)
 
 
@@ -200,7 +204,7 @@ def test_the_text_of_a_figure_names_what_is_drawn_and_nothing_else() -> None:
     ):
         alt = _of(made).plot().alt  # type: ignore[union-attr]
         assert {word for word in words if word in alt} == there
-        assert alt.count(". ") <= 2, "the finding, what is drawn, and how sure it is"
+        assert alt.count(". ") <= 3, "the finding, what is drawn, and how sure it is"
 
 
 def test_what_is_drawn_has_colours_of_its_own_before_what_is_not() -> None:
@@ -405,7 +409,7 @@ def test_names_with_commas_are_told_apart_by_semicolons() -> None:
     with pytest.raises(UnknownNameError, match="Known: coupled; lstm, layers 2; rope, pose"):
         raise UnknownNameError("system", "?", names)
     made = _of([one for at, name in enumerate(names) for one in _seeds(f"x, {name}", [200 - at, 100 - at])])
-    assert "from x, coupled and x, rope, pose: seeds" in "; ".join(made.wide().notes)
+    assert "from x, coupled and x, rope, pose (seeds" in made.wide().answer["how sure"]
 
 
 def _seeds(name: str, rights: list[int], task: str = "addition", scheme: str = "coupled") -> list[dict]:
@@ -487,18 +491,19 @@ def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
     with pytest.raises(LengthwiseError, match="no seed of 'lost' fitted"):
         lost.differences("lost")
     wide = found.wide()
-    (said,) = [note for note in wide.notes if "beats" in note]
-    assert "a beats b at 16–40 (exact rank test, Holm p = 0.016, 2 tests)" in said
-    assert "why: b falls from 16, where ids above 27 begin, which were never trained" in wide.advice
+    said = "Significant at 16–40: every seed of a is above every seed of b (exact rank test, Holm p = 0.016, 2 tests)."
+    assert wide.answer["how sure"] == said
+    assert wide.answer["why"].startswith("b falls from 16, where ids above 27 begin, which were never trained. ")
     (then,) = [line for line in found.wide().advice if line.startswith("next: ")]
     assert then.startswith("next: train the control random-start+learned")
-    assert "band and brackets: range of 5 seeds" in how_sure(found.systems)
-    assert "one seed each" in how_sure(_of([*_seeds("a", [200]), *_seeds("b", [10])]).systems)
+    assert "Not known, from one seed each: a has more right than b at 16–40." in how_sure(
+        _of([*_seeds("a", [200]), *_seeds("b", [10])]).systems
+    )
 
 
 def test_what_overlaps_is_not_told_apart_and_asks_for_seeds() -> None:
     said = how_sure(_of([*_seeds("a", [200, 100, 150]), *_seeds("b", [190, 110, 140])]).systems)
-    assert "a is not told apart from b: seeds overlap at every length" in said
+    assert "No: a is not told apart from b (seeds overlap at every length beyond training)." in said
     assert "next: train 6 seeds of each system (seeds=6): with 3, a and b are not told apart" in said
     for scores in ([], [score(8, 150)]):  # nothing beyond training was tested
         within = _of([result("a", scores=scores)])
@@ -509,11 +514,13 @@ def test_what_overlaps_is_not_told_apart_and_asks_for_seeds() -> None:
     three = _of([*_seeds("a", [200] * 5), *_seeds("b", [200] * 5), *_seeds("c", [9, 8, 7, 6, 5], scheme="sequential")])
     said = how_sure(three.systems)
     # The best against the nearest of other positions comes before what has its own.
-    assert "how sure: beyond training, a beats c at 16–40 (" in said
-    assert "; among those beyond training: a is not told apart from b: " in said
+    assert said.startswith("Significant at 16–40: every seed of a is above every seed of c (")
+    assert " Of those that go beyond training, it is not told apart from b." in said
     few = how_sure(_of([*_seeds("a", [200, 199, 198]), *_seeds("c", [9, 8, 7], scheme="sequential")]).systems)
-    assert "a is above c in every seed at 16–40, not significantly" in few
-    assert "beats" not in few
+    assert few.startswith(
+        "Clear in every seed, not significant: at 16–40 every seed of a is above every seed of c; 3 seeds each cannot "
+        "be significant in 2 tests (exact rank test, Holm)."
+    )
     frame = _of([*_seeds("c", [1, 2]), *_seeds("a", [200, 199])]).differences().to_frame()
     assert set(frame["ranges disjoint"]) == {"yes"}
     alone = _of([*_seeds("c", [1]), *_seeds("a", [200, 199])]).differences(labels={"a": "ours"})
@@ -545,7 +552,7 @@ def test_what_differs_besides_is_said_where_one_system_is_above_another() -> Non
     for config, said in ((deep, True), (experiment("sequential"), False)):
         scores = [[score(16, right), score(40, right)] for right in low]
         made = [result("b", seed, scores=scores[seed], config=config) for seed in range(5)]
-        (*_, last) = differences.compared(_of([*_seeds("a", high), *made]).systems).notes
+        last = answer(_of([*_seeds("a", high), *made]).systems).why
         assert ("a and b differ in layers, which may be the cause" in last) is said
 
 
@@ -555,9 +562,9 @@ def test_a_first_system_that_is_below_elsewhere_is_said_to_be() -> None:
         for of, (name, low) in enumerate((("a", 100), ("b", 10)))
         for seed in (0, 1)
     ]
-    (first, *_) = differences.compared(_of(made).systems).notes
-    assert "b " in first
-    assert "below it at" in first
+    first = answer(_of(made).systems).sure
+    assert "seed of b" in first
+    assert first.endswith("; at 40 it is below.")
 
 
 def test_nothing_is_bold_that_may_be_chance_and_chance_is_said_wherever_numbers_go() -> None:
@@ -611,15 +618,16 @@ def test_lengths_named_below_a_table_are_those_where_every_seed_is_above(kinds: 
     ]
     shown = sorted(data.draw(st.sets(st.sampled_from(tested), min_size=1)))
     apart = [n for n, kind in zip(tested, kinds, strict=True) if kind == "above"]
-    said = next((note for note in _of(made).wide(lengths=shown).notes if "a is above b" in note), "")
+    told = _of(made).wide(lengths=shown).answer["how sure"]
+    said = told * ("every seed of a is above" in told)
     assert bool(apart) is bool(said)
-    where = re.search(r"in every seed at ([\d–, and]+)(?=,)", said)
+    where = re.search(r"significant: at ([\d–, and]+)(?= every)", said)
     named = set()
     for run in re.findall(r"\d+(?:–\d+)?", where[1]) if where else ():
         low, _, high = run.partition("–")
         named |= {n for n in tested if int(low) <= n <= int(high or low)}
     assert sorted(named) == apart
-    assert f"{len(tested)} tests (Holm)" in said or len(tested) == 1 or not said, (
+    assert f"{len(tested)} tests (exact rank test, Holm)" in said or len(tested) == 1 or not said, (
         "p is corrected for all lengths, chosen or not"
     )
 
@@ -633,12 +641,11 @@ def test_theory_is_named_as_the_cause_only_where_it_expects_the_winner() -> None
             for name, scheme, rights in (("a", winner, high), ("b", loser, low))
             for seed, right in enumerate(rights)
         ]
-        said = how_sure(_of(made).systems)
-        assert (
-            "why: distances in ids predict which are mostly right at 40 (as the control shows): under coupled" in said
-        ) is expected
-        assert ("is 1 away (a is), under sequential ids it is up to " in said) is expected
-        assert ("why: b: its ids, as the comparison shows" in said) is not expected
+        said = answer(_of(made).systems).why
+        assert ("Distances in position ids fit: a needs a token 1 id back at length 40, as in training; b needs" in said
+                ) is expected  # fmt: skip
+        assert ("Not known why b falls" in said) is not expected
+        assert "The ids (which tokens share one" in said
 
 
 @pytest.mark.parametrize("window", [4, 32])
@@ -652,7 +659,7 @@ def test_a_control_has_the_settings_of_the_encoding_in_its_name_and_can_learn_th
         made += [
             result(name, seed, scores=[score(40, right)], config={**config, "encoding": encoding}) for seed in (0, 1)
         ]
-    said = " ".join(differences.how_sure(_of(made).systems))
+    said = how_sure(_of(made).systems)
     name = "coupled+local-bias-sink"
     assert (f"train the control sequential+local-bias-sink, trained as {name} was: " in said) is (window > 16)
     assert ("under plain ids training needs 18 ids back, and 1 layer of local-bias reach 4" in said) is (window == 4)
@@ -662,31 +669,29 @@ def test_every_pair_that_differs_in_its_ids_alone_is_named_and_no_other() -> Non
     made = [*_seeds("best", [200] * 3), *_seeds("ids", [100] * 3, scheme="sequential")]
     other = experiment("sequential", "rope")
     rope = [result("rope", seed, scores=[score(16, 150), score(40, 150)], config=other) for seed in range(3)]
-    said = differences.how_sure(_of([*made, *rope]).systems)
+    said = lines_of(answer(_of([*made, *rope]).systems))
     alone = [clause for clause in said if "differ in the ids alone" in clause]
     assert len(alone) == 1
-    assert "best is above ids in" in alone[0]
+    assert "every seed of best is above every seed of ids" in alone[0]
     assert any("the control random-start+learned, trained as best was" in clause for clause in said), (
         "the table of a plain one met no id beyond training"
     )
     started = {**experiment("sequential", "learned"), "scheme": {"name": "sequential", "random_start": True}}
     control = [result("control", seed, scores=[score(16, 90), score(40, 90)], config=started) for seed in range(3)]
-    assert not any("not tested" in clause for clause in differences.how_sure(_of([*made, *rope, *control]).systems))
-    untested = differences.how_sure(_of([*made[:3], *rope]).systems)
-    assert any(line.startswith("cause: whether it is the ids is not tested") for line in untested)
+    assert not any("not tested" in clause for clause in lines_of(answer(_of([*made, *rope, *control]).systems)))
+    untested = lines_of(answer(_of([*made[:3], *rope]).systems))
+    assert any("Whether the ids are the cause is not tested" in line for line in untested)
     alone = _of([*made[:3], *rope]).wide()
     assert alone.advice[0].startswith("next: ")
     assert "train the control random-start+learned" in alone.advice[0]
     for text in (repr(alone), "\n".join(line for line in alone.to_latex().splitlines() if not line.startswith("%"))):
-        assert re.search("[Cc]ause: whether it is the ids is not tested", " ".join(text.split())), (
-            "no reader of the table may miss it"
-        )
+        assert "Whether the ids are the cause is not tested" in " ".join(text.split()), "no reader may miss it"
     coupled = experiment("coupled", "rope")
     second = [result("both", seed, scores=[score(16, 180), score(40, 180)], config=coupled) for seed in range(3)]
-    said = differences.how_sure(_of([*made, *rope, *second]).systems)
+    said = lines_of(answer(_of([*made, *rope, *second]).systems))
     alone = [clause for clause in said if "in the ids alone" in clause]
     assert len(alone) == 2, "of the first, and of two that are not the first"
-    assert any(clause.startswith("both") and "rope" in clause for clause in alone)
+    assert any("seed of both is" in clause and "rope" in clause for clause in alone)
 
 
 def test_a_label_that_two_systems_would_share_is_refused() -> None:
@@ -722,7 +727,7 @@ def test_steps_that_differ_are_said_below_tables() -> None:
         said = [f"trained for different numbers of steps{why}: {', '.join(some)}" for some in (who, who[::-1])]
         for table in (found.wide(), found.table(), found.accuracy().table()):
             assert any(line in said for line in table.advice)
-            assert " differ in steps" in "; ".join(table.notes)
+            assert " differ in steps" in "; ".join((*table.answer.values(), *table.notes))
             assert any("stop_when_fitted" in line for line in table.advice) is bool(why)
     assert not any("different numbers" in line for line in _of(made[:1]).wide().advice)
 
@@ -823,7 +828,7 @@ def test_a_terminal_has_the_answer_the_curve_and_the_numbers(names: tuple[str, .
     printed = io.StringIO()
     draw_summary(Console(file=printed, width=80), sweep)
     lines = printed.getvalue().splitlines()
-    assert lines[0].startswith("Trained on lengths up to 8, ")
+    assert lines[0].startswith("finding   Trained on lengths up to 8, ")
     (head,) = [line for line in lines if "4…160" in line]
     shown = head.split()[2:]
     assert shown == [str(n) for n in tested if str(n) in shown]

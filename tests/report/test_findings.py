@@ -19,7 +19,7 @@ from lengthwise.core.table import STUDY, Spread
 from lengthwise.experiments.defaults import chosen_systems
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.prediction.example import to_store
-from lengthwise.report import differences
+from lengthwise.report.answer import SURE, WHY, answer
 from lengthwise.report.control import in_what
 from lengthwise.report.next_steps import MANY_STEPS
 from lengthwise.report.summary import (
@@ -28,13 +28,14 @@ from lengthwise.report.summary import (
     WIDE_RANGE,
     SeedResult,
     SystemSummary,
+    chance,
     headline,
     in_groups,
     in_order,
     ranked,
     told_lengths,
 )
-from lengthwise.report.why import CAUSE, span, why
+from lengthwise.report.why import CAUSE, distances, needed_back, why
 from lengthwise.report.words import reaches_text
 from lengthwise.tasks import TASKS
 
@@ -191,21 +192,29 @@ def test_a_mistyped_folder_of_results_names_the_one_that_is_meant(folder: Path) 
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_no_cause_is_stated_that_a_row_is_an_exception_to(folder: Path) -> None:
-    """Of systems that need a token farther away than the first none is mostly right at the end, and counts are so."""
+def test_distances_are_told_with_every_system_that_they_do_not_fit(folder: Path) -> None:
+    """By name of a few, of more with counts; each is judged where its median falls below one half, or at its end."""
     for found in contests(folder):
         systems = [one for one in in_order(found.systems) if one.cells]
-        if f"{CAUSE} predict which" in (line := why(systems)):
-            lengths = (systems[0].max_length, max(cell.length for cell in systems[0].cells))
-            name, trained = systems[0].experiment["task"]["name"], systems[0].max_length
-            alike = [one for one in systems if (one.experiment["task"]["name"], one.max_length) == (name, trained)]
-            spans = {at: row.span[-1] for at, one in enumerate(alike) if (row := span(one, lengths)) is not None}
-            jumps = ("pose", "randomized", "randomized-float")  # training meets far ids
-            far = [alike[at] for at, away in spans.items() if away > spans[0]]
-            far = [one for one in far if one.positions.scheme not in jumps]
-            assert all(medians(one)[max(medians(one))] < 0.6 for one in far), "0.5 is chance for some"
-            if said := re.search(r"\(none of (\d+) is\)", line):
-                assert int(said[1]) >= len(far)
+        known = {one.system.label: one for one in distances(systems)}
+        for one in known.values():
+            right = {n: rate for n, rate in medians(one.system).items() if n > one.system.max_length}
+            guess = {cell.length: chance(one.system, cell.length, cell.axes) for cell in one.system.cells}
+            low = [n for n, rate in right.items() if rate < max(0.5, (guess[n] or 0) + WIDE_RANGE * bool(guess[n]))]
+            assert one.length == min(low, default=max(right))
+            assert one.holds is (not low)
+            assert one.needed == needed_back(one.system, one.length)
+        near, far = ([one for one in known.values() if one.far is is_far] for is_far in (False, True))
+        line = " ".join(why(systems))
+        counts = r"of (\d+) systems? that needs? no token .*? (\d+|none) (?:is|are) mostly right"
+        if (of := re.search(counts, line)) is None:
+            continue
+        assert int(of[1]) == len(near)
+        assert int(of[2].replace("none", "0")) == sum(one.holds for one in near)
+        more = re.search(r", of (\d+) that needs? one (\d+|none)", line)
+        assert more is not None
+        assert int(more[1]) == len(far)
+        assert int(more[2].replace("none", "0")) == sum(one.holds for one in far)
 
 
 def test_a_dip_before_the_longest_length_is_said() -> None:
@@ -291,27 +300,28 @@ def test_one_line_says_why_each_system_falls_that_a_finding_names(folder: Path) 
     """Right under the finding, and nowhere else."""
     for found in contests(folder):
         systems, table = in_order(found.systems), wide(found)
-        line = why(systems)
+        line = " ".join(why(systems))
         for one in systems:
             falls = any(right < REACH for n, right in medians(one).items() if n > one.max_length)
             each = [score.rate() for cell in one.cells for score in cell.scores]
-            slight, counted = min(each, default=1) >= REACH - WIDE_RANGE, re.search(r"none of \d+ is", line)
+            slight, counted = (
+                min(each, default=1) >= REACH - WIDE_RANGE,
+                re.search(r"that needs? one |all need tokens", line),
+            )
             assert not falls or one.label in line or " more" in line or slight or counted
             if f"{one.label} falls from" in line:
                 first = int(line.partition(f"{one.label} falls from ")[2].partition(",")[0])
                 assert medians(one)[first] < REACH
                 assert all(right >= REACH for n, right in medians(one).items() if one.max_length < n < first)
-        assert sum(text.startswith("why: ") for text in table.advice) == bool(line)
-        assert CAUSE not in " ".join(table.notes)
+        assert line in table.answer.get(WHY, "").replace(". ", " ") + "."
+        assert CAUSE not in " ".join((*table.notes, *table.advice))
 
 
 def test_ids_that_were_never_trained_come_first() -> None:
     found = committed(Path("studies/arithmetic/results/addition-methods"))
-    said = "; ".join(wide(found).advice)
-    assert (
-        "why: Abacus, up to 20 digits, offsets up to 10 falls from 25, and is wrong from 31, where ids above 32" in said
-    )
-    assert "; it is not known why Abacus, offsets up to 20 falls" in said, "it falls where ids were trained"
+    said = wide(found).answer[WHY]
+    assert "Abacus, up to 20 digits, offsets up to 10 falls from 25, and is wrong from 31, where ids above 32" in said
+    assert "Not known why Abacus, offsets up to 20 falls" in said, "it falls where ids were trained"
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -389,7 +399,7 @@ def test_no_table_hides_a_seed_far_below_the_median(folder: Path) -> None:
 def test_notes_speak_of_what_a_table_shows(folder: Path) -> None:
     for found in contests(folder):
         table = wide(found)
-        assert len(table.notes) <= 3
+        assert len(table.notes) <= 1
         spreads = [cell for row in table.rows for cell in row if isinstance(cell, Spread)]
         closed = [f"{cell.low:.3f}" == f"{cell.high:.3f}" for cell in spreads]
         assert ("none where both ends are equal" in table.legend.get("brackets", "")) is (
@@ -442,7 +452,7 @@ def test_chance_is_said_of_the_task_that_has_it_beside_one_whose_is_not_known() 
     figure: Any = found.plot(figsize=(3.3, 2.8))
     assert "chance 0.50 (parity)" in [text.get_text() for text in figure.legends[0].get_texts()]
     plain = found.only(systems=["NoPE, no scratchpad", "RoPE + PoSE, no scratchpad"])
-    assert re.search(r"no scratchpad 0\.\d+ there \(chance is 0\.50", plain.wide().caption)
+    assert re.search(r"no scratchpad 0\.\d+ there \(chance is 0\.50", " ".join(plain.wide().answer["finding"].split()))
 
 
 @pytest.mark.parametrize("guess", [0.0, 0.5])
@@ -452,7 +462,7 @@ def test_chance_of_a_task_of_ones_own_is_what_it_says(guess: float) -> None:
     made = {**result("a", 0, scores=[score(16, 105), score(40, 99)], config=config), "task": task}
     found = of(made)
     figure: Any = found.plot()
-    said = (found.wide().caption, found.wide().legend.get("chance for the answer", ""), figure.alt)
+    said = (found.wide().answer["finding"], found.wide().legend.get("chance for the answer", ""), figure.alt)
     assert all(("0.50" in text) is bool(guess) for text in said)
 
 
@@ -518,10 +528,10 @@ def steps_of(table: Any) -> list[str]:
 def test_few_seeds_are_said_in_plain_words() -> None:
     made = [one for name, right in zip("abc", (200, 100, 0), strict=True)
             for one in seeds(name, *[{16: right, 40: right}] * 3)]  # fmt: skip
-    said = of(*made).wide().notes[0]
-    assert (
-        "a is above b and c in every seed at 16–40, not significantly: 3 seeds each are too few for 6 tests (Holm)"
-        in said
+    said = of(*made).wide().answer[SURE]
+    assert said == (
+        "Clear in every seed, not significant: at 16–40 every seed of a is above every seed of b and c; 3 seeds each "
+        "cannot be significant in 6 tests (exact rank test, Holm)."
     )
     assert "p = " not in said
 
@@ -530,7 +540,7 @@ def test_few_seeds_are_said_in_plain_words() -> None:
 def test_what_differs_besides_positions_is_made_equal_before_there_are_more_seeds(folder: Path) -> None:
     for found in [committed(folder), *contests(folder)]:
         table = wide(found) if len(found) else None
-        if table is None or not any(re.search("esides positions, .*which may be", note) for note in table.notes):
+        if table is None or not re.search("Besides positions, .*which may be", table.answer.get(WHY, "")):
             continue
         steps = steps_of(table)
         alike, more = (
@@ -539,8 +549,7 @@ def test_what_differs_besides_positions_is_made_equal_before_there_are_more_seed
         )
         assert alike >= 0 or len({one.contest for one in found.systems}) > 1
         assert alike < more or more < 0
-        for note in table.notes:
-            assert "positions" not in note.partition("differ in ")[2].partition(".")[0]
+        assert "positions" not in table.answer[WHY].partition(" differ in ")[2].partition(".")[0]
 
 
 def test_next_says_what_to_write_and_names_the_control_beside_a_third_system() -> None:
@@ -560,16 +569,13 @@ def test_next_says_what_to_write_and_names_the_control_beside_a_third_system() -
     both = "coupled+learned and coupled+local-bias"
     alike = f'so that models and training are equal, train {both} with model={{"log_length": {length}}}'
     assert steps_of(two)[0].startswith(alike)
-    assert not any(note.startswith("cause: whether it is the ids is not tested") for note in two.notes), (
-        "both have the same ids"
-    )
+    assert "Whether the ids are" not in two.answer[WHY], "both have the same ids"
     table = of(*runs).wide()
     control = "train the control random-start+learned, trained as coupled+learned was: "
     assert steps_of(table)[0].startswith(control)
     assert "seeds=" in steps_of(table)[1]
-    assert table.notes[1].startswith(
-        "cause: whether it is the ids is not tested. Besides positions, systems differ in "
-    )
+    assert "Whether the ids are the cause is not tested. Besides positions, " not in table.answer[WHY]
+    assert any(note.startswith("besides positions, systems differ in ") for note in table.notes)
     same = [one | {"experiment": {**makes[one["system"]], "model": makes["coupled+learned"]["model"]}} for one in runs]
     same = [one for one in same if one["system"] != "coupled+local-bias"]
     assert steps_of(of(*same).wide())[0].startswith(control)
@@ -589,7 +595,7 @@ def test_the_text_of_a_figure_has_the_finding_of_the_table(folder: Path) -> None
     for found in contests(folder):
         if len(found.systems) <= 8 and any(one.cells for one in found.systems):
             table = wide(found)
-            finding = table.caption.partition(".\nExact match")[0]
+            finding = " ".join(table.answer["finding"].split())
             assert found.plot().alt.startswith(finding.partition(". Tests end")[0])  # type: ignore[union-attr]
 
 
@@ -627,7 +633,7 @@ def test_all_are_trained_longer_where_most_seeds_did_not_fit() -> None:
     for lost in (1, 2):
         rival = [*seeds("b", *[{40: 0}] * (3 - lost)), *seeds("b", *[{}] * 3, fitted=False)[3 - lost :]]
         table = of(*seeds("a", *[{40: 200}] * 3), *rival).wide()
-        assert f"b not beyond training ({3 - lost} of 3 seeds fitted; 0.000 at 40)" in table.caption
+        assert f"b not beyond training ({3 - lost} of 3 seeds fitted; 0.000 at 40)" in table.answer["finding"]
         longer, fewer = (
             "train all with steps=2000: half or more of the seeds of b did not fit",
             "train 6 seeds of each system",
@@ -665,10 +671,8 @@ def test_what_did_not_fit_with_settings_is_not_told_to_be_trained_with_them() ->
         )
     ]
     table = of(*runs).wide()
-    untested = (
-        "cause: whether it is the ids is not tested: the control random-start+learned (steps 6000) has other settings"
-    )
-    assert any(note.startswith(untested) for note in table.notes)
+    untested = "Whether the ids are the cause is not tested: the control random-start+learned (steps 6000) has other"
+    assert untested in table.answer[WHY]
     assert steps_of(table)[0].startswith(
         "train coupled+learned with the settings of random-start+learned (steps 6000): "
     )
@@ -696,8 +700,8 @@ def test_the_control_is_trained_before_more_seeds() -> None:
     after = made(coupled=200, sequential=100, pose=50, random_start=10).wide()
     two = "coupled+learned and random-start+learned"
     assert [step.partition(":")[0] for step in steps_of(after)] == [f"train 7 seeds of {two} (seeds=7)"]
-    assert after.notes[1].startswith("cause: may be the ids (which tokens share one, or how training draws them): ")
-    assert ": coupled+learned is above random-start+learned, which differs in the ids alone, in every" in after.notes[1]
+    said = "May be the ids (which tokens share one, or how training draws them): coupled+learned is above random-start+"
+    assert said + "learned, which differs in the ids alone, in every seed at 16–40, with too few" in after.answer[WHY]
 
 
 def test_a_control_that_is_significantly_below_shows_that_the_ids_are_the_cause() -> None:
@@ -710,16 +714,16 @@ def test_a_control_that_is_significantly_below_shows_that_the_ids_are_the_cause(
         for scheme, right in (("coupled", 200), ("random-start", 20))
         for one in seeds(f"{scheme}+learned", *[{40: right}] * 5)
     ]
-    said = "cause: the ids (which tokens share one, or how training draws them): coupled+learned beats random-"
-    assert of(*runs).wide().notes[1].startswith(said)
+    said = "The ids (which tokens share one, or how training draws them): coupled+learned is above random-start+learned"
+    assert said in of(*runs).wide().answer[WHY]
 
 
 def test_the_text_of_a_figure_has_the_comparison_below_the_table() -> None:
     found = of(*seeds("a", *[{16: 200, 40: 190}] * 3), *seeds("b", *[{16: 20, 40: 10}] * 3))
-    note = found.wide().notes[0]
-    assert "beyond training, a is above b in every seed at 16–40, not significantly" in note
+    note = found.wide().answer[SURE]
+    assert note.startswith("Clear in every seed, not significant: at 16–40 every seed of a is above every seed of b")
     for drawn in (found.plot(), found.plot(Figure().subplots())):
-        assert note.removeprefix("how sure: b") in drawn.alt  # type: ignore[union-attr]
+        assert drawn.alt.endswith(note)  # type: ignore[union-attr]
 
 
 def test_what_differs_is_told_by_weight() -> None:
@@ -728,7 +732,7 @@ def test_what_differs_is_told_by_weight() -> None:
     other["model"] |= {"init_std": 0.5, "layers": other["model"]["layers"] + 1}
     other["training"] |= {"batch_size": 7, "warmup": 3, "steps": other["training"]["steps"] + 1}
     made = [*seeds("a", *[{40: 200}] * 3), *(one | {"experiment": other} for one in seeds("b", *[{40: 0}] * 3))]
-    said = of(*made).wide().notes[-1].partition(" differ in ")[2]
+    said = of(*made).wide().answer[WHY].partition(" differ in ")[2]
     assert said.startswith("steps, batch size, layers and ")
 
 
@@ -791,7 +795,7 @@ def test_the_run_to_explain_is_the_lowest_of_the_length_that_is_named_and_has_th
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_nothing_is_told_to_be_trained_for_steps_with_which_it_did_not_fit(folder: Path) -> None:
     for found in contests(folder):
-        steps = differences.compared(found.systems).steps
+        steps = answer(found.systems).steps
         then = " ".join(step for step in steps if " did not fit with fewer steps" in step)
         fits = {one.results[0].system for one in found.systems if 2 * len(one.fitted) > len(one.results)}
         lost = [one for one in found.systems if 2 * len(one.fitted) <= len(one.results)]
@@ -806,7 +810,7 @@ def test_the_missing_control_does_not_hang_on_which_systems_are_shown(folder: Pa
         systems = [one for one in in_order(found.systems) if one.cells]
         said = set[str]()
         for other in systems[1:6]:
-            then = differences.compared([systems[0], other], whole=found.systems).steps
+            then = answer([systems[0], other], whole=found.systems).steps
             said |= {*re.findall(r"train the control ([^,]+)", " ".join(then))}
         assert len(said) <= 1
 
@@ -828,7 +832,7 @@ def test_of_too_many_systems_the_first_are_drawn_and_the_others_named() -> None:
         with pytest.warns(UserWarning, match="2 of 26 systems are not drawn"):
             drawn: Any = found.plot(ax)
         assert "2 not drawn, as they rank last: s24 and s25" in drawn.alt
-        assert found.wide().caption.partition(".\n")[0] in drawn.alt
+        assert " ".join(found.wide().answer["finding"].split()) in drawn.alt
 
 
 def placed(folder: Path, runs: list[dict[str, Any]]) -> lw.Result:
@@ -857,10 +861,10 @@ def test_a_failing_seed_does_not_win_and_is_said() -> None:
     low = seeds("low", *[{8: 200, 16: 0, 40: 0}] * 3)
     found = of(*risky, *low, *sure)
     assert [one.label for one in ranked(found.systems)] == ["sure", "risky", "low"]
-    said = found.wide().caption
+    said = " ".join(found.wide().answer["finding"].split())
     assert "sure is right on at least 95 % of the strings of every tested length up to 40, the longest" in said
     assert "risky up to 40, the longest, in 2 of 3 seeds, 8 in 1" in said
-    assert found.plot().alt.startswith(said.partition(".\n")[0])  # type: ignore[union-attr]
+    assert found.plot().alt.startswith(said)  # type: ignore[union-attr]
 
 
 def test_systems_with_other_tests_are_compared_where_both_were_tested() -> None:
@@ -927,7 +931,7 @@ def test_what_next_says_to_write_leaves_nothing_that_differs_besides_positions()
 
     said = steps_of(trained().wide())[0].partition(" with ")[2].partition(";")[0]
     table = trained(**eval(f"dict({said})")).wide()
-    assert "differ in draw of coupled, which may be the cause" in " ".join(table.notes)
+    assert "differ in draw of coupled, which may be the cause" in table.answer[WHY]
     assert steps_of(table)[0].startswith("train the control random-start+learned")
 
 
@@ -950,23 +954,24 @@ def test_a_control_that_is_not_shown_is_shown_before_anything_is_trained() -> No
         ))  # fmt: skip
 
     table = made().only(systems=[best, rival]).wide()
-    assert "cause: whether it is the ids is not tested by the systems shown" in table.notes
+    assert "Whether the ids are the cause is not tested by the systems shown." in table.answer[WHY]
     assert steps_of(table)[0].startswith(f"show the control {control}: ")
-    assert "3 tests (Holm, with systems not shown)" in table.notes[0]
+    assert "3 tests (exact rank test, Holm, with systems not shown)" in table.answer[SURE]
     said = [f"show the control {control}", "tests with systems not shown"]
     for line in said:  # for the author, not for readers
         assert line in "; ".join(table.advice)
         assert line not in table.to_latex().partition(r"\end{table}")[0]
         assert line not in "; ".join(made().wide().advice)
     for found in (made(control=True), made(control=True).only(systems=[best, rival])):
-        assert f"cause: whether it is the ids is not tested: the control {control} did not fit" in found.wide().notes
+        untested = f"Whether the ids are the cause is not tested: the control {control} did not fit."
+        assert untested in found.wide().answer[WHY]
         assert "train the control" not in "; ".join(found.wide().advice)
 
 
 def test_a_table_without_a_fitted_seed_says_how_far_they_are_from_it() -> None:
     lost = [*seeds("a", {}, fitted=False), *seeds("b", {}, fitted=False)]
     assert "a 0.300, b 0.300" in of(*lost).wide().legend["n.f."]
-    assert "none of 2 systems fitted after 1,000 steps: " in of(*lost).wide().caption
+    assert "none of 2 systems fitted after 1,000 steps: " in of(*lost).wide().answer["finding"]
     with pytest.raises(LengthwiseError, match="after 1,000 steps"):
         of(*lost).plot()
     assert "0.300" not in of(*lost, *seeds("c", {40: 1})).wide().legend["n.f."]
@@ -982,7 +987,7 @@ def test_of_several_configurations_the_one_that_differs_least_is_compared() -> N
         *(one | {"experiment": other} for one in seeds("rope", *[{16: 90, 40: 0}] * 3)),
     ]
     table = of(*made).wide()
-    assert "which may be the cause" not in " ".join(table.notes)
+    assert "which may be the cause" not in table.answer[WHY]
     assert any("train 5 seeds of coupled and rope (steps 1000)" in step for step in steps_of(table))
 
 
@@ -997,7 +1002,7 @@ def test_of_seeds_with_as_many_right_strings_tokens_decide_which_is_the_lowest()
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_next_sets_nothing_of_positions(folder: Path) -> None:
     for found in [committed(folder), *contests(folder)]:
-        then = " ".join(differences.compared(in_order(found.systems)).steps)
+        then = " ".join(answer(in_order(found.systems)).steps)
         assert "lw.scheme(" not in then
         assert "lw.encoding(" not in then
 
@@ -1013,14 +1018,15 @@ def test_brackets_of_three_lengths_stay_however_long_names_are() -> None:
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_how_sure_a_finding_is_has_its_label_and_at_most_three_sentences(folder: Path) -> None:
+def test_an_answer_is_rows_of_few_sentences(folder: Path) -> None:
     for found in contests(folder):
-        for note in wide(found).notes:
-            label = ("how sure: beyond training, ", "among those beyond training: ", "cause: ")
-            assert note.startswith(label) or "differ in" in note
-            assert note.count(". ") <= 1
-            controls = sum(note.count(f"which differ{s} in the ids alone") for s in ("", "s"))
-            assert all(len(split_at_top(sentence)) <= 2 + controls for sentence in note.split(". "))
+        rows = wide(found).answer
+        assert [*rows] == [name for name in ("finding", SURE, WHY) if name in rows]
+        begins = ("Significant", "Clear in every", "Not significant", "Not known", "No: ", "No other system")
+        assert rows.get(SURE, "No: ").startswith(begins)
+        assert rows.get(SURE, "").count(". ") <= 1
+        assert rows.get(WHY, "").count(". ") <= 4
+        assert all(len(says) < 1000 and "  " not in says and ".." not in says for says in rows.values())
 
 
 @pytest.mark.parametrize(
@@ -1056,6 +1062,5 @@ def test_ids_are_no_narrower_a_cause_than_what_differs(one: str, other: str) -> 
 def test_a_table_of_one_fitted_system_that_falls_says_why_and_what_is_next() -> None:
     one, lost = seeds("a", *[{8: 200, 16: 190, 40: 150}] * 2), seeds("b", {}, fitted=False)
     for made in (one, [*one, *lost]):
-        advice = of(*made).wide().advice
-        assert "why: it is not known why a falls" in advice
+        assert of(*made).wide().answer[WHY].startswith("Not known why a falls")
         assert any("lengthwise predict addition" in step for step in steps_of(of(*made).wide()))

@@ -149,8 +149,8 @@ def test_theory_and_measurement_are_set_against_each_other_in_words() -> None:
     layouts = [score(40, right, axes={"chains": chains}) for chains, right in ((4, 110), (1, 3), (2, 150))]
     _, found = page(result("coupled+learned", config=experiment(), scores=[score(8, 200), *layouts]))
     text = " ".join(found.text.split())
-    assert "yet the models are right on 0.015 of the strings of length 40 (chains 1)." in text
-    assert "it has 0.015 at length 40 (chains 1)." in text
+    assert "yet the models are right on 0.015 of the strings of length 40 with chains 1." in text
+    assert "it has 0.015 at length 40 with chains 1." in text
     _, found = page(result("coupled+learned", config=experiment(), scores=good))
     assert "theory against measurement" not in found.text
 

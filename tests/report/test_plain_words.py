@@ -33,7 +33,7 @@ def of(*made: dict[str, Any]) -> lw.Result:
 
 def texts(found: lw.Result) -> list[str]:
     table, figure = found.wide(), found.plot()
-    every = [(one.caption, *one.legend.values(), *one.notes) for one in (table, found.table())]
+    every = [(one.caption, *one.answer.values(), *one.legend.values(), *one.notes) for one in (table, found.table())]
     return [*chain(*every), *(line for line in table.advice if "training." not in line), figure.alt]  # type: ignore[union-attr]
 
 
@@ -63,12 +63,12 @@ def test_no_setting_of_models_and_training_is_named_as_in_code_and_no_two_share_
 def test_a_caption_begins_with_a_finding_that_the_table_has() -> None:
     found = of(*(result("a", seed, scores=[score(16, 190), score(40, 181 + seed)]) for seed in (0, 1)), result("b"))
     for table in (found.wide(), found.wide(lengths=[16])):
-        first = table.caption.partition("\n")[0]
+        first = " ".join(table.answer["finding"].split())
         numbers = re.findall(r"\d\.\d{3}(?= at)", first)
         assert numbers
         assert {*numbers} <= {cell.partition(" ")[0].strip("*†") for row in found.wide().cells for cell in row}
         assert f"\\caption{{{first}".replace("%", r"\%") in table.to_latex()
-    assert found.plot().alt.startswith(found.wide().caption.partition(";")[0])  # type: ignore[union-attr]
+    assert found.plot().alt.startswith(found.wide().answer["finding"].partition(";")[0])  # type: ignore[union-attr]
 
 
 def test_two_tasks_in_one_figure_have_markers_of_their_own() -> None:

@@ -90,9 +90,9 @@ def test_a_system_keeps_its_name_colour_and_tests_in_every_subset(make: Any, dat
 
     assert corrected(part).items() <= corrected(whole).items(), "p is corrected for all that they were chosen from"
     table = part.wide()
-    notes, advice = "; ".join(table.notes), "; ".join(table.advice)
+    notes, advice = table.answer.get("how sure", ""), "; ".join(table.advice)
     left_out = sum(one.contest in tasks for one in whole.systems) > len(part.systems)
-    assert ("tests (Holm, with systems not shown)" in notes) is (left_out and "tests (Holm" in notes)
+    assert ("Holm, with systems not shown)" in notes) is (left_out and "cannot be significant" in notes)
     assert left_out or "systems not shown" not in advice
     assert "systems not shown" in advice or not left_out or "Holm" not in notes or len(tasks) > 1
     labels = {name: f"label {at}" for at, name in enumerate(whole.systems.names)}
@@ -123,7 +123,11 @@ def test_tasks_do_not_compete() -> None:
             "copy",
             "reverse",
         }
-    said = [clause for clause in (*wide.notes, *wide.advice) if " above " in clause or " told apart from " in clause]
+    said = [
+        clause
+        for clause in (*wide.answer.values(), *wide.advice)
+        if " above " in clause or " told apart from " in clause
+    ]
     assert said
     for clause in "; ".join(said).split("; "):
         assert len({*re.findall(r"(copy|reverse), ", clause)}) < 2
@@ -168,8 +172,8 @@ def test_what_differs_is_said_training_length_first_and_all_of_it() -> None:
     keys = ("lr", "batch_size", "weight_decay", "final_lr")
     other["training"] |= dict.fromkeys(keys, 0.5)
     found = of(runs("a", [200, 199]), runs("b", [20, 19], other))
-    (said,) = [note for note in found.wide().notes if "differ in" in note]
-    assert "the systems a and b differ in training length, " in said
+    said = found.wide().answer["why"]
+    assert "The systems a and b differ in training length, " in said
     assert "and 2 more settings" in said
     (every,) = [line for line in found.wide().advice if line.startswith("trainings differ: ")]
     assert all(f"{setting_text(f'training.{key}')} " in every for key in keys)

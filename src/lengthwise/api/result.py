@@ -23,6 +23,7 @@ from lengthwise.core.table import shown as cell_text
 from lengthwise.experiments.run_directory import LEASES, RESULT, divergence
 from lengthwise.report.summary import (
     BRACKETS,
+    DIFFER,
     LOW,
     MOST_DRAWN,
     NOT_FITTED,
@@ -161,7 +162,8 @@ class Measured(Tabular):
 
         Raises: `LengthwiseError` for a length that was not tested, and for a label of an unknown system.
         """
-        from lengthwise.report.differences import compared
+        from lengthwise.report.answer import answer
+        from lengthwise.report.why import distances_text
 
         if brackets not in BRACKETS:
             raise UnknownNameError("kind of brackets", brackets, BRACKETS)
@@ -185,8 +187,8 @@ class Measured(Tabular):
                         guessed.add((key, cell.length))
             if not system.fitted:
                 cells[system.name, system.settings, ""] = {}
-        tested, finding = sorted({length for row in cells.values() for length in row}), headline(systems)
-        told = told_lengths(finding.partition("\n")[0])
+        tested, finding = sorted({length for row in cells.values() for length in row}), headline(systems, ";\n")
+        told = told_lengths(headline(systems).partition("\n")[0])
         if lengths is None:
             shortest = min(system.max_length for system in systems)
             often = Counter(length for row in cells.values() for length in row)
@@ -259,27 +261,27 @@ class Measured(Tabular):
             ),
             **dict([guess.split(": ", 1)] if guess else []),
         }
-        sure = compared(systems, of.metric, of.whole)
+        sure = answer(systems, of.metric, of.whole)
         left_out = [length for length in tested if length not in lengths]
         lacks = f"{', '.join(map(str, left_out))} (lengths='all')" * bool(left_out)
         said = (
-            *sure.advice,
+            *sure.steps,
             *_why(systems),
             *of.notes,
             f"tested and not shown: {lacks}" * bool(lacks),
             *sure.more,
+            distances_text(in_order(systems)),
             *details(systems),
         )
         found = of.metric == "exact_match"
-        finding *= found
-        finding += "\n" * found
         strings = "".join(f", {says}" for says in [strings_text(systems)] if says)
         trained = f", {trained_text(systems)}" * (same_training(systems) and not found)
         return Table(
             ("system", "settings", "layout", *named, *map(str, lengths)),
             rows,
-            caption=f"{finding}{of._what} by length{trained}: {_over(systems)}{strings}{_left_out(systems)}.",
-            notes=sure.notes or tuple(filter(None, [differ_text(systems)])),
+            caption=f"{of._what} by length{trained}: {_over(systems)}{strings}{_left_out(systems)}.",
+            answer={**dict.fromkeys(["finding"] * found, finding), **sure.rows},
+            notes=tuple(says for says in [differ_text(systems)] if says and DIFFER not in sure.why),
             advice=tuple(line for line in said if line),
             bold=frozenset(bold),
             alike=frozenset(alike),
@@ -316,7 +318,7 @@ class Measured(Tabular):
         """
         from matplotlib.axes import Axes
 
-        from lengthwise.report.differences import compared
+        from lengthwise.report.answer import answer
         from lengthwise.report.figures import WIDE, draw_accuracy, draw_accuracy_on, limits_of, own_fonts
 
         of = self._curves
@@ -344,7 +346,7 @@ class Measured(Tabular):
             raise LengthwiseError(
                 f"no seed fitted in distribution after {steps} steps, so there is no accuracy to draw; train longer"
             )
-        sure = "".join(f" {note[:1].upper()}{note[1:]}." for note in compared(whole, of.metric, of.whole).notes)
+        sure = f" {answer(whole, of.metric, of.whole).sure}".rstrip()
         if more:
             warn(f"{len(more)} of {len(whole)} systems are not drawn, as they rank last; choose by `.only(systems=…)`")
         if ax is not None:
@@ -382,7 +384,7 @@ class Accuracy(Measured):
 
         ``seeds`` counts all seeds and ``fitted`` those that the numbers are of.
         """
-        from lengthwise.report.differences import compared
+        from lengthwise.report.answer import answer
 
         rows = [row for system in self.systems for row in self._rows(system)]
         columns = (
@@ -396,7 +398,7 @@ class Accuracy(Measured):
             legend={"low to high": brackets_text(len(system.fitted) for system in self.systems)},
             notes=tuple(filter(None, [differ_text(self.systems)])),
             advice=(
-                *compared(in_order(self.systems, self.metric), self.metric, self.whole).advice,
+                *answer(in_order(self.systems, self.metric), self.metric, self.whole).steps,
                 *details(self.systems),
                 *_why(self.systems),
                 *self.notes,
@@ -683,7 +685,7 @@ class Result(Measured):
 
         Numbers are over the seeds that fitted; accuracy in distribution is over all where none did.
         """
-        from lengthwise.report.differences import compared
+        from lengthwise.report.answer import answer
 
         rows, systems, unlike = [], self.systems, not same_training(self.systems)
         for system in systems:
@@ -713,7 +715,7 @@ class Result(Measured):
             f"{_left_out(systems)}.",
             notes=tuple(filter(None, (of_all, differ_text(systems)))),
             advice=(
-                *compared(in_order(systems), whole=self.whole.systems).advice,
+                *answer(in_order(systems), whole=self.whole.systems).steps,
                 *details(systems),
                 *_why(systems),
                 *self._page_notes,

@@ -69,13 +69,13 @@ def draw_answer(console: Console, finding: str, systems: Sequence[SystemSummary]
     """The finding, how sure it is, and a table of the systems; ``more`` systems have no finished seed."""
     from rich.text import Text
 
-    from lengthwise.report.differences import SURE, compared
+    from lengthwise.core.table import answered
+    from lengthwise.report.answer import SURE, answer
 
-    console.print(Text(finding, style="bold"))
-    found, fitted = compared(systems), [system for system in systems if system.fitted]
-    alone = f"{SURE}not compared, since one system alone fits its training lengths"
-    for line in found.notes or [alone] * (len(fitted) == 1 < len(systems) + more):
-        console.print(Text(f"{line[:1].upper()}{line[1:]}."))
+    fitted = [system for system in systems if system.fitted]
+    alone = {SURE: "Not compared, since one system alone fits its training lengths."}
+    rows = answer(systems).rows or (alone if len(fitted) == 1 < len(systems) + more else {})
+    console.print(Text("\n".join(answered({"finding": finding, **rows}))), soft_wrap=True)
     console.print(Text(f"\n{table}\n"), soft_wrap=True)
 
 

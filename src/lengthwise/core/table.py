@@ -37,8 +37,10 @@ SIZES = {"": (5.1, 12), SMALL: (4.6, 6), SMALL.replace("small", "footnotesize"):
 """What sets a table in letters of this size, and the points of a letter and of the room between columns then."""
 STUDY = "how these results came about: see "
 """The beginning of the advice to read the page of a study."""
-WHY = "why: "
-"""The beginning of the line of advice that stands right under the finding in a terminal."""
+NEXT = "next"
+"""What the advice to follow first begins with, before a colon."""
+NAMES = 10
+"""Letters of a terminal for the names of the rows of an answer, with the room behind them."""
 MOST_SPREADS = 3
 """Columns that keep their brackets in LaTeX, however wide they are."""
 LONGEST = 45
@@ -75,7 +77,7 @@ class Spread(float):
 @arguments.named_arguments
 @dataclass(frozen=True, repr=False)
 class Table:
-    """Columns and rows, with a caption above and notes below.
+    """Columns and rows, with an answer and a caption above and notes below.
 
     Cells are strings, numbers or None (shown as a dash, or as ``empty`` says). A column without a value in any row is
     not shown, and not in CSV; a ``DataFrame`` keeps it. Both have columns ``… low`` and ``… high`` of their own for the
@@ -94,7 +96,7 @@ class Table:
     advice: tuple[str, ...] = ()
     """For the author: what to do, what was trained, how it was chosen. In LaTeX comments.
 
-    A terminal has the first, the line that begins with `WHY` below the finding, and that of the page of a `STUDY`.
+    A terminal has the first as a row of the answer where there is one, and that of the page of a `STUDY`.
     """
     legend: Mapping[str, str] = field(default_factory=dict)
     """What ``bold``, ``†`` and other marks mean: the first line below; plain text has a star in place of bold."""
@@ -110,6 +112,8 @@ class Table:
     """A word above columns that stand side by side, such as ``length``, and these."""
     lacks: str = ""
     """What was measured and has no column, and how to ask for it; a terminal says so."""
+    answer: Mapping[str, str] = field(default_factory=dict)
+    """What the numbers answer, by the names of its rows, such as ``finding``, which is the first."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "advice", Advice(self.advice))
@@ -118,15 +122,18 @@ class Table:
         shown, left_out = self._screen() if self.rows else ("", [])
         gone = [f"{'; '.join(left_out)} (all: `.to_markdown()`)"] * bool(left_out) + [self.lacks] * bool(self.lacks)
         missing = f"not shown: {'; '.join(gone)}" * bool(gone)
-        why, rest = ([line for line in self.advice if line.startswith(WHY) is is_why] for is_why in (True, False))
-        pages = [line for line in rest[1:] if line.startswith(STUDY)]
-        more = " (more: `.advice`)" * (len(rest) > 1)
-        step, *commands = rest[0].split("\n") if rest else [""]
-        below = (missing, *self._below("*", left_out), "\n".join([f"{step}{more}" * bool(step), *commands]), *pages)
-        *finding, what = self.caption.split("\n")
-        lines = [*finding, *why * bool(finding), what, *[shown] * bool(shown), *below]
-        wrapped = (line if line is shown else _filled(line) for line in lines)
-        return "\n".join(line for line in wrapped if line)
+        pages = [line for line in self.advice[1:] if line.startswith(STUDY)]
+        step, *commands = self.advice[0].split("\n") if self.advice else [""]
+        step = f"{step}{' (more: `.advice`)' * (len(self.advice) > 1)}" * bool(step)
+        begins, rows = f"{NEXT}: ", dict(self.answer)
+        if rows and step.startswith(begins):
+            step = step.removeprefix(begins)
+            rows, step = {**rows, NEXT: f"{step[:1].upper()}{step[1:]}"}, ""
+        told = [*answered(rows), *_commands(commands) * (NEXT in rows), *[""] * bool(rows)]
+        lines = [_filled(self.caption) * bool(self.caption), shown]
+        lines += map(_filled, (missing, *self._below("*", left_out), step))
+        lines += [*_commands(commands) * (NEXT not in rows), *map(_filled, pages)]
+        return "\n".join([*told, *filter(None, lines)])
 
     def _screen(self) -> tuple[str, list[str]]:
         """The table as far as a terminal has room, and what is left out.
@@ -216,7 +223,9 @@ class Table:
         """HTML for a notebook; all text is escaped."""
         from html import escape
 
-        caption = f"<p><b>{escape(self.caption)}</b></p>".replace("\n", "<br>") if self.caption else ""
+        answer = (f"<p><b>{escape(name)}</b> {escape(says)}</p>" for name, says in self.answer.items())
+        caption = "".join(answer).replace("\n", "<br>")
+        caption += f"<p><b>{escape(self.caption)}</b></p>" * bool(self.caption)
         notes = "".join(f"<p>{escape(note)}</p>" for note in self._below("bold"))
         more = "".join(f"<p>{escape(line)}</p>" for line in self.advice)
         more = f"<details><summary>advice</summary>{more}</details>" * bool(more)
@@ -291,8 +300,10 @@ class Table:
             if name in self.sentences
             for row in self.rows
         ]
-        notes = self._below("bold")
-        bare = caption == "" or not (caption or label or self.caption or notes)
+        finding, *answered = self.answer.items() or [("", "")]
+        whole = " ".join(filter(None, (finding[1], self.caption)))
+        notes = [*self._below("bold"), *(f"{name}: {says.rstrip('.')}" for name, says in answered)]
+        bare = caption == "" or not (caption or label or whole or notes)
         sizes = [size for size, of in SIZES.items() if self._wide(columns, *of) <= PAGE][:1]
         broad = ["wider than a page: choose fewer lengths, or shorter labels"] * (not sizes)
         size = (sizes or [*SIZES][-1:])[0]
@@ -300,13 +311,13 @@ class Table:
         comments = [
             line
             for line in (
-                *((self.caption, *notes) if bare else ()), *broad, *said, *self.advice,
+                *((whole, *notes) if bare else ()), *broad, *said, *self.advice,
                 self.source,
             )
             if line
         ]  # fmt: skip
         if not bare:
-            title = _latex(self.caption) if caption is None else caption
+            title = _latex(whole) if caption is None else caption
             above = [rf"\caption{{{title}}}"] * bool(title or label) + [rf"\label{{{label}}}"] * bool(label)
             below = [r"\par\smallskip", r"\begin{minipage}{\linewidth}\footnotesize"] * bool(notes)
             below += [f"{_latex(note[:1].upper() + note[1:]).rstrip('.')}." for note in notes]
@@ -315,10 +326,10 @@ class Table:
                 [r"\begin{table}", r"\centering", *above, *[size] * bool(size), text, *below, r"\end{table}"]
             )
         text = "".join(letter if letter.isascii() else _command(letter) for letter in text)
-        whole = "\n".join([NEEDS, text, *(f"% {' '.join(line.split())}" for line in comments)])
+        text = "\n".join([NEEDS, text, *(f"% {' '.join(line.split())}" for line in comments)])
         if path is not None:
-            write_text(named_file(arguments.path("path", path)), whole + "\n")
-        return whole
+            write_text(named_file(arguments.path("path", path)), text + "\n")
+        return text
 
     def _wide(self, columns: Sequence[int], letter: float, gap: float) -> float:
         """How many points LaTeX needs for these columns, of so many for a letter and between two columns."""
@@ -486,12 +497,23 @@ class Tabular(ABC):
         return self.table().to_markdown()
 
 
+def answered(rows: Mapping[str, str]) -> list[str]:
+    """The rows of an answer in lines of a terminal's width, each with its name before it."""
+    said = ((name * (not at), line) for name, says in rows.items() for at, line in enumerate(says.split("\n")))
+    return [_filled(line, f"{name:{NAMES}}") for name, line in said]
+
+
 def _filled(text: str, begin: str = "") -> str:
     """The first line of a text in lines of a terminal's width; others, which are commands, as `command_lines`."""
     line, *commands = text.split("\n")
     room = " " * len(begin)
     filled = textwrap.fill(line, WIDTH, initial_indent=begin, subsequent_indent=room, break_on_hyphens=False)
-    return "\n".join([filled, *(f"{room}{part}" for command in commands for part in command_lines(command))])
+    return "\n".join([filled, *_commands(commands)])
+
+
+def _commands(commands: Iterable[str]) -> list[str]:
+    """The lines of these, as `command_lines`."""
+    return [line for command in commands for line in command_lines(command)]
 
 
 def command_lines(command: str, indent: int = 2) -> list[str]:

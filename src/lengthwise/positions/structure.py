@@ -220,17 +220,21 @@ def _structure_at(task: Task, scheme: PositionScheme, length: int, seed: int) ->
     return structure(task, scheme, length, stream(seed, "show", "structure", length))
 
 
-def structure(task: Task, scheme: PositionScheme, length: int, rng: Rng, *, size: int = 64) -> Structure:
+def structure(
+    task: Task, scheme: PositionScheme, length: int, rng: Rng, *, size: int = 64, training: bool = False
+) -> Structure:
     """The structure of a sampled batch and of every test layout, under the ids that the scheme gives at test time.
+
+    In ``training`` it is that of strings as training draws them, under the ids that it draws.
 
     Ids that are one for each place are compared as blocks from 1, since a random subset stretches all spans alike. Of
     several layouts the largest count and span are taken, and of several levels of positions the largest distance.
     """
     levels = [i for i, kind in enumerate(task.levels) if kind == "position"] if scheme.uses_places else [0]
-    found = []
-    for layout in (None, *task.test_layouts(length)):
+    found, draws = [], scheme if training else scheme.for_evaluation()
+    for layout in (None, *(() if training else task.test_layouts(length))):
         batch = task.batch(length, size, rng, layout)
-        ids = batch.places if scheme.equals_places else scheme.for_evaluation().assign(batch.places, task.levels, rng)
+        ids = batch.places if scheme.equals_places else draws.assign(batch.places, task.levels, rng)
         ids = ids[:, :, levels]
         alone = [reach(batch, tokens, ids) for tokens in (batch.parents, batch.selectors)]
         both = alone[0]

@@ -11,11 +11,12 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.system import RANDOM_START
-from lengthwise.report.summary import SystemSummary, ids_alone, is_untrained, run_commands
-from lengthwise.report.why import IN_IDS, NO_CAUSE, plain_span
+from lengthwise.report.differences import Difference, lengths_apart, surely_above
+from lengthwise.report.summary import SystemSummary, ids_alone, in_runs, is_untrained, run_commands
+from lengthwise.report.why import needed_back
 
 PLAIN = ("sequential", RANDOM_START)
-UNTESTED = "whether it is the ids is not tested"
+UNTESTED = "Whether the ids are the cause is not tested"
 """The cause where nothing tests whether it is the ids."""
 
 
@@ -42,29 +43,27 @@ def with_controls(
     return alike[0], []
 
 
-def controls_say(
-    first: SystemSummary, controls: Mapping[str, Sequence[SystemSummary]], where: Callable[[SystemSummary, str], str]
-) -> list[str]:
-    """Whether controls show that the ids are the cause: those that it is surely above, in every seed, and not.
-
-    ``controls`` has them under `IDS`, `AGREES` and `NO_CAUSE`; ``where`` says at which lengths it is above one.
-    """
-    said = list[str]()
-    for how, others in controls.items():
-        for control in others:
-            fitted, seeds = len(control.fitted), len(control.results)
-            some = f", and of which {fitted} of {seeds} seeds fitted" * (fitted < seeds)
-            whom = f"{control.label}, {IN_IDS}{some}"
-            above = f"{first.label} is not in every seed above {whom}"
-            says = above if how == NO_CAUSE else where(control, whom)
-            said.append(says if said else f"{how}{in_what(first, control)}: {says}")
-    return said
+def controls_say(first: SystemSummary, control: SystemSummary, tests: Sequence[Difference]) -> str:
+    """Whether a control shows that the ids are the cause: where every seed of the first is above every one of it."""
+    fitted, seeds = len(control.fitted), len(control.results)
+    some = f" ({fitted} of {seeds} seeds fitted)" * (fitted < seeds)
+    whom, what = f"{control.label}{some}, which differs in the ids alone", in_what(first, control)
+    if not (lengths := lengths_apart(tests)):
+        return f"Not shown to be the ids{what}: {first.label} is not in every seed above {whom}"
+    tested, sure = {test.length for test in tests}, surely_above(tests)
+    level = in_runs(tested - {*lengths}, tested)
+    few = "" if sure else ", with too few seeds to be sure"
+    above = f"{first.label} is above {whom}, in every seed at {in_runs(lengths, tested)}{few}"
+    return f"{'The' if sure else 'May be the'} ids{what}: {above}" + f"; at {level} it is not" * bool(level)
 
 
 def beyond_reach(system: SystemSummary) -> str:
     """Why plain ids cannot be learned with the encoding of a system, whose layers attend to near ids; else empty."""
     window, layers = system.flat.get("encoding.window"), system.flat.get("model.layers")
-    needed, looped = plain_span(system), system.flat.get("model.loops", 1) != 1
+    needed, looped = (
+        needed_back(system, system.max_length, scheme="sequential") or 0,
+        system.flat.get("model.loops", 1) != 1,
+    )
     if not isinstance(window, int) or not isinstance(layers, int) or looped or needed <= window * layers:
         return ""
     name = system.positions.encoding

@@ -15,7 +15,7 @@ from lengthwise.positions.system import PositionSystem
 from lengthwise.prediction.example import TokenSequence, short_example, tested_structure, title_of
 from lengthwise.prediction.predict import predict_task
 from lengthwise.prediction.verdict import Verdict
-from lengthwise.report.differences import how_sure
+from lengthwise.report.answer import answer
 from lengthwise.report.figures import NARROW, Picture, draw_accuracy, draw_dependencies, write_pictures
 from lengthwise.report.html import render_page
 from lengthwise.report.influence import KIND, InfluenceResult, influence_section
@@ -307,7 +307,8 @@ def _run_section(recipe: str, systems: Sequence[SystemSummary], anchor: str, *, 
     return {
         "title": recipe or "results",
         "finding": headline(systems),
-        "sure": how_sure(systems),
+        "answer": (found := answer(systems)).on_page,
+        "more": found.more,
         "against": against_theory(systems),
         "anchor": anchor,
         "setting": f"{len(systems)} system{'s' if len(systems) != 1 else ''}, {trained_text(systems)}.",

@@ -11,10 +11,10 @@ from typing import Any
 from lengthwise.core.rank import RULE
 from lengthwise.core.table import Spread, Table
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.report.differences import how_sure
+from lengthwise.report.answer import answer
 from lengthwise.report.figures import NARROW, WIDE, Picture, draw_accuracy, draw_audit, draw_blind
 from lengthwise.report.html import render_page
-from lengthwise.report.summary import SystemSummary, called, contradiction, percent
+from lengthwise.report.summary import SystemSummary, brackets_text, called, contradiction, percent
 from lengthwise.report.words import reaches_text
 
 VARIED = {
@@ -366,7 +366,8 @@ def comparison_page(values: Mapping[str, Any], systems: Sequence[SystemSummary] 
         "comparison.html",
         title=f"{'Models' if values.get('equal') else 'Position systems'} on {called(values['task'])}",
         finding=comparison_finding(values),
-        sure=how_sure(systems, brackets="range"),
+        answer=(found := answer(systems)).on_page,
+        more=(*found.more, f"band: {brackets_text((), 'range')}"),
         shown=comparison_table(values),
         figure=Picture("comparison", wide, narrow) if wide else None,
         commands=[(row["system"], command_of(row["copy"])) for row in values["systems"] if row["copy"] is not None],

@@ -1250,7 +1250,7 @@ NOT_FAR = "not beyond training"
 """How far systems go in a finding that are wrong at the first length beyond training."""
 
 
-def headline(systems: Sequence[SystemSummary]) -> str:
+def headline(systems: Sequence[SystemSummary], between: str = "; ") -> str:
     """The finding, a line for each task: how far systems go: each of a few, of more how many go how far.
 
     It says how far how many seeds go, so that every tested length up to there is right, and the lowest median. Where
@@ -1259,7 +1259,7 @@ def headline(systems: Sequence[SystemSummary]) -> str:
     contests = dict[str, list[SystemSummary]]()
     for one in in_order(systems):
         contests.setdefault(one.contest, []).append(one)
-    said = [_finding(some) for some in contests.values()]
+    said = [_finding(some, between) for some in contests.values()]
     more = len(said) - MOST_TASKS + 1 if len(said) > MOST_TASKS else 0
     ends = last_tests(systems)
     lines = [
@@ -1276,7 +1276,7 @@ def told_lengths(finding: str) -> list[int]:
     return list(dict.fromkeys(int(length) for found in said for length in found if length))
 
 
-def _finding(order: Sequence[SystemSummary]) -> str:
+def _finding(order: Sequence[SystemSummary], between: str) -> str:
     """The sentence of `headline` for systems that are compared with each other, in order."""
     if not (tested := [one for one in order if one.cells]):
         return _no_finding(order)
@@ -1303,7 +1303,7 @@ def _finding(order: Sequence[SystemSummary]) -> str:
     lost = [_and_trained(one, best) for one in order if not one.fitted]
     some = some_of(lost) if len(lost) < MOST_COMPARED else f"{len(lost)} systems"
     said += [f"{some} did not fit"] * bool(lost)
-    return f"Trained on lengths up to {best.max_length}, {'; '.join(said)}."
+    return f"Trained on lengths up to {best.max_length}, {between.join(said)}."
 
 
 @dataclass(frozen=True)
@@ -1455,9 +1455,9 @@ def _rate(cell: Cell) -> float:
 
 
 def _layout(cell: Cell, tests: Tests) -> str:
-    """The layout of a test as a text such as `` (chains 1)``, empty where the system has one at this length."""
-    several = sum(length == cell.length for length, _ in tests) > 1
-    return f" ({axes_text(cell.axes)})" * several
+    """The layout of a test as a text such as `` with chains 1``, empty where the system has one at this length."""
+    same = [one for (length, _), one in tests.items() if length == cell.length]
+    return f" with {axes_text(panel_of(cell.axes, panel_axes(same)))}" * (len(same) > 1)
 
 
 def _aside(system: SystemSummary, cell: Cell) -> str:
@@ -1480,7 +1480,7 @@ def _and_trained(system: SystemSummary, best: SystemSummary) -> str:
 def hardest(system: SystemSummary) -> tuple[float, int, str] | None:
     """Of the longest tests of a system, the layout with the fewest right strings: their share, the length, the layout.
 
-    The layout is a text such as `` (chains 1)``, empty where there is one only. None without a test.
+    The layout is a text such as `` with chains 1``, empty where there is one only. None without a test.
     """
     tests = _tests(system)
     cell = _hardest(tests.values())

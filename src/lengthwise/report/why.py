@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from lengthwise.core.config import canonical_json
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LengthwiseError, listed
 from lengthwise.core.rng import stream
-from lengthwise.core.table import WHY
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES, scheme_with_ids
-from lengthwise.prediction.predict import structure_row
-from lengthwise.prediction.verdict import StructureRow
+from lengthwise.positions.structure import structure
 from lengthwise.report.summary import (
     MOST_COMPARED,
     RIGHT,
@@ -26,24 +25,14 @@ from lengthwise.report.summary import (
     chance,
     fall,
     falling,
-    hardest,
     median_rates,
     some_of,
-    trained_alike,
 )
 from lengthwise.tasks import TASKS
 
-CAUSE = "distances in ids"
+CAUSE = "Distances in position ids"
 """The beginning of the clause of what theory says of a difference."""
-IN_IDS = "which differs in the ids alone"
-"""What is said of a control."""
-IDS = "the ids"
-"""The cause where the best is surely above its control."""
-AGREES = "may be the ids"
-"""That where all seeds of the best are above its control, and are too few to be sure."""
-NO_CAUSE = "not shown to be the ids"
-"""That where the best is not surely above its control."""
-UNKNOWN = "it is not known why"
+UNKNOWN = "Not known why"
 """The beginning of the clause of systems of which neither ids nor distances say why they fall."""
 REMEMBERED = 4096
 """Tasks and schemes whose ids and structure are remembered."""
@@ -53,43 +42,108 @@ MANY = 1 << 16
 """Ids for a scheme that has too few for the lengths that are asked for."""
 
 
-def why(order: Sequence[SystemSummary], tested: str = "", shown: Collection[str] = ()) -> str:
-    """Why systems fall that are compared with each other and in order; empty if none falls.
+@dataclass(frozen=True)
+class Distance:
+    """How far back, in ids, a system needs a token where its median falls, or else at its longest test."""
 
-    First come ids that were never trained, then distances in ids: systems whose farthest needed token is farther than
-    that of the first, where none of these goes beyond training; then what is known of the fall itself. ``tested`` is
-    what a control shows of the ids (`IDS`, `AGREES` or `NO_CAUSE`), and ``shown`` are the controls.
+    system: SystemSummary
+    length: int
+    """The shortest length beyond training at which fewer than half of the strings are right, or else the longest."""
+    holds: bool
+    """Whether there is no such length."""
+    needed: int
+    trained: int
+    """The farthest in training, under the ids that training draws."""
+
+    @property
+    def far(self) -> bool:
+        """Whether it is farther than in training."""
+        return self.needed > self.trained
+
+    def __str__(self) -> str:
+        trained = f"{self.trained} in training" if self.needed != self.trained else "as in training"
+        ids = f"{self.needed} id{'s' * (self.needed != 1)}"
+        return f"{self.system.label} needs a token {ids} back at length {self.length}, {trained}"
+
+
+def why(order: Sequence[SystemSummary]) -> list[str]:
+    """Why systems fall that are compared with each other and in order, as clauses; none where none falls.
+
+    First come ids that were never trained, then `distances` in ids, then of whom neither says why they fall.
     """
     falls = [one for one in order if fall(one) and _clearly(one)]
     untrained = {id(one): says for one in falls if (says := _never_trained(one))}
-    same, rest = dict[str, list[str]](), [one for one in falls if id(one) not in untrained]
+    same = dict[str, list[str]]()
     for one in falls:
         if says := untrained.get(id(one)):
             same.setdefault(says, []).append(one.label)
-    parts = [f"{some_of(names)} {says}" for says, names in same.items()][:MOST_COMPARED]
-    far, says = _farther(order, rest, tested) if rest else ((), "")
-    parts += [says] * bool(says)
-    left = [one for one in rest if one not in far]
-    parts += [f"{one.label}: its ids, as the comparison shows" for one in left if one.label in shown]
-    kinds = dict[str, list[str]]()
-    for one in left:
-        if one.label not in shown:
-            kinds.setdefault(_kind_of(one), []).append(falling(one))
-    parts += [f"{some_of(names)}: {says}" for says, names in kinds.items() if says]
-    if names := kinds.get("", []):
-        alone = len(names) == 1 and (names[0] in {one.label for one in left} or names[0].startswith("1 of "))
-        parts.append(f"{UNKNOWN} {some_of(names)} fall{'s' * alone}")
-    return f"{WHY}{'; '.join(parts)}" * bool(parts)
+    said = [f"{some_of(names)} {says}" for says, names in same.items()][:MOST_COMPARED]
+    rest = [one for one in falls if id(one) not in untrained]
+    known = distances(order) if rest else []
+    far = {id(one.system) for one in known if one.far}
+    if far and any(one.system in rest for one in known if one.far):
+        said.append(_in_words(known))
+    if left := [falling(one) for one in rest if id(one) not in far]:
+        one = len(left) == 1 and (left[0] in {one.label for one in rest} or left[0].startswith("1 of "))
+        near = bool(known) and not far and len(known) == len([one for one in order if one.cells])
+        than = f": {'it needs' if len(known) == 1 else 'all need'} no token farther back, in ids, than in training"
+        said.append(f"{UNKNOWN} {some_of(left)} fall{'s' * one}{than * near}")
+    return said
 
 
-def _kind_of(system: SystemSummary) -> str:
-    """Of a fall without a cause, that it is wrong in training, or at the end mark alone; empty where neither."""
-    if (within := median_rates(system).get(system.max_length, 1.0)) < RIGHT:
-        return f"{within:.3f} at its longest training length already"
-    found = fall(system)
-    if found is None or found[2].first_error.get("eos", 0) < RIGHT * max(sum(found[2].first_error.values()), 1):
-        return ""
-    return f"right symbols at length {found[0].length}, but it stops too early or too late"
+def distances(order: Sequence[SystemSummary]) -> list[Distance]:
+    """Those of the systems of the first one's task, where they are known."""
+    found, tested = list[Distance](), [one for one in order if one.cells]
+    for one in tested:
+        beyond = {n: right for n, right in median_rates(one).items() if n > one.max_length}
+        if not beyond or not same_name(one, tested[0]):
+            continue
+        low = [n for n, right in beyond.items() if right < _mostly(one, n)]
+        length = min(low, default=max(beyond))
+        needed, trained = (needed_back(one, at, training=at != length) for at in (length, one.max_length))
+        if needed is not None and trained is not None:
+            found.append(Distance(one, length, not low, needed, trained))
+    return found
+
+
+def _mostly(system: SystemSummary, length: int) -> float:
+    """The accuracy from which most strings of a length are right, and not by chance."""
+    guess = max((chance(system, length, cell.axes) or 0.0 for cell in system.cells if cell.length == length), default=0)
+    return max(WRONG, guess + WIDE_RANGE * bool(guess))
+
+
+def _in_words(known: Sequence[Distance]) -> str:
+    """Whether distances tell which systems are mostly right: by name of a few, of more with counts."""
+    near, far = ([one for one in known if one.far is is_far] for is_far in (False, True))
+    if not near:
+        first = f"{known[0].needed} ids back at length {known[0].length}, {known[0].trained} in training"
+        who = "all need tokens" if len(known) > 1 else f"{known[0].system.label} needs a token"
+        some = [one.system.label for one in far if one.holds]
+        right = f"; {some_of(some)} {'is' if len(some) == 1 else 'are'} mostly right all the same" * bool(some)
+        eg = f"{known[0].system.label}: " * (len(known) > 1)
+        return f"{CAUSE}: {who} farther back than in training ({eg}{first}){right}"
+    if len(known) <= MOST_COMPARED:
+        odd = [*(one for one in near if not one.holds), *(one for one in far if one.holds)]
+        told = [f"{one}, and {'is mostly right' if one.far else 'falls'}" for one in odd]
+        return f"{CAUSE} do not tell: {'; '.join(told)}" if odd else f"{CAUSE} fit: {'; '.join(map(str, known))}"
+    holds = [one.system.label for one in far if one.holds]
+    of_near, of_far = sum(one.holds for one in near), f"{len(holds)} ({some_of(holds)})" if holds else "none"
+    systems = f"{len(near)} system{'s' * (len(near) > 1)}"
+    need = "need" if len(near) > 1 else "needs"
+    return (
+        f"{CAUSE}: of {systems} that {need} no token farther back than in training {of_near or 'none'} "
+        f"{'is' if of_near <= 1 else 'are'} mostly right at every length, of {len(far)} that "
+        f"need{'s' * (len(far) == 1)} one {of_far}"
+    )
+
+
+def distances_text(order: Sequence[SystemSummary]) -> str:
+    """For the author: how far back each system needs a token; empty where it is unknown of all."""
+    same = dict[str, list[str]]()
+    for one in distances(order):
+        same.setdefault(f"{one.needed} at {one.length}, {one.trained} in training", []).append(one.system.label)
+    said = [f"{says} ({listed(names)})" for says, names in same.items()]
+    return f"ids back to the farthest token needed: {'; '.join(said)}" * bool(said)
 
 
 def _clearly(system: SystemSummary) -> bool:
@@ -139,120 +193,33 @@ def _untrained(task: str, scheme: str, encoding: str, trained: int, lengths: tup
     return none
 
 
-def _farther(
-    order: Sequence[SystemSummary], falls: Sequence[SystemSummary], tested: str
-) -> tuple[Sequence[SystemSummary], str]:
-    """Which of these fall as distances in ids predict, and that in words with counts; none where they explain none.
-
-    Near are systems whose farthest needed token, at the longest length tested, is as near as that of the first, and far
-    are those where it is farther than any two ids of training. Distances explain a difference where none of these is
-    mostly right at its longest test. Nothing is said where the first itself is far.
-    """
-    first, *others = (one for one in order if one.cells)
-    lengths = (first.max_length, max(cell.length for cell in first.cells))
-    rows = {
-        id(one): row
-        for one in (first, *trained_alike(first, others), *falls)
-        if one.experiment["task"]["name"] == first.experiment["task"]["name"]
-        and (row := span(one, lengths)) is not None
-    }
-    if (ours := rows.get(id(first))) is None or ours.span[-1] > _met(first):
-        return (), ""
-    known = [one for one in order if id(one) in rows]
-    near = [one for one in known if rows[id(one)].span[-1] <= ours.span[-1]]
-    far = [one for one in known if rows[id(one)].span[-1] > max(ours.span[-1], _met(one))]
-    if not any(one in falls for one in far):
-        return (), ""
-    right, end = [one for one in known if _holds(one)], lengths[1]
-    if first not in right:
-        away = _at_distances([first], rows).removeprefix("under ").replace("it is", "the farthest token needed is")
-        return (), f"{CAUSE} do not suffice: {first.label} falls, too, though under {away}"
-    if some := [one.label for one in far if one in right]:
-        return (), f"{CAUSE} do not explain it: {some_of(some)} {'is' if len(some) == 1 else 'are'} mostly right, too"
-    how = {
-        IDS: "as the control shows",
-        AGREES: "the control agrees, with few seeds",
-        NO_CAUSE: "the control does not agree",
-    }
-    near_by = _at_distances(near, rows).replace("it is", "the farthest token needed is", 1)
-    what = f"{CAUSE} predict which are mostly right at {end} ({how.get(tested, 'not tested')})"
-    says = f"{near_by} ({_how_many(near, right)}), {_at_distances(far, rows)} ({_how_many(far, right)})"
-    return [one for one in far if one in falls], f"{what}: {says}"
-
-
-def _holds(system: SystemSummary) -> bool:
-    """Whether it is right on at least half of the strings of its longest test, and not by chance."""
-    right, length, _ = hardest(system) or (0.0, 0, "")
-    guess = max(
-        (chance(system, cell.length, cell.axes) or 0.0 for cell in system.cells if cell.length == length), default=0.0
-    )
-    return right >= WRONG and right > guess + WIDE_RANGE * bool(guess)
-
-
-def _at_distances(systems: Sequence[SystemSummary], rows: Mapping[int, StructureRow]) -> str:
-    """How far away the farthest token needed is, under which ids."""
-    schemes = dict[str, dict[str, None]]()
-    for one in systems:
-        schemes.setdefault(_span_text(rows[id(one)]), {})[one.positions.scheme] = None
-    return ", ".join(f"under {some_of([*under])} ids it is {away}" for away, under in schemes.items())
-
-
-def _how_many(systems: Sequence[SystemSummary], right: Sequence[SystemSummary]) -> str:
-    """How many of these are right."""
-    count, of = sum(one in right for one in systems), len(systems)
-    if of == 1:
-        return f"{systems[0].label} is{'' if count else ' not'}"
-    if 0 < count < of:
-        return f"{count} of {of} {'is' if count == 1 else 'are'}"
-    return f"{'both' if of == 2 else f'all {of}'} are" if count else f"none of {of} is"
-
-
 def same_task(one: SystemSummary, other: SystemSummary) -> bool:
     """Whether two systems learn one task with the same settings."""
     return canonical_json(one.experiment["task"]) == canonical_json(other.experiment["task"])
 
 
-def span(system: SystemSummary, lengths: tuple[int, ...]) -> StructureRow | None:
-    """The structure of the system's task under its ids at these lengths; None where it is unknown."""
+def same_name(one: SystemSummary, other: SystemSummary) -> bool:
+    """Whether two systems learn a task of one name."""
+    return one.experiment["task"]["name"] == other.experiment["task"]["name"]
+
+
+def needed_back(system: SystemSummary, length: int, *, training: bool = False, scheme: str = "") -> int | None:
+    """How many ids back the farthest token needed is at a length, under the system's ids or those of a scheme.
+
+    In training these are ids that training draws. None where it is unknown.
+    """
     if system.known_task is None:
         return None
-    return _structure(canonical_json(system.experiment["task"]), canonical_json(system.experiment["scheme"]), lengths)
-
-
-def plain_span(system: SystemSummary) -> int:
-    """How far back the farthest token needed is under plain ids at the longest training length; 0 where unknown."""
-    if system.known_task is None:
-        return 0
-    row = _structure(canonical_json(system.experiment["task"]), '{"name":"sequential"}', (system.max_length,))
-    return 0 if row is None else max(row.span)
-
-
-def _met(system: SystemSummary) -> int:
-    """How far two ids of a training string are from each other, at most."""
-    return _met_of(*(canonical_json(system.experiment[part]) for part in ("task", "scheme")), system.max_length)
+    spec = canonical_json({"name": scheme} if scheme else system.experiment["scheme"])
+    return _needed(canonical_json(system.experiment["task"]), spec, length, training)
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _met_of(task: str, scheme: str, trained: int) -> int:
+def _needed(task: str, scheme: str, length: int, training: bool) -> int | None:
     with suppress(LengthwiseError):
-        built, ids, rng = TASKS.build(json.loads(task)), SCHEMES.build(json.loads(scheme)), stream(0, "why", "met")
-        given = ids.assign(built.batch(trained, TRAINED, rng).places, built.levels, rng)
-        return int((given.max(axis=(1, 2)) - given.min(axis=(1, 2))).max())
-    return 0
-
-
-def _span_text(row: StructureRow) -> str:
-    """The ids to the farthest token needed: where it grows, in training and at the longest length."""
-    low, high, last = row.span[0], row.span[-1], row.lengths[-1]
-    same = low == high and len(row.lengths) > 1
-    return f"{low} away" if same else f"up to {high} away at length {last}, {low} in training"
-
-
-@lru_cache(maxsize=REMEMBERED)
-def _structure(task: str, scheme: str, lengths: tuple[int, ...]) -> StructureRow | None:
-    with suppress(LengthwiseError):
-        built, own = TASKS.build(json.loads(task)), SCHEMES.build(json.loads(scheme))
+        built, ids = TASKS.build(json.loads(task)), SCHEMES.build(json.loads(scheme))
+        rng = stream(0, "why", "needed", length)
         with suppress(LengthwiseError):
-            return structure_row(built, own, lengths)
-        return structure_row(built, scheme_with_ids(own.name, MANY), lengths)
+            return structure(built, ids, length, rng, training=training).parents.span
+        return structure(built, scheme_with_ids(ids.name, MANY), length, rng).parents.span
     return None

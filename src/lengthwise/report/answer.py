@@ -1,0 +1,290 @@
+"""What results answer: how sure the finding is, why it is so, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations, count
+from math import ceil, comb
+
+from lengthwise.core.statistics import LEVEL
+from lengthwise.core.table import NEXT
+from lengthwise.report.control import controls_say, missing_control, with_controls
+from lengthwise.report.differences import Difference, between, differences, lengths_apart, surely_above
+from lengthwise.report.next_steps import next_steps
+from lengthwise.report.summary import (
+    MOST_NAMED,
+    Setting,
+    SystemSummary,
+    besides_positions,
+    called,
+    differing_settings,
+    failing,
+    group_of,
+    ids_alone,
+    in_groups,
+    in_runs,
+    nearest_rival,
+    other_settings,
+    ranked,
+    some_of,
+    trained_alike,
+)
+from lengthwise.report.why import needed_back, same_task, why
+from lengthwise.report.words import setting_text, weight
+
+SURE, WHY = "how sure", "why"
+"""What rows of an answer are called, behind the finding."""
+IDS_ALONE = "these two differ in the ids alone"
+"""The end of a clause about such a pair."""
+HIDDEN = "p is corrected for tests with systems not shown, too, as results may have decided which are"
+"""The clause for the author where not all systems are shown."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How sure it is that the best system is above others, why, and what to do next; empty where unknown."""
+
+    sure: str = ""
+    """By what test the best is above which others, and where."""
+    cause: tuple[str, ...] = ()
+    """What controls show of the ids, or that there is none, and what else differs."""
+    order: Sequence[SystemSummary] = ()
+    """Systems that are compared with each other."""
+    steps: tuple[str, ...] = ()
+    """As `next_steps`."""
+    more: tuple[str, ...] = ()
+    """For the author: other pairs that differ in the ids alone."""
+
+    @cached_property
+    def why(self) -> str:
+        """Why systems fall, as sentences."""
+        return _sentences([*why(self.order), *self.cause])
+
+    @property
+    def rows(self) -> dict[str, str]:
+        """Rows below the finding by their names, those that are known."""
+        return {name: says for name, says in ((SURE, self.sure), (WHY, self.why)) if says}
+
+    @property
+    def on_page(self) -> dict[str, str]:
+        """Rows of a page that others read, which has no commands, since these have paths of a machine."""
+        step = [one.removeprefix(f"{NEXT}: ").partition("\n")[0] for one in self.steps[:1]]
+        return self.rows | dict.fromkeys([NEXT] * bool(step), "".join(step))
+
+
+def answer(
+    systems: Sequence[SystemSummary], metric: str = "exact_match", whole: Sequence[SystemSummary] = ()
+) -> Answer:
+    """Whether the best system is above the others beyond training, by what test, and whether the ids are the cause.
+
+    p is corrected for the tests at all lengths and of all systems of ``whole``, since the choice may have followed the
+    results. Of several tasks the only step is to choose one, and what is sure of each is for the author.
+    """
+    contests = dict.fromkeys(system.contest for system in systems)
+    if len(contests) > 1:
+        each = [answer([one for one in systems if one.contest == of], metric, whole) for of in contests]
+        more = dict.fromkeys(line for found in each for line in (found.sure, *found.cause, *found.more) if line)
+        steps = (f"next: choose one task, such as `.only({name!r})`" for name in _names_of_one(systems)[:1])
+        return Answer(more=tuple(more), steps=tuple(steps))
+    whole = [one for one in whole or systems if one.contest in contests]
+    tests, order = differences(systems, metric, whole=whole), ranked(systems, metric)
+    shown = {id(system.results[0]): system for system in systems}  # under their labels
+    there = [shown.get(id(one.results[0]), one) for one in whole]
+    found = _of_contest(order, tests, there, failing(order, metric))
+    if not found.sure and len(systems) > 1 and sum(bool(one.fitted) for one in systems) == 1:
+        found = replace(found, sure="No other system fitted, so this shows nothing about positions.")
+    return replace(found, more=(*found.more, *[HIDDEN] * any(test.hidden for test in tests)))
+
+
+def _names_of_one(systems: Iterable[SystemSummary]) -> list[str]:
+    """By which names one of the tasks can be chosen."""
+    found = dict[str, set[str]]()
+    for one in systems:
+        for name in {group_of(one), called(one.experiment["task"])} - {""}:
+            found.setdefault(name, set()).add(one.contest)
+    return [name for name, contests in found.items() if len(contests) == 1]
+
+
+def _of_contest(
+    order: Sequence[SystemSummary],
+    tests: Sequence[Difference],
+    there: Sequence[SystemSummary],
+    fails: SystemSummary | None,
+) -> Answer:
+    """`answer` for systems of one task; ``there`` has systems that are not shown, too."""
+    met = {id(system) for test in tests for system in (test.one, test.other)}
+    ranked = [system for system in order if id(system) in met]
+    facing = {id(other): found for other in ranked[1:] if (found := between(ranked[0], other, tests))}
+    rivals = trained_alike(ranked[0], [other for other in ranked[1:] if id(other) in facing]) if ranked else []
+    if not rivals:
+        steps = next_steps(order, fails, "", (0, "", "", []), ([], [])) if order else ()
+        return Answer(order=order, steps=tuple(steps))
+    first, groups, more = ranked[0], in_groups(ranked), list[str]()
+    field = [one for one in rivals if one in groups.near] or [one for one in rivals if one not in groups.best] or rivals
+    among = [one for one in rivals if one not in field]
+    alike = [first, *(one for one in groups.best if one is not first)]
+    lead, controls = with_controls(alike, ranked, lambda one, other: lengths_apart(between(one, other, tests)))
+    found = {id(other): between(lead, other, tests) for other in controls}
+    sure = [other for other in controls if surely_above(found[id(other)])]
+    agree = [other for other in controls if other not in sure and lengths_apart(found[id(other)])]
+    pairs = [(one, other) for one in alike for other in field if lengths_apart(between(one, other, tests))]
+    pair = (first, nearest_rival(first, field) or field[0])
+    if pairs:
+        pair = (lead, controls[0]) if sure or agree else min(pairs, key=lambda two: _unlike(*two))
+    cause = [controls_say(lead, other, found[id(other)]) for other in controls]
+    cause += [f"Of {first.label} it is not tested"] * bool(cause and lead is not first)
+    control = ""
+    if not cause and (near := [two for two in (pair, *pairs) if pairs and _ids_may_count(*two, tests)]):
+        cause, control = missing_control(*near[0], rivals, there)
+    cause += [_confounded(*pair)] * bool(pairs)
+    for one, other in combinations(ranked, 2):
+        if ids_alone(one, other) and not (one is lead and other in controls):
+            alone = {id(other): between(one, other, tests)}
+            more.append(f"{_above(one, [other], alone).rstrip('.')}; {IDS_ALONE}")
+    weighed = [pair, *((lead, one) for one in agree if (lead, one) != pair)] if pairs else []
+    unsure = [two for two in weighed if not surely_above(between(*two, tests))]
+    if own := [two for two in pairs if two[0] is first and not unsure]:
+        nearest = min(own, key=lambda two: _unlike(*two))
+        unsure = [] if surely_above(between(*nearest, tests)) else [nearest]
+    who = [one for one in order if any(one in two for two in unsure)]
+    seeds, made = min(len(one.fitted) for one in who or pair), between(*pair, tests)[0].made
+    enough = _enough(made)
+    few = f"of equal numbers, {enough} that fit are the least to be significant{f' in {made} tests' * (made > 1)}"
+    alone = _enough(len(between(*pair, tests)))
+    alone = ceil(alone * max((len(one.results) / len(one.fitted) for one in who), default=1))  # some may not fit
+    two = alone < enough and len(who) == 2
+    less = f"; or {alone} new ones of the two alone, in a folder of their own" * two
+    needed = (enough * bool(who) * (seeds < enough), few, less, who)
+    if not pairs:
+        level = f"with {seeds}, {pair[0].label} and {pair[1].label} are not told apart"
+        needed = (max(enough, 2 * seeds), level, "", list(pair))
+    steps = next_steps(order, fails, control, needed, (list(pair), [*_confounds(*pair)]))
+    that = "that do not go beyond training" if field[0] in groups.near else "others"
+    said = _above(first, field, facing, that) + f" {_level(first, among, facing)}" * bool(among)
+    return Answer(said, tuple(filter(None, cause)), order, tuple(steps), tuple(more))
+
+
+def _enough(tests: int) -> int:
+    """The least number of seeds of each system with which one of so many tests can be significant."""
+    return next(n for n in count(2) if 2 * tests / comb(2 * n, n) <= 1 - LEVEL)
+
+
+def _unlike(one: SystemSummary, other: SystemSummary) -> tuple[bool, bool, int]:
+    """How unlike two systems are: another task, the same positions, the number of settings; the least tells most."""
+    return not same_task(one, other), one.positions == other.positions, len(_confounds(one, other))
+
+
+def _ids_may_count(first: SystemSummary, rival: SystemSummary, tests: Sequence[Difference]) -> bool:
+    """Whether the ids of the first bring what is needed nearer than those of its rival, or that is unknown."""
+    end = max(test.length for test in between(first, rival, tests))
+    if not same_task(first, rival):
+        return False
+    ours, theirs = needed_back(first, end), needed_back(rival, end)
+    return ours is None or theirs is None or ours < theirs
+
+
+def _above(
+    first: SystemSummary, others: Sequence[SystemSummary], facing: Mapping[int, Sequence[Difference]], that: str = ""
+) -> str:
+    """Whether, and where, all seeds of the first are above all of these others, and how likely that is by chance.
+
+    ``that`` is what many others have in common.
+    """
+    above = [other for other in others if lengths_apart(facing[id(other)])]
+    alike = [other for other in others if other not in above]
+    if not above:
+        return f"No: {_not_apart(first, alike, facing)}."
+    tests = [test for other in above for test in facing[id(other)]]
+    whom = _some(above) if len(above) < MOST_NAMED else f"the {len(above)} {that}"
+    lengths, tested = lengths_apart(tests), {test.length for test in tests}
+    sure = [n for n in lengths if all(test.holm <= 1 - LEVEL for test in tests if test.length == n)]
+    rest, below = [n for n in lengths if n not in sure], lengths_apart(test.turned for test in tests)
+    fit = "fitted " * any(len(one.fitted) < len(one.results) for test in tests for one in (test.one, test.other))
+    every = f"every {fit}seed of {first.label} is above every {fit}seed of {whom}"
+    at = in_runs(rest, tested)
+    if all((len(test.rates), len(test.other_rates)) == (1, 1) for test in tests):
+        said = f"Not known, from one seed each: {first.label} has more right than {whom} at {in_runs(lengths, tested)}"
+    elif not lengths:
+        said = f"Not significant: every {fit}seed of {first.label} is above all of each of {whom}, at different lengths"
+    elif sure:
+        p, made = _p([test.holm for test in tests if test.length in sure]), tests[0].made
+        of = f", {made} tests" * (made > 1)
+        said = f"Significant at {in_runs(sure, tested)}: {every} (exact rank test, Holm p {p}{of})"
+        said += f"; at {at}, too, not significantly" * bool(rest)
+    else:
+        said = f"Clear in every {fit}seed, not significant: at {at} {every}; {_too_few(tests)}"
+    said += f"; at {in_runs(below, tested)} it is below" * bool(below)
+    level = f"; {_not_apart(first, alike, facing, 'it')}" * bool(alike)
+    return f"{said}{level}."
+
+
+def _level(first: SystemSummary, among: Sequence[SystemSummary], facing: Mapping[int, Sequence[Difference]]) -> str:
+    """How the first stands to others that go beyond training, as a sentence."""
+    above = [other for other in among if lengths_apart(facing[id(other)])]
+    alike = [other for other in among if other not in above]
+    if len(among) >= MOST_NAMED:
+        counts = [f"above {len(above)} in every seed at some length"] * bool(above)
+        counts += [f"not told apart from {len(alike)}"] * bool(alike)
+        return f"Of the {len(among)} others that go beyond training, it is {' and '.join(counts)}."
+    said = [f"it is above {_some(above)} in every seed at some length"] * bool(above)
+    said += [_not_apart(first, alike, facing, "it")] * bool(alike)
+    return f"Of those that go beyond training, {'; '.join(said)}."
+
+
+def _not_apart(
+    first: SystemSummary, others: Sequence[SystemSummary], facing: Mapping[int, Sequence[Difference]], who: str = ""
+) -> str:
+    overlap = not any(test.turned.apart for other in others for test in facing[id(other)])
+    is_not = "is not told apart from" if overlap else "is not above"
+    why = "seeds overlap at every length beyond training" if overlap else "at no length are all its seeds above theirs"
+    return f"{who or first.label} {is_not} {_some(others)}{f' ({why})' * (not who)}"
+
+
+def _some(systems: Sequence[SystemSummary]) -> str:
+    return some_of([system.label for system in systems])
+
+
+def _sentences(clauses: Iterable[str]) -> str:
+    """These as sentences; a name keeps its first letter."""
+    return " ".join(f"{one}." for one in clauses)
+
+
+def _too_few(tests: Sequence[Difference]) -> str:
+    """Why tests are not significant though all seeds of one are above all of the other: these are too few."""
+    n, m = min({(len(test.rates), len(test.other_rates)) for test in tests}, key=sum)
+    few, made = f"{n} seeds each" if n == m else f"{n} and {m} seeds", max(test.made for test in tests)
+    more = ", with systems not shown" * any(test.hidden for test in tests)
+    return (
+        f"{few} cannot be significant in {made} test{'s' * (made > 1)} (exact rank test{', Holm' * (made > 1)}{more})"
+    )
+
+
+def _p(values: Sequence[float]) -> str:
+    """The largest of these values, and whether all are equal to it."""
+    return f"{'=' if len({*values}) == 1 else '≤'} {max(values, default=1):.2g}"
+
+
+def _confounds(first: SystemSummary, second: SystemSummary) -> dict[Setting, str]:
+    """What may be the cause besides positions: `other_settings`, after training length and task."""
+    pair, found, other = (first, second), dict[Setting, str](), dict[Setting, str]()
+    if first.max_length != second.max_length:
+        found["training", "", "max_length"] = "training length"
+    if (task := called(first.experiment["task"])) != called(second.experiment["task"]):
+        found["task", "", "task"] = "task"
+    else:
+        keys = [row["key"].partition(".") for row in differing_settings(pair)]
+        other = {("task", task, name): setting_text(f"task.{name}") for part, _, name in keys if part == "task"}
+    other |= other_settings(pair)
+    return found | dict(sorted(other.items(), key=lambda each: (each[0][0] != "task", weight(each[1]))))
+
+
+def _confounded(first: SystemSummary, second: SystemSummary) -> str:
+    """The clause of `_confounds`, which does not begin with a name, as a sentence may begin with it."""
+    same, settings = first.positions == second.positions, [*_confounds(first, second).values()]
+    who = "The systems " * same + f"{first.label} and {second.label}"
+    if same and len(settings) == 1:
+        return f"{who} differ in nothing but {settings[0]}"
+    says = besides_positions((first, second), settings, who)
+    return f"{says.replace('besides', 'Besides', 1)}, which may be the cause" * bool(settings)
