@@ -187,7 +187,7 @@ def test_a_run_ends_with_the_next_step(terminal: Terminal, tmp_path: Path) -> No
     pretend(tmp_path, 2, fitted=False, right=0)
     said = terminal(*RUN, *lengths, "--seed", "2").err
     assert "next: coupled does not fit after 4 steps: more of them" in said
-    typed = re.search(r"lengthwise run .* --seed 2 --set training.steps=16$", said, re.M)
+    typed = re.search(r"lengthwise run .* --seed 2 --set training.steps=8$", said, re.M)
     assert typed
     assert "training.steps=4" not in typed[0]
 

@@ -103,7 +103,8 @@ def next_step(done: RecipeResult) -> str:
     """
     from lengthwise.core.result_file import RunResult
     from lengthwise.core.user_code import code_words
-    from lengthwise.report.summary import RIGHT
+    from lengthwise.report.control import PLAIN, beyond_reach
+    from lengthwise.report.summary import RIGHT, SeedResult, summarize
 
     ranked = []
     for job, results in zip(done.sweep.recipe.jobs, done.sweep.results, strict=True):
@@ -117,7 +118,11 @@ def next_step(done: RecipeResult) -> str:
     right, count, job, fitted, longest = max(ranked, key=lambda one: one[:2])
     if not count:
         steps = job.experiment.training.steps
-        more = again(settings={"training.steps": 4 * steps})
+        lost = (one for results in done.sweep.results for one in results if isinstance(one, RunResult))
+        system = next(one for one in summarize(SeedResult.of(one.to_json()) for one in lost) if one.name == job.name)
+        if system.positions.scheme in PLAIN and (far := beyond_reach(system)):
+            return f"{job.name} cannot fit: {far}"
+        more = again(settings={"training.steps": 2 * steps})
         layers = "" if job.experiment.model.layers > 1 else "; if they do not suffice, add --set model.layers=2"
         return f"{job.name} does not fit after {steps:,} steps: more of them{layers}:\n  {more}"
     lines = [f"what {job.name} computes, right at {longest} in {right} of {len(job.seeds)} seeds:"]

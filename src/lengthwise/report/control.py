@@ -68,7 +68,7 @@ def beyond_reach(system: SystemSummary) -> str:
         return ""
     name = system.positions.encoding
     of = f"{layers} layer{'s' * (layers != 1)} of {name}"
-    return f"under plain ids training needs {needed} ids back, and {of} reach {window * layers}"
+    return f"under plain ids training needs {needed} ids back, and {of} reach{'es' * (layers == 1)} {window * layers}"
 
 
 def missing_control(
