@@ -1,4 +1,4 @@
-"""How sure a difference between systems is, and what theory says of its cause: exact tests, and one line of words."""
+"""Differences between systems beyond training, by an exact test of each pair at each length."""
 
 from __future__ import annotations
 
@@ -9,13 +9,6 @@ from itertools import combinations
 from lengthwise.core.result_file import Axes
 from lengthwise.core.statistics import LEVEL, holm, rank_test
 from lengthwise.report.summary import SystemSummary
-
-IDS_ALONE = "these two differ in the ids alone"
-"""The end of a clause about such a pair."""
-SURE, AMONG, CAUSE_IS = "how sure: beyond training, ", "among those beyond training: ", "cause: "
-"""The beginnings of notes: against those that go less far, among those that go far, and whether the cause is known."""
-HIDDEN = "p is corrected for tests with systems not shown, too, as results may have decided which are"
-"""The clause for the author where not all systems are shown."""
 
 
 @dataclass(frozen=True)

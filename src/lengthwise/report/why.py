@@ -100,7 +100,7 @@ def distances(order: Sequence[SystemSummary]) -> list[Distance]:
             continue
         low = [n for n, right in beyond.items() if right < _mostly(one, n)]
         length = min(low, default=max(beyond))
-        needed, trained = (needed_back(one, at, training=at != length) for at in (length, one.max_length))
+        needed, trained = needed_back(one, length), needed_back(one, one.max_length, training=True)
         if needed is not None and trained is not None:
             found.append(Distance(one, length, not low, needed, trained))
     return found
@@ -218,8 +218,8 @@ def needed_back(system: SystemSummary, length: int, *, training: bool = False, s
 def _needed(task: str, scheme: str, length: int, training: bool) -> int | None:
     with suppress(LengthwiseError):
         built, ids = TASKS.build(json.loads(task)), SCHEMES.build(json.loads(scheme))
-        rng = stream(0, "why", "needed", length)
+        rng, size = stream(0, "why", "needed", length), TRAINED // 4 if training else 64
         with suppress(LengthwiseError):
-            return structure(built, ids, length, rng, training=training).parents.span
+            return structure(built, ids, length, rng, size=size, training=training).parents.span
         return structure(built, scheme_with_ids(ids.name, MANY), length, rng).parents.span
     return None
