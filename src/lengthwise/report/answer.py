@@ -228,7 +228,10 @@ def _level(first: SystemSummary, among: Sequence[SystemSummary], facing: Mapping
         counts = [f"above {len(above)} in every seed at some length"] * bool(above)
         counts += [f"not told apart from {len(alike)}"] * bool(alike)
         return f"Of the {len(among)} others that go beyond training, it is {' and '.join(counts)}."
-    said = [f"it is above {_some(above)} in every seed at some length"] * bool(above)
+    single = all(len(one.fitted) == 1 for one in (first, *above))
+    is_above = "has more right than" if single else "is above"
+    every = " in every seed" * (not single)
+    said = [f"it {is_above} {_some(above)}{every} at some length"] * bool(above)
     said += [_not_apart(first, alike, facing, "it")] * bool(alike)
     return f"Of those that go beyond training, {'; '.join(said)}."
 
