@@ -493,7 +493,7 @@ def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
     wide = found.wide()
     said = "Significant at 16–40: every seed of a is above every seed of b (exact rank test, Holm p = 0.016, 2 tests)."
     assert wide.answer["how sure"] == said
-    assert wide.answer["why"].startswith("b falls from 16, where ids above 27 begin, which were never trained. ")
+    assert wide.answer["why"].startswith("b falls from 16, where ids above 27 begin, which were never trained.\n")
     (then,) = [line for line in found.wide().advice if line.startswith("next: ")]
     assert then.startswith("next: train the control random-start+learned")
     assert "Not known, from one seed each: a has more right than b at 16–40." in how_sure(
@@ -642,8 +642,8 @@ def test_theory_is_named_as_the_cause_only_where_it_expects_the_winner() -> None
             for seed, right in enumerate(rights)
         ]
         said = answer(_of(made).systems).why
-        assert ("Distances in position ids fit: a needs a token 1 id back at length 40, as in training; b needs" in said
-                ) is expected  # fmt: skip
+        assert ("Falls, needing a token farther back than in training: b (34 position ids" in said) is expected
+        assert ("Mostly right, needing none farther: a." in said) is expected
         assert ("Not known why b falls" in said) is not expected
         assert "The ids (which tokens share one" in said
 

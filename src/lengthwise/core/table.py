@@ -311,8 +311,8 @@ class Table:
         comments = [
             line
             for line in (
-                *((whole, *notes) if bare else ()), *broad, *said, *self.advice,
-                self.source,
+                *((whole, *notes) if bare else ()), *broad, *said,
+                *(part for line in self.advice for part in line.split("\n")), self.source,
             )
             if line
         ]  # fmt: skip

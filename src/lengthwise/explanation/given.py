@@ -8,7 +8,7 @@ from typing import TypeVar
 from lengthwise.core.config import whole
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import read_json
-from lengthwise.experiments.run_directory import RESULT
+from lengthwise.experiments.trained import check_kept
 from lengthwise.positions.saved import SAVED
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.structure import longest_with_ids
@@ -72,12 +72,8 @@ def check_folder(folder: Path, task: Task | None, typed: str, train: int | None,
     require(folder.exists(), f"there is no model at {folder}; name a run directory, a folder or a .safetensors file")
     beside = folder.is_file() and (folder.parent / "config.json").is_file()
     require(not beside, f"{folder} is one file of a model; name its folder, {folder.parent}")
-    file, result = folder / "config.json", folder / RESULT
-    require(
-        not result.is_file() or any(folder.glob("*.safetensors")),
-        f"{folder} keeps the results of a run, and not its model; train it again with `lengthwise run --config "
-        f"{result}`, and explain the run that this makes in runs",
-    )
+    check_kept(folder)
+    file = folder / "config.json"
     try:
         settings = read_json(file, what="model configuration") if file.is_file() else {}
     except LengthwiseError:

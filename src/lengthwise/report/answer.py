@@ -59,8 +59,8 @@ class Answer:
 
     @cached_property
     def why(self) -> str:
-        """Why systems fall, as sentences."""
-        return _sentences([*why(self.order), *self.cause])
+        """Why systems fall, a line for each reason."""
+        return "\n".join(f"{says}." for says in (*why(self.order), *self.cause))
 
     @property
     def rows(self) -> dict[str, str]:
@@ -137,7 +137,9 @@ def _of_contest(
     cause += [f"Of {first.label} it is not tested"] * bool(cause and lead is not first)
     control = ""
     if not cause and (near := [two for two in (pair, *pairs) if pairs and _ids_may_count(*two, tests)]):
-        cause, control = missing_control(*near[0], rivals, there)
+        more_tests = len(between(*near[0], tests)) * sum(bool(one.fitted) for one in there)
+        enough = _enough(between(*near[0], tests)[0].made + more_tests)
+        cause, control = missing_control(*near[0], rivals, there, enough)
     cause += [_confounded(*pair)] * bool(pairs)
     for one, other in combinations(ranked, 2):
         if ids_alone(one, other) and not (one is lead and other in controls):
@@ -154,8 +156,9 @@ def _of_contest(
     few = f"of equal numbers, {enough} that fit are the least to be significant{f' in {made} tests' * (made > 1)}"
     alone = _enough(len(between(*pair, tests)))
     alone = ceil(alone * max((len(one.results) / len(one.fitted) for one in who), default=1))  # some may not fit
-    two = alone < enough and len(who) == 2
-    less = f"; or {alone} new ones of the two alone, in a folder of their own" * two
+    two = len(who) == 2
+    most = max((enough - len(one.results) for one in who), default=0)
+    less = f"; or {alone} new ones of the two alone, in a folder of their own" * (two and alone < most)
     needed = (enough * bool(who) * (seeds < enough), few, less, who)
     if not pairs:
         level = f"with {seeds}, {pair[0].label} and {pair[1].label} are not told apart"
@@ -190,34 +193,43 @@ def _above(
 ) -> str:
     """Whether, and where, all seeds of the first are above all of these others, and how likely that is by chance.
 
-    ``that`` is what many others have in common.
+    Those that it is significantly above come first. ``that`` is what many others have in common.
     """
     above = [other for other in others if lengths_apart(facing[id(other)])]
     alike = [other for other in others if other not in above]
     if not above:
         return f"No: {_not_apart(first, alike, facing)}."
-    tests = [test for other in above for test in facing[id(other)]]
-    whom = _some(above) if len(above) < MOST_NAMED else f"the {len(above)} {that}"
+    sure = [other for other in above if surely_above(facing[id(other)])]
+    said = list[str]()
+    for some in filter(None, (sure, [other for other in above if other not in sure])):
+        many = f"{'the ' if len(some) == len(others) else ''}{len(some)} {that}"
+        said.append(_clear(first, _some(some) if len(some) < MOST_NAMED else many, [facing[id(of)] for of in some]))
+    level = f"; {_not_apart(first, alike, facing, 'it')}" * bool(alike)
+    return f"{'. '.join(said)}{level}."
+
+
+def _clear(first: SystemSummary, whom: str, each: Sequence[Sequence[Difference]]) -> str:
+    """The clause of `_above` for others of all of which one is surely above, or of none."""
+    tests = [test for some in each for test in some]
     lengths, tested = lengths_apart(tests), {test.length for test in tests}
+    significant = surely_above(each[0])
     sure = [n for n in lengths if all(test.holm <= 1 - LEVEL for test in tests if test.length == n)]
     rest, below = [n for n in lengths if n not in sure], lengths_apart(test.turned for test in tests)
     fit = "fitted " * any(len(one.fitted) < len(one.results) for test in tests for one in (test.one, test.other))
     every = f"every {fit}seed of {first.label} is above every {fit}seed of {whom}"
-    at = in_runs(rest, tested)
     if all((len(test.rates), len(test.other_rates)) == (1, 1) for test in tests):
         said = f"Not known, from one seed each: {first.label} has more right than {whom} at {in_runs(lengths, tested)}"
-    elif not lengths:
-        said = f"Not significant: every {fit}seed of {first.label} is above all of each of {whom}, at different lengths"
-    elif sure:
+    elif not (sure if significant else lengths):
+        how = "Significant" if significant else f"Clear in every {fit}seed, not significant"
+        said = f"{how}: {every.replace('every', 'each', 1)}, at lengths that differ from one to the other"
+    elif significant:
         p, made = _p([test.holm for test in tests if test.length in sure]), tests[0].made
         of = f", {made} tests" * (made > 1)
         said = f"Significant at {in_runs(sure, tested)}: {every} (exact rank test, Holm p {p}{of})"
-        said += f"; at {at}, too, not significantly" * bool(rest)
+        said += f"; at {in_runs(rest, tested)}, too, not significantly" * bool(rest)
     else:
-        said = f"Clear in every {fit}seed, not significant: at {at} {every}; {_too_few(tests)}"
-    said += f"; at {in_runs(below, tested)} it is below" * bool(below)
-    level = f"; {_not_apart(first, alike, facing, 'it')}" * bool(alike)
-    return f"{said}{level}."
+        said = f"Clear in every {fit}seed, not significant: at {in_runs(rest, tested)} {every}; {_too_few(tests)}"
+    return said + f"; at {in_runs(below, tested)} it is below" * bool(below)
 
 
 def _level(first: SystemSummary, among: Sequence[SystemSummary], facing: Mapping[int, Sequence[Difference]]) -> str:
@@ -247,11 +259,6 @@ def _not_apart(
 
 def _some(systems: Sequence[SystemSummary]) -> str:
     return some_of([system.label for system in systems])
-
-
-def _sentences(clauses: Iterable[str]) -> str:
-    """These as sentences; a name keeps its first letter."""
-    return " ".join(f"{one}." for one in clauses)
 
 
 def _too_few(tests: Sequence[Difference]) -> str:

@@ -12,8 +12,8 @@ from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.system import RANDOM_START
 from lengthwise.report.differences import Difference, lengths_apart, surely_above
-from lengthwise.report.summary import SystemSummary, ids_alone, in_runs, is_untrained, run_commands
-from lengthwise.report.why import needed_back
+from lengthwise.report.summary import SystemSummary, ids_alone, in_runs, is_untrained, run_commands, some_of
+from lengthwise.report.why import needed_back, same_task
 
 PLAIN = ("sequential", RANDOM_START)
 UNTESTED = "Whether the ids are the cause is not tested"
@@ -72,7 +72,11 @@ def beyond_reach(system: SystemSummary) -> str:
 
 
 def missing_control(
-    first: SystemSummary, second: SystemSummary, rivals: Sequence[SystemSummary], there: Sequence[SystemSummary]
+    first: SystemSummary,
+    second: SystemSummary,
+    rivals: Sequence[SystemSummary],
+    there: Sequence[SystemSummary],
+    enough: int,
 ) -> tuple[list[str], str]:
     """That no run is shown which tells whether the ids of ``first`` are the cause, or its encoding, and what to do.
 
@@ -87,7 +91,8 @@ def missing_control(
     encoding = first.experiment["encoding"]["name"]
     table = encoding in ENCODINGS and ENCODINGS.get(encoding).has_table
     control = replace(first.positions, scheme=RANDOM_START if table else "sequential")
-    tells = "it tells whether the ids are the cause"
+    fewer = f", significantly with {enough} seeds of both" * (len(first.fitted) < enough)
+    tells = f"it tells whether the ids are the cause{fewer}"
     names = {other.results[0].system for other in there if ids_alone(first, other)}
     found = [
         one for one in there if one.positions == control and (ids_alone(first, one) or one.results[0].system in names)
@@ -103,12 +108,14 @@ def missing_control(
     if ENCODINGS.is_built_in(encoding):  # its settings are those of the first, too, such as a sink
         with suppress(LengthwiseError, TypeError):
             control = replace(control, encoding=ENCODINGS.build(first.experiment["encoding"]).label)
+    near = [one.label for one in there if one.positions == control and same_task(one, first)]
+    other = f": {some_of(near)} {'has' if len(near) == 1 else 'have'} such ids, and other settings" * bool(near)
     command = run_commands([first], "--scheme", control.scheme)
     train = f"train the control {control.name}, trained as {first.label} was: {tells}{command}"
     if alone := [other for other in alone if is_untrained(other)]:
         beyond = f"{UNTESTED} by {alone[0].label}, whose table met no id beyond training"
         return ([beyond], train) if control.random_start else ([], "")
-    return [UNTESTED], train
+    return [UNTESTED + other], train
 
 
 def in_what(first: SystemSummary, control: SystemSummary) -> str:

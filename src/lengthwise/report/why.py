@@ -28,10 +28,11 @@ from lengthwise.report.summary import (
     median_rates,
     some_of,
 )
+from lengthwise.report.words import setting_text, value_text
 from lengthwise.tasks import TASKS
 
-CAUSE = "Distances in position ids"
-"""The beginning of the clause of what theory says of a difference."""
+FARTHER = "needing a token farther back than in training"
+"""What theory says of some that fall, or should."""
 UNKNOWN = "Not known why"
 """The beginning of the clause of systems of which neither ids nor distances say why they fall."""
 REMEMBERED = 4096
@@ -61,9 +62,8 @@ class Distance:
         return self.needed > self.trained
 
     def __str__(self) -> str:
-        trained = f"{self.trained} in training" if self.needed != self.trained else "as in training"
-        ids = f"{self.needed} id{'s' * (self.needed != 1)}"
-        return f"{self.system.label} needs a token {ids} back at length {self.length}, {trained}"
+        ids = f"{self.needed} position id{'s' * (self.needed != 1)}"
+        return f"{ids} back at length {self.length}, {self.trained} in training"
 
 
 def why(order: Sequence[SystemSummary]) -> list[str]:
@@ -79,16 +79,45 @@ def why(order: Sequence[SystemSummary]) -> list[str]:
             same.setdefault(says, []).append(one.label)
     said = [f"{some_of(names)} {says}" for says, names in same.items()][:MOST_COMPARED]
     rest = [one for one in falls if id(one) not in untrained]
-    known = distances(order) if rest else []
-    far = {id(one.system) for one in known if one.far}
-    if far and any(one.system in rest for one in known if one.far):
-        said.append(_in_words(known))
-    if left := [falling(one) for one in rest if id(one) not in far]:
-        one = len(left) == 1 and (left[0] in {one.label for one in rest} or left[0].startswith("1 of "))
-        near = bool(known) and not far and len(known) == len([one for one in order if one.cells])
-        than = f": {'it needs' if len(known) == 1 else 'all need'} no token farther back, in ids, than in training"
-        said.append(f"{UNKNOWN} {some_of(left)} fall{'s' * one}{than * near}")
+    known = [one for one in distances(order) if id(one.system) not in untrained] if rest else []
+    near, far = ([one for one in known if one.far is is_far] for is_far in (False, True))
+    if lost := [one for one in far if not one.holds]:
+        names, first = some_of([one.system.label for one in lost]), "the first: " * (len(lost) > 1)
+        said.append(f"Fall{'s' * (len(lost) == 1)}, {FARTHER}: {names} ({first}{lost[0]})")
+    farther = FARTHER if not lost else "needing one farther"
+    if odd := [one.system.label for one in far if one.holds]:
+        said.append(f"Mostly right, though {farther}: {some_of(odd)}")
+    if (right := [one.system.label for one in near if one.holds and one.system not in rest]) and far:
+        said.append(f"Mostly right, needing none farther: {some_of(right)}")
+    explained = {id(one.system) for one in lost}
+    if left := [one for one in rest if id(one) not in explained]:
+        alone = {id(one): found for one in left if (found := _one_setting(one, order))}
+        for other in dict.fromkeys(other for other, _, _ in alone.values()):
+            mine = [(falling(one), *alone[id(one)][1:]) for one in left if alone.get(id(one), ("",))[0] == other]
+            each = some_of([f"{name} ({setting})" for name, setting, _ in mine])
+            (name, setting, values), many = mine[0], len(mine) > 1
+            one = f"{name} falls and {other} does not: they differ in {setting} alone ({values})"
+            said.append(f"{each} fall and {other} does not: each differs from it in one setting alone" if many else one)
+        unknown = [one for one in left if id(one) not in alone]
+        names = sorted((falling(one) for one in unknown), key=lambda name: name not in {one.label for one in unknown})
+        one = len(names) == 1 and (names[0] == unknown[0].label or names[0].startswith("1 of "))
+        none = {id(one.system) for one in near} >= {id(one) for one in unknown}
+        none_farther = ", needing none farther" if far else ", needing no token farther back than in training"
+        said += [f"{UNKNOWN} {some_of(names)} fall{'s' * one}{none_farther * none}"] * bool(names)
     return said
+
+
+def _one_setting(system: SystemSummary, order: Sequence[SystemSummary]) -> tuple[str, str, str] | None:
+    """One that does not fall and differs from the system in one setting alone, which, and both values; or None."""
+    for one in order:
+        if one.cells and not (fall(one) and _clearly(one)) and same_task(one, system):
+            keys = {key for key in {*one.flat, *system.flat} if one.flat.get(key) != system.flat.get(key)}
+            keys = {key for key in keys if not key.startswith("evaluation.")}
+            if len(keys) == 1:
+                (key,) = keys
+                mine, other = (value_text(of.flat.get(key), key) for of in (system, one))
+                return one.label, setting_text(key), f"{mine} and {other}"
+    return None
 
 
 def distances(order: Sequence[SystemSummary]) -> list[Distance]:
@@ -110,31 +139,6 @@ def _mostly(system: SystemSummary, length: int) -> float:
     """The accuracy from which most strings of a length are right, and not by chance."""
     guess = max((chance(system, length, cell.axes) or 0.0 for cell in system.cells if cell.length == length), default=0)
     return max(WRONG, guess + WIDE_RANGE * bool(guess))
-
-
-def _in_words(known: Sequence[Distance]) -> str:
-    """Whether distances tell which systems are mostly right: by name of a few, of more with counts."""
-    near, far = ([one for one in known if one.far is is_far] for is_far in (False, True))
-    if not near:
-        first = f"{known[0].needed} ids back at length {known[0].length}, {known[0].trained} in training"
-        who = "all need tokens" if len(known) > 1 else f"{known[0].system.label} needs a token"
-        some = [one.system.label for one in far if one.holds]
-        right = f"; {some_of(some)} {'is' if len(some) == 1 else 'are'} mostly right all the same" * bool(some)
-        eg = f"{known[0].system.label}: " * (len(known) > 1)
-        return f"{CAUSE}: {who} farther back than in training ({eg}{first}){right}"
-    if len(known) <= MOST_COMPARED:
-        odd = [*(one for one in near if not one.holds), *(one for one in far if one.holds)]
-        told = [f"{one}, and {'is mostly right' if one.far else 'falls'}" for one in odd]
-        return f"{CAUSE} do not tell: {'; '.join(told)}" if odd else f"{CAUSE} fit: {'; '.join(map(str, known))}"
-    holds = [one.system.label for one in far if one.holds]
-    of_near, of_far = sum(one.holds for one in near), f"{len(holds)} ({some_of(holds)})" if holds else "none"
-    systems = f"{len(near)} system{'s' * (len(near) > 1)}"
-    need = "need" if len(near) > 1 else "needs"
-    return (
-        f"{CAUSE}: of {systems} that {need} no token farther back than in training {of_near or 'none'} "
-        f"{'is' if of_near <= 1 else 'are'} mostly right at every length, of {len(far)} that "
-        f"need{'s' * (len(far) == 1)} one {of_far}"
-    )
 
 
 def distances_text(order: Sequence[SystemSummary]) -> str:
