@@ -127,7 +127,8 @@ class Measured(Tabular):
             none = "nothing to compare: no two systems of a task fitted and share a longer test"
             return Table(columns, (), caption=none)
         made = listed(map(str, dict.fromkeys(test.made for test in tests)))
-        tried = f"all {made} tests of systems that are compared" + " in all of these results" * (len(of.systems) < len(of.whole))
+        more = " in all of these results" * (len(of.systems) < len(of.whole))
+        tried = f"all {made} tests of systems that are compared{more}"
         said = (
             "ranges disjoint: every fitted seed of one is above every one of the other; a dash where one has one seed",
             f"p: exact rank test, two-sided; Holm p: corrected for {tried}",
