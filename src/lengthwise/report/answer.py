@@ -144,7 +144,7 @@ def _of_contest(
     for one, other in combinations(ranked, 2):
         if ids_alone(one, other) and not (one is lead and other in controls):
             alone = {id(other): between(one, other, tests)}
-            more.append(f"{_above(one, [other], alone).rstrip('.')}; {IDS_ALONE}")
+            more.append(f"{_above(one, [other], alone).removeprefix('No: ').rstrip('.')}; {IDS_ALONE}")
     weighed = [pair, *((lead, one) for one in agree if (lead, one) != pair)] if pairs else []
     unsure = [two for two in weighed if not surely_above(between(*two, tests))]
     if own := [two for two in pairs if two[0] is first and not unsure]:
