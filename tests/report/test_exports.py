@@ -661,8 +661,12 @@ def test_a_control_has_the_settings_of_the_encoding_in_its_name_and_can_learn_th
         ]
     said = how_sure(_of(made).systems)
     name = "coupled+local-bias-sink"
-    assert (f"train the control sequential+local-bias-sink, trained as {name} was: " in said) is (window > 16)
-    assert ("under plain ids training needs 18 ids back, and 1 layer of local-bias reaches 4" in said) is (window == 4)
+    assert (f"train the control sequential+local-bias-sink, trained as {name} was, with 5 seeds" in said) is (
+        window > 16
+    )
+    assert ("under plain ids training needs a token 18 ids back, and 1 layer of local-bias reaches 4" in said) is (
+        window == 4
+    )
 
 
 def test_every_pair_that_differs_in_its_ids_alone_is_named_and_no_other() -> None:

@@ -423,9 +423,9 @@ class Accuracy(Measured):
     @property
     def _what(self) -> str:
         layout = next((system.layout for system in self.systems), "")
-        return (
-            f"{self.metric.replace('_', ' ').capitalize()} on {task_title(self.systems)}{f', {layout}' * bool(layout)}"
-        )
+        names = {(one.whole_name or one.name).removesuffix(one.short).rstrip(", :") for one in self.systems}
+        title = next(iter(names)) if len(names) == 1 and all(names) else task_title(self.systems)
+        return f"{self.metric.replace('_', ' ').capitalize()} on {title}{f', {layout}' * bool(layout)}"
 
     @property
     def _curves(self) -> Accuracy:

@@ -25,6 +25,7 @@ from lengthwise.report.summary import (
     ids_alone,
     in_groups,
     in_runs,
+    leader,
     nearest_rival,
     other_settings,
     ranked,
@@ -116,6 +117,8 @@ def _of_contest(
     """`answer` for systems of one task; ``there`` has systems that are not shown, too."""
     met = {id(system) for test in tests for system in (test.one, test.other)}
     ranked = [system for system in order if id(system) in met]
+    if ranked:
+        ranked = [best := leader(ranked), *(one for one in ranked if one is not best)]
     facing = {id(other): found for other in ranked[1:] if (found := between(ranked[0], other, tests))}
     rivals = trained_alike(ranked[0], [other for other in ranked[1:] if id(other) in facing]) if ranked else []
     if not rivals:
@@ -125,7 +128,8 @@ def _of_contest(
     field = [one for one in rivals if one in groups.near] or [one for one in rivals if one not in groups.best] or rivals
     among = [one for one in rivals if one not in field]
     alike = [first, *(one for one in groups.best if one is not first)]
-    lead, controls = with_controls(alike, ranked, lambda one, other: lengths_apart(between(one, other, tests)))
+    leads = [*alike, *(one for one in groups.some if one is not first)]
+    lead, controls = with_controls(leads, ranked, lambda one, other: lengths_apart(between(one, other, tests)))
     found = {id(other): between(lead, other, tests) for other in controls}
     sure = [other for other in controls if surely_above(found[id(other)])]
     agree = [other for other in controls if other not in sure and lengths_apart(found[id(other)])]
@@ -136,10 +140,12 @@ def _of_contest(
     cause = [controls_say(lead, other, found[id(other)]) for other in controls]
     cause += [f"Of {first.label} it is not tested"] * bool(cause and lead is not first)
     control = ""
-    if not cause and (near := [two for two in (pair, *pairs) if pairs and _ids_may_count(*two, tests)]):
-        more_tests = len(between(*near[0], tests)) * sum(bool(one.fitted) for one in there)
-        enough = _enough(between(*near[0], tests)[0].made + more_tests)
-        cause, control = missing_control(*near[0], rivals, there, enough)
+    mine = [two for two in (pair, *pairs) if pairs and (two[0] is first or not cause) and _ids_may_count(*two, tests)]
+    if mine and (not cause or lead is not first):
+        more_tests = len(between(*mine[0], tests)) * sum(bool(one.fitted) for one in there)
+        enough = _enough(between(*mine[0], tests)[0].made + more_tests)
+        untested, control = missing_control(*mine[0], rivals, there, enough)
+        cause = cause or untested
     cause += [_confounded(*pair)] * bool(pairs)
     for one, other in combinations(ranked, 2):
         if ids_alone(one, other) and not (one is lead and other in controls):
@@ -237,13 +243,14 @@ def _level(first: SystemSummary, among: Sequence[SystemSummary], facing: Mapping
     above = [other for other in among if lengths_apart(facing[id(other)])]
     alike = [other for other in among if other not in above]
     if len(among) >= MOST_NAMED:
-        counts = [f"above {len(above)} in every seed at some length"] * bool(above)
+        counts = [f"above {len(above) if alike else 'all'} in every seed at some length"] * bool(above)
         counts += [f"not told apart from {len(alike)}"] * bool(alike)
         return f"Of the {len(among)} others that go beyond training, it is {' and '.join(counts)}."
     single = all(len(one.fitted) == 1 for one in (first, *above))
     is_above = "has more right than" if single else "is above"
-    every = " in every seed" * (not single)
-    said = [f"it {is_above} {_some(above)}{every} at some length"] * bool(above)
+    every, tests = " in every seed" * (not single), [test for of in above for test in facing[id(of)]]
+    where = in_runs(lengths_apart(tests), {test.length for test in tests}) or "different lengths"
+    said = [f"it {is_above} {_some(above)}{every} at {where}"] * bool(above)
     said += [_not_apart(first, alike, facing, "it")] * bool(alike)
     return f"Of those that go beyond training, {'; '.join(said)}."
 

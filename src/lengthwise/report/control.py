@@ -33,11 +33,11 @@ def with_controls(
 ) -> tuple[SystemSummary, list[SystemSummary]]:
     """The first of those that are as good and what differs from it in the ids alone, or else another of these.
 
-    What differs are controls, and others that it is above. Another is one that is above its control.
+    What differs are controls, or else others that it is above. Another is one that is above its control.
     """
     for one in alike:
         alone = [of for of in ranked if ids_alone(one, of) and not is_untrained(of)]
-        found = [of for of in alone if is_control(of, one) or apart(one, of)]
+        found = [of for of in alone if is_control(of, one)] or [of for of in alone if apart(one, of)]
         if found and (one is alike[0] or any(is_control(of, one) and apart(one, of) for of in found)):
             return one, found
     return alike[0], []
@@ -68,7 +68,8 @@ def beyond_reach(system: SystemSummary) -> str:
         return ""
     name = system.positions.encoding
     of = f"{layers} layer{'s' * (layers != 1)} of {name}"
-    return f"under plain ids training needs {needed} ids back, and {of} reach{'es' * (layers == 1)} {window * layers}"
+    reach = f"reach{'es' * (layers == 1)} {window * layers}"
+    return f"under plain ids training needs a token {needed} ids back, and {of} {reach}"
 
 
 def missing_control(
@@ -87,12 +88,11 @@ def missing_control(
     if first.positions.scheme in (second.positions.scheme, *PLAIN) or any(is_control(one, first) for one in alone):
         return [], ""
     if far := beyond_reach(first):
-        return [f"{UNTESTED}: {far}"], ""
+        return [f"No control can tell whether the ids are the cause: {far}"], ""
     encoding = first.experiment["encoding"]["name"]
     table = encoding in ENCODINGS and ENCODINGS.get(encoding).has_table
     control = replace(first.positions, scheme=RANDOM_START if table else "sequential")
-    fewer = f", significantly with {enough} seeds of both" * (len(first.fitted) < enough)
-    tells = f"it tells whether the ids are the cause{fewer}"
+    tells = "it tells whether the ids are the cause"
     names = {other.results[0].system for other in there if ids_alone(first, other)}
     found = [
         one for one in there if one.positions == control and (ids_alone(first, one) or one.results[0].system in names)
@@ -110,8 +110,10 @@ def missing_control(
             control = replace(control, encoding=ENCODINGS.build(first.experiment["encoding"]).label)
     near = [one.label for one in there if one.positions == control and same_task(one, first)]
     other = f": {some_of(near)} {'has' if len(near) == 1 else 'have'} such ids, and other settings" * bool(near)
-    command = run_commands([first], "--scheme", control.scheme)
-    train = f"train the control {control.name}, trained as {first.label} was: {tells}{command}"
+    few, seeds = len(first.fitted) < enough, max(enough, len(first.results))
+    commands = run_commands([first], "--scheme", control.scheme, seeds=seeds) + run_commands([first] * few, seeds=seeds)
+    both = f", with {seeds} seeds of both" * few
+    train = f"train the control {control.name}, trained as {first.label} was{both}: {tells}{commands}"
     if alone := [other for other in alone if is_untrained(other)]:
         beyond = f"{UNTESTED} by {alone[0].label}, whose table met no id beyond training"
         return ([beyond], train) if control.random_start else ([], "")

@@ -449,10 +449,10 @@ def _described(
         f"{len(more)} not drawn, as they rank last: {some_of(more)}" * bool(more),
     )
     said = (
-        headline(whole).removesuffix(".") if metric == "exact_match" else trained_text(systems),
+        headline(whole).removesuffix(".") if metric == "exact_match" else trained_text(systems).capitalize(),
         "; ".join(part for part in drawn if part),
     )
-    text = " ".join(f"{part[0].upper()}{part[1:]}." for part in said)
+    text = f"{said[0]}. {said[1][0].upper()}{said[1][1:]}."
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 

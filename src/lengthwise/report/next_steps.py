@@ -47,8 +47,8 @@ def next_steps(
 ) -> list[str]:
     """What to do next with systems that are compared with each other, as lines: the first is the one to take.
 
-    First comes what did not fit where nothing is left to compare, then why the best itself ``fails``, settings that
-    should be equal, the ``control``, and more seeds. Other systems that did not fit come last.
+    First comes what did not fit where nothing is left to compare, then why the best itself ``fails``, the
+    ``control``, settings that should be equal, and more seeds. Other systems that did not fit come last.
     """
     said, longer = list[str](), _longer(order)
     fitted = [one for one in order if one.fitted]
@@ -58,6 +58,7 @@ def next_steps(
         said.append(f"see which positions are likelier to be right there: {predict_command(fails)}")
         if command := explain_command(fails):
             said.append(f"see why {fails.label} falls: {command}")
+    said += [control] * bool(control)
     who, every = confounds
     settings = [one for one in every if one[0] != "task"]  # tasks that are compared are to differ
     positions = len({system.positions for system in who}) > 1
@@ -74,7 +75,6 @@ def next_steps(
         with_same += f"; {some_of(stays)} still differ{'s' * (len(stays) == 1)}" * bool(stays)
         with_same += run_commands(lack, *words)
         said.append(f"{equal}, " + (f"show those alone: `.only(systems={there})`" if enough else with_same))
-    said += [control] * bool(control)
     wanted, reason, less, pair = seeds
     few = [one for one in pair if len(one.fitted) < wanted]
     first = order[0]

@@ -946,7 +946,7 @@ def fall_text(system: SystemSummary) -> str:
     tokens = "over 99.9 %" if 0.9995 <= share < 1 else percent(share, digits=int(share > 0.99))
     where = f"; {percent(ends / max(wrong, 1))} of its wrong strings stop too early or too late" * (2 * ends > wrong)
     right = f"{who}right on {score.rate():.3f} of the strings and {tokens} of their tokens{where}"
-    return f"{system.label} falls at length {cell.length}{_layout(cell, _tests(system))}: {right}"
+    return f"{system.label} is below {percent(RIGHT)} at length {cell.length}{_layout(cell, _tests(system))}: {right}"
 
 
 def trained_text(systems: Sequence[SystemSummary]) -> str:
@@ -1281,29 +1281,30 @@ def _finding(order: Sequence[SystemSummary], between: str) -> str:
     if not (tested := [one for one in order if one.cells]):
         return _no_finding(order)
     found, share = in_groups(tested), f"{percent(REACH)} of the strings"
-    best, many = tested[0], len(tested) > MOST_COMPARED
+    best, many, alike = tested[0], len(tested) > MOST_COMPARED, same_training(order)
+    whose = _and_trained(best, alike)
     of = f"{len(tested)} systems{' that fitted' * (len(tested) < len(order))}"
     if found.far:
         every = f"right on at least {share} of every tested length"
-        said = _groups(best, found, every, of) if many else [f"{best.label} is {every} {_goes(best)}"]
-        said += [f"{_and_trained(one, best)} {_goes(one)}" for one in tested[1:] if not many]
+        said = _groups(found, every, of, alike) if many else [f"{whose} is {every} {_goes(best)}"]
+        said += [f"{_and_trained(one, alike)} {_goes(one)}" for one in tested[1:] if not many]
     else:
-        none = f"none of {of}" if many else "no system" * (len(tested) > 1) or f"{best.label} not"
+        none = f"none of {of}" if many else "no system" * (len(tested) > 1) or f"{whose} not"
         if any(_rate(cell) >= REACH for one in tested for cell in one.cells if cell.length > one.max_length):
-            first = f"{none} stays right" if len(tested) > 1 else f"{best.label} does not stay right"
+            first = f"{none} stays right" if len(tested) > 1 else f"{whose} does not stay right"
             said = [f"{first} on {share} at longer lengths"]
-            said += [f"{_and_trained(one, best)} {_goes(one)}".replace(f" {NOT_FAR}", "") for one in tested]
+            said += [f"{_and_trained(one, alike)} {_goes(one)}".replace(f" {NOT_FAR}", "") for one in tested]
         else:
-            first, at = f"{none} is right" if len(tested) > 1 else f"{best.label} is not right", _first_beyond([best])
+            first, at = f"{none} is right" if len(tested) > 1 else f"{whose} is not right", _first_beyond([best])
             said = [f"{first} on {share} of any longer tested length"]
-            said += [f"{best.label if len(tested) > 1 else 'it'} has {_at(best, at, at)}"]
-            said += [f"{_and_trained(one, best)} {_at(one, at)}" for one in tested[1:]]
+            said += [f"{whose if len(tested) > 1 else 'it'} has {_at(best, at, at)}"]
+            said += [f"{_and_trained(one, alike)} {_at(one, at)}" for one in tested[1:]]
         if many:
             said = [*said[:2], f"the {len(tested) - 1} others have {_most(tested[1:])}"]
-    lost = [_and_trained(one, best) for one in order if not one.fitted]
+    lost = [_and_trained(one, alike) for one in order if not one.fitted]
     some = some_of(lost) if len(lost) < MOST_COMPARED else f"{len(lost)} systems"
     said += [f"{some} did not fit"] * bool(lost)
-    return f"Trained on lengths up to {best.max_length}, {between.join(said)}."
+    return f"Trained on lengths up to {best.max_length}, " * alike + f"{between.join(said)}."
 
 
 @dataclass(frozen=True)
@@ -1335,21 +1336,26 @@ def in_groups(order: Iterable[SystemSummary]) -> Groups:
     return Groups(tuple(best), tuple(some), tuple(near))
 
 
-def _groups(first: SystemSummary, found: Groups, every: str, of: str) -> list[str]:
+def leader(order: Sequence[SystemSummary]) -> SystemSummary:
+    """Of systems in order, the one that a finding names first."""
+    return next(iter(in_groups(order).far), order[0]) if len(order) > MOST_COMPARED else order[0]
+
+
+def _groups(found: Groups, every: str, of: str, alike: bool) -> list[str]:
     """How many systems go how far, and which: the names of those that go all the way, of others how far seeds go."""
     said = list[str]()
     if best := found.best:
         end, are = max(cell.length for cell in best[0].cells), "is" if len(best) == 1 else "are"
-        names = some_of([_and_trained(one, first) for one in best])
+        names = some_of([_and_trained(one, alike) for one in best])
         said.append(f"{len(best)} of {of} {are} {every} up to {end}, the longest, in all seeds: {names}")
     named = MOST_COMPARED - bool(best)
     for one in found.some[:named]:
         is_right = f" is {every}" * (not said)
-        said.append(f"{_and_trained(one, first)}{is_right} {_goes(one)}")
+        said.append(f"{_and_trained(one, alike)}{is_right} {_goes(one)}")
     if more := len(found.some[named:]):
         said.append(f"{more} other{'s go' if more > 1 else ' goes'} beyond training, not as far or not in all seeds")
     if near := found.near:
-        who = _and_trained(near[0], first) if len(near) == 1 else f"{len(near)} others"
+        who = _and_trained(near[0], alike) if len(near) == 1 else f"{len(near)} others"
         said.append(f"{who} {NOT_FAR} ({_most(near)})")
     return said
 
@@ -1415,7 +1421,9 @@ def _goes(system: SystemSummary) -> str:
         beyond = sorted(low, key=lambda cell: (cell.length, _rate(cell)))
         shown = [cell for cell in beyond if cell.length > system.max_length][:1]
     shown += [end for low in shown if _rate(end) >= _rate(low) + WIDE_RANGE]
-    aside = [", ".join(f"{_rate(cell):.3f} at {cell.length}{_layout(cell, tests)}" for cell in shown)] * bool(shown)
+    median_of = "median " * (len({*far}) > 1)  # which is not that of the seeds that stand before it
+    low_at = ", ".join(f"{_rate(cell):.3f} at {cell.length}{_layout(cell, tests)}" for cell in shown)
+    aside = [f"{median_of}{low_at}"] * bool(shown)
     if max(far) > system.max_length:
         said = f"up to {reaches_text(far, seeds, ', the longest' * (max(far) == end.length))}"
     else:
@@ -1473,8 +1481,8 @@ def _aside(system: SystemSummary, cell: Cell) -> str:
     return "; ".join([*[f"chance is {guess:.2f}"] * may_be, *[f"range {low:.3f}–{high:.3f}"] * far])
 
 
-def _and_trained(system: SystemSummary, best: SystemSummary) -> str:
-    return system.label + f" (trained to {system.max_length})" * (system.max_length != best.max_length)
+def _and_trained(system: SystemSummary, alike: bool) -> str:
+    return system.label + f" (trained to {system.max_length})" * (not alike)
 
 
 def hardest(system: SystemSummary) -> tuple[float, int, str] | None:

@@ -85,7 +85,7 @@ def why(order: Sequence[SystemSummary]) -> list[str]:
         names, first = some_of([one.system.label for one in lost]), "the first: " * (len(lost) > 1)
         said.append(f"Fall{'s' * (len(lost) == 1)}, {FARTHER}: {names} ({first}{lost[0]})")
     farther = FARTHER if not lost else "needing one farther"
-    if odd := [one.system.label for one in far if one.holds]:
+    if odd := [one.system.label for one in far if one.holds and one.system not in rest]:
         said.append(f"Mostly right, though {farther}: {some_of(odd)}")
     if (right := [one.system.label for one in near if one.holds and one.system not in rest]) and far:
         said.append(f"Mostly right, needing none farther: {some_of(right)}")
