@@ -12,7 +12,7 @@ from lengthwise.core.statistics import LEVEL
 from lengthwise.core.table import NEXT
 from lengthwise.report.control import controls_say, missing_control, with_controls
 from lengthwise.report.differences import Difference, between, differences, lengths_apart, surely_above
-from lengthwise.report.next_steps import next_steps
+from lengthwise.report.next_steps import MoreSeeds, next_steps
 from lengthwise.report.summary import (
     MOST_NAMED,
     Setting,
@@ -93,7 +93,7 @@ def answer(
     tests, order = differences(systems, metric, whole=whole), ranked(systems, metric)
     shown = {id(system.results[0]): system for system in systems}  # under their labels
     there = [shown.get(id(one.results[0]), one) for one in whole]
-    found = _of_contest(order, tests, there, failing(order, metric))
+    found = _Contest(order, tests, there).answer(failing(order, metric))
     if not found.sure and len(systems) > 1 and sum(bool(one.fitted) for one in systems) == 1:
         found = replace(found, sure="No other system fitted, so this shows nothing about positions.")
     return replace(found, more=(*found.more, *[HIDDEN] * any(test.hidden for test in tests)))
@@ -108,71 +108,140 @@ def _names_of_one(systems: Iterable[SystemSummary]) -> list[str]:
     return [name for name, contests in found.items() if len(contests) == 1]
 
 
-def _of_contest(
-    order: Sequence[SystemSummary],
-    tests: Sequence[Difference],
-    there: Sequence[SystemSummary],
-    fails: SystemSummary | None,
-) -> Answer:
-    """`answer` for systems of one task; ``there`` has systems that are not shown, too."""
-    met = {id(system) for test in tests for system in (test.one, test.other)}
-    ranked = [system for system in order if id(system) in met]
-    if ranked:
-        ranked = [best := leader(ranked), *(one for one in ranked if one is not best)]
-    facing = {id(other): found for other in ranked[1:] if (found := between(ranked[0], other, tests))}
-    rivals = trained_alike(ranked[0], [other for other in ranked[1:] if id(other) in facing]) if ranked else []
-    if not rivals:
-        steps = next_steps(order, fails, "", (0, "", "", []), ([], [])) if order else ()
-        return Answer(order=order, steps=tuple(steps))
-    first, groups, more = ranked[0], in_groups(ranked), list[str]()
-    field = [one for one in rivals if one in groups.near] or [one for one in rivals if one not in groups.best] or rivals
-    among = [one for one in rivals if one not in field]
-    alike = [first, *(one for one in groups.best if one is not first)]
-    leads = [*alike, *(one for one in groups.some if one is not first)]
-    lead, controls = with_controls(leads, ranked, lambda one, other: lengths_apart(between(one, other, tests)))
-    found = {id(other): between(lead, other, tests) for other in controls}
-    sure = [other for other in controls if surely_above(found[id(other)])]
-    agree = [other for other in controls if other not in sure and lengths_apart(found[id(other)])]
-    pairs = [(one, other) for one in alike for other in field if lengths_apart(between(one, other, tests))]
-    pair = (first, nearest_rival(first, field) or field[0])
-    if pairs:
-        pair = (lead, controls[0]) if sure or agree else min(pairs, key=lambda two: _unlike(*two))
-    cause = [controls_say(lead, other, found[id(other)]) for other in controls]
-    cause += [f"Of {first.label} it is not tested"] * bool(cause and lead is not first)
-    control = ""
-    mine = [two for two in (pair, *pairs) if pairs and (two[0] is first or not cause) and _ids_may_count(*two, tests)]
-    if mine and (not cause or lead is not first):
-        more_tests = len(between(*mine[0], tests)) * sum(bool(one.fitted) for one in there)
-        enough = _enough(between(*mine[0], tests)[0].made + more_tests)
-        untested, control = missing_control(*mine[0], rivals, there, enough)
-        cause = cause or untested
-    cause += [_confounded(*pair)] * bool(pairs)
-    for one, other in combinations(ranked, 2):
-        if ids_alone(one, other) and not (one is lead and other in controls):
-            alone = {id(other): between(one, other, tests)}
-            more.append(f"{_above(one, [other], alone).removeprefix('No: ').rstrip('.')}; {IDS_ALONE}")
-    weighed = [pair, *((lead, one) for one in agree if (lead, one) != pair)] if pairs else []
-    unsure = [two for two in weighed if not surely_above(between(*two, tests))]
-    if own := [two for two in pairs if two[0] is first and not unsure]:
-        nearest = min(own, key=lambda two: _unlike(*two))
-        unsure = [] if surely_above(between(*nearest, tests)) else [nearest]
-    who = [one for one in order if any(one in two for two in unsure)]
-    seeds, made = min(len(one.fitted) for one in who or pair), between(*pair, tests)[0].made
-    enough = _enough(made)
-    few = f"of equal numbers, {enough} that fit are the least to be significant{f' in {made} tests' * (made > 1)}"
-    alone = _enough(len(between(*pair, tests)))
-    alone = ceil(alone * max((len(one.results) / len(one.fitted) for one in who), default=1))  # some may not fit
-    two = len(who) == 2
-    most = max((enough - len(one.results) for one in who), default=0)
-    less = f"; or {alone} new ones of the two alone, in a folder of their own" * (two and alone < most)
-    needed = (enough * bool(who) * (seeds < enough), few, less, who)
-    if not pairs:
-        level = f"with {seeds}, {pair[0].label} and {pair[1].label} are not told apart"
-        needed = (max(enough, 2 * seeds), level, "", list(pair))
-    steps = next_steps(order, fails, control, needed, (list(pair), [*_confounds(*pair)]))
-    that = "that do not go beyond training" if field[0] in groups.near else "others"
-    said = _above(first, field, facing, that) + f" {_level(first, among, facing)}" * bool(among)
-    return Answer(said, tuple(filter(None, cause)), order, tuple(steps), tuple(more))
+@dataclass(frozen=True)
+class _Contest:
+    """Systems that are compared with each other, in order, and the tests between them, of some beyond training."""
+
+    order: Sequence[SystemSummary]
+    tests: Sequence[Difference]
+    there: Sequence[SystemSummary]
+    """These and others that are not shown."""
+
+    def between(self, one: SystemSummary, other: SystemSummary) -> list[Difference]:
+        """The tests of these two."""
+        return between(one, other, self.tests)
+
+    @cached_property
+    def ranked(self) -> list[SystemSummary]:
+        """Those with a test, the one first that a finding names first."""
+        met = {id(system) for test in self.tests for system in (test.one, test.other)}
+        ranked = [system for system in self.order if id(system) in met]
+        return [best := leader(ranked), *(one for one in ranked if one is not best)] if ranked else []
+
+    @cached_property
+    def facing(self) -> dict[int, list[Difference]]:
+        """The tests of the first with each other system."""
+        first, others = self.ranked[:1], self.ranked[1:]
+        return {id(other): found for one in first for other in others if (found := self.between(one, other))}
+
+    @cached_property
+    def rivals(self) -> list[SystemSummary]:
+        """What the first is compared with."""
+        others = [other for other in self.ranked[1:] if id(other) in self.facing]
+        return trained_alike(self.ranked[0], others) if self.ranked else []
+
+    @cached_property
+    def alike(self) -> list[SystemSummary]:
+        """The first, and those that are right to the end in all seeds, too."""
+        first = self.ranked[0]
+        return [first, *(one for one in in_groups(self.ranked).best if one is not first)]
+
+    @cached_property
+    def field(self) -> list[SystemSummary]:
+        """Rivals that do not go beyond training; where all do, those that go less far."""
+        groups = in_groups(self.ranked)
+        near = [one for one in self.rivals if one in groups.near]
+        return near or [one for one in self.rivals if one not in groups.best] or self.rivals
+
+    @property
+    def sure(self) -> str:
+        """How sure it is that the first is above its field, and how it stands to others."""
+        that = "that do not go beyond training" if self.field[0] in in_groups(self.ranked).near else "others"
+        among = [one for one in self.rivals if one not in self.field]
+        level = f" {_level(self.ranked[0], among, self.facing)}" * bool(among)
+        return _above(self.ranked[0], self.field, self.facing, that) + level
+
+    @cached_property
+    def led(self) -> tuple[SystemSummary, list[SystemSummary]]:
+        """The first system that has a control, of those that go beyond training, and its controls."""
+        some = (one for one in in_groups(self.ranked).some if one is not self.ranked[0])
+        return with_controls([*self.alike, *some], self.ranked, lambda *two: lengths_apart(self.between(*two)))
+
+    @cached_property
+    def pairs(self) -> list[tuple[SystemSummary, SystemSummary]]:
+        """One of the best, and one of the field that it is above."""
+        return [(one, of) for one in self.alike for of in self.field if lengths_apart(self.between(one, of))]
+
+    @cached_property
+    def pair(self) -> tuple[SystemSummary, SystemSummary]:
+        """The two that are weighed: one and its control that it is above, else those that differ least."""
+        lead, controls = self.led
+        if self.pairs and any(lengths_apart(self.between(lead, one)) for one in controls):
+            return lead, controls[0]
+        first = self.ranked[0]
+        return min(
+            self.pairs, key=lambda two: _unlike(*two), default=(first, nearest_rival(first, self.field) or first)
+        )
+
+    @cached_property
+    def causes(self) -> tuple[list[str], str]:
+        """What controls show, or that there is none, and what else differs; then which control to train."""
+        first, (lead, controls) = self.ranked[0], self.led
+        said = [controls_say(lead, other, self.between(lead, other)) for other in controls]
+        said += [f"Of {first.label} it is not tested"] * bool(said and lead is not first)
+        mine = [two for two in (self.pair, *self.pairs) if self.pairs and (two[0] is first or not said)]
+        mine = [two for two in mine if _ids_may_count(*two, self.tests)]
+        control = ""
+        if mine and (not said or lead is not first):
+            tests = self.between(*mine[0])
+            enough = _enough(tests[0].made + len(tests) * sum(bool(one.fitted) for one in self.there))
+            untested, control = missing_control(*mine[0], self.rivals, self.there, enough)
+            said = said or untested
+        return [*filter(None, said), *filter(None, [_confounded(*self.pair) if self.pairs else ""])], control
+
+    @cached_property
+    def alone(self) -> list[str]:
+        """For the author: other pairs that differ in the ids alone."""
+        lead, controls = self.led
+        said = list[str]()
+        for one, other in combinations(self.ranked, 2):
+            if ids_alone(one, other) and not (one is lead and other in controls):
+                found = _above(one, [other], {id(other): self.between(one, other)})
+                said.append(f"{found.removeprefix('No: ').rstrip('.')}; {IDS_ALONE}")
+        return said
+
+    @property
+    def seeds(self) -> MoreSeeds:
+        """How many seeds of which systems a significant difference of the weighed pair needs, or of the nearest one."""
+        lead, controls = self.led
+        tests, surely = self.between(*self.pair), lambda two: surely_above(self.between(*two))
+        few = min(len(one.fitted) for one in self.pair)
+        enough, made = _enough(tests[0].made), tests[0].made
+        if not self.pairs:
+            level = f"with {few}, {self.pair[0].label} and {self.pair[1].label} are not told apart"
+            return max(enough, 2 * few), level, "", list(self.pair)
+        agree = (one for one in controls if one is not self.pair[1] and lengths_apart(self.between(lead, one)))
+        weighed = [self.pair, *((lead, one) for one in agree)]
+        unsure = [two for two in weighed if not surely(two)]
+        if not unsure and (own := [two for two in self.pairs if two[0] is self.ranked[0]]):
+            unsure = [two for two in [min(own, key=lambda two: _unlike(*two))] if not surely(two)]
+        who = [one for one in self.order if any(one in two for two in unsure)]
+        if not who or min(len(one.fitted) for one in who) >= enough:
+            return 0, "", "", who
+        why = f"of equal numbers, {enough} that fit are the least to be significant{f' in {made} tests' * (made > 1)}"
+        alone = ceil(_enough(len(tests)) * max(len(one.results) / len(one.fitted) for one in who))  # some may not fit
+        cheaper = len(who) == 2 and alone < max(enough - len(one.results) for one in who)
+        less = f"; or {alone} new ones of the two alone, in a folder of their own" * cheaper
+        return enough, why, less, who
+
+    def answer(self, fails: SystemSummary | None) -> Answer:
+        """`answer` for these systems; ``fails`` is the first where even that is wrong beyond training."""
+        if not self.rivals:
+            steps = next_steps(self.order, fails, "", (0, "", "", []), ([], [])) if self.order else ()
+            return Answer(order=self.order, steps=tuple(steps))
+        cause, control = self.causes
+        steps = next_steps(self.order, fails, control, self.seeds, (list(self.pair), [*_confounds(*self.pair)]))
+        return Answer(self.sure, tuple(cause), self.order, tuple(steps), tuple(self.alone))
 
 
 def _enough(tests: int) -> int:
