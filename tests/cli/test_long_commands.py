@@ -29,7 +29,8 @@ def test_compare_ranks_a_task_of_a_file_and_writes_its_page(terminal: Terminal, 
     answer = terminal(*words, "--out", tmp_path)
     assert answer.code == 0
     first, _, rest = answer.out.partition("\n")
-    assert first.startswith(("Trained on lengths up to 3, ", "No system fits its training lengths yet: "))
+    ways = ("Trained on lengths up to 3, ", "No system fits its training lengths yet: ")
+    assert first.removeprefix("finding   ").startswith(ways)
     assert "settings: 1 layer" not in rest
     cost = r"about [\d.]+ min at most: each system is trained once, [\d,]+ steps"
     assert re.search(cost, answer.err), "the cost first"

@@ -642,7 +642,9 @@ def test_theory_is_named_as_the_cause_only_where_it_expects_the_winner() -> None
             for seed, right in enumerate(rights)
         ]
         said = answer(_of(made).systems).why
-        assert ("Falls, needing a token farther back than in training: b (34 position ids" in said) is expected
+        assert (
+            "As theory predicts: b falls, needing a token farther back than in training (34 pos" in said
+        ) is expected
         assert ("Mostly right, needing none farther: a." in said) is expected
         assert ("Not known why b falls" in said) is not expected
         assert "The ids (which tokens share one" in said
@@ -696,6 +698,29 @@ def test_every_pair_that_differs_in_its_ids_alone_is_named_and_no_other() -> Non
     alone = [clause for clause in said if "in the ids alone" in clause]
     assert len(alone) == 2, "of the first, and of two that are not the first"
     assert any("seed of both is" in clause and "rope" in clause for clause in alone)
+
+
+@pytest.mark.parametrize("predicted", [False, True])
+def test_a_fall_is_as_predicted_only_where_first_mistakes_need_a_token_farther_back(predicted: bool) -> None:
+    """Of a reversed string the first symbol needs the last one before it, and the last symbol the first one."""
+    made = [
+        result(name, seed, scores=[score(16, right), score(40, right)], config=experiment(scheme, "rope", "reverse"))
+        for name, scheme, right in (("a", "coupled", 200), ("b", "sequential", 10))
+        for seed in (0, 1)
+    ]
+    for each in (each for values in made for each in values["scores"]):
+        each["first_error_at"] = [(each["length"] - 1) * predicted] * (200 - each["correct"]["exact_match"])
+    said = answer(_of(made).systems).why
+    assert ("As theory predicts: b falls" in said) is predicted
+    assert ("Not known why b falls: of their first mistakes 0 of 380 are at tokens" in said) is not predicted
+
+
+def test_results_without_a_run_say_so() -> None:
+    found = lw.results("studies/influence/results")
+    assert "no training runs in these results" in found.table().caption
+    for call in (found.wide, found.plot, found.differences):
+        with pytest.raises(LengthwiseError, match="no training runs in these results"):
+            call()
 
 
 def test_a_label_that_two_systems_would_share_is_refused() -> None:

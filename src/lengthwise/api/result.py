@@ -476,6 +476,7 @@ def _why(systems: Sequence[SystemSummary]) -> list[str]:
     return [f"why {first.label} falls: {command}"] if first is not None and command else []
 
 
+NO_RUNS = "no training runs in these results; `lengthwise report FOLDER` makes a page of what there is"
 MOST_LENGTHS = 6
 """Columns of a table with brackets that fit on a page."""
 
@@ -628,6 +629,7 @@ class Result(Measured):
 
     @property
     def _curves(self) -> Accuracy:
+        require(bool(self.systems), NO_RUNS)
         return self.accuracy()
 
     @property
@@ -688,6 +690,8 @@ class Result(Measured):
         """
         from lengthwise.report.answer import answer
 
+        if not self.systems:
+            return Table((), (), caption=NO_RUNS)
         rows, systems, unlike = [], self.systems, not same_training(self.systems)
         for system in systems:
             last = max(system.cells, key=lambda cell: cell.length, default=None)

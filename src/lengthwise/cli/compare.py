@@ -90,12 +90,13 @@ def next_step(values: dict[str, Any], folder: Path) -> tuple[str, str]:
             f"the same command goes on, with {', '.join(started) if len(started) < 3 else f'{len(started)} systems'}",
             again(),
         )
-    if fits := [row for row in rows if row["fitted"]]:
+    fits, rung = [row for row in rows if row["fitted"]], next_rung(values)
+    if fits and (len(fits) > 1 or len(rows) == 1 or rung is None):
         wanted = max(values["seeds_wanted"], MORE_SEEDS if seeds == 1 else seeds)
         if wanted > seeds or any(row["missing"] for row in fits):
             more = f"up to {wanted} seeds of each system, since {'one' if seeds == 1 else 'few'} may be luck"
             return more, again({"seeds": wanted} if wanted > values["seeds_wanted"] else {})
-    few, rung = too_few_steps(values), next_rung(values)
+    few = too_few_steps(values)
     shorter = TASKS.build(values["task"]).lengths(1, longest // 2)
     if shorter and ((hardly_any(values) and not few) or (rung is None and not fits)):
         why = "shorter strings first, since so many steps did not suffice; or fewer symbols, or another encoding"

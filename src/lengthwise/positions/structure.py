@@ -56,11 +56,16 @@ def reach(batch: Batch, positions: Int[ndarray, "B T P"], ids: Int[ndarray, "B T
     target = np.flatnonzero(batch.scored)
     wanted = np.sort(positions[:, target], axis=-1)
     new = (wanted >= 0) & np.diff(wanted, axis=-1, prepend=-1).astype(bool)
-    rows = np.arange(batch.size)[:, None, None]
+    return Reach(int(new.sum(axis=-1).max(initial=0)), int(spans(batch, positions, ids).max(initial=0)))
+
+
+def spans(batch: Batch, positions: Int[ndarray, "B T P"], ids: Int[ndarray, "B T K"]) -> Int[ndarray, "B S"]:
+    """Of each scored token the largest distance to one of ``positions``, as in `reach`; 0 without one."""
+    target = np.flatnonzero(batch.scored)
+    wanted, rows = positions[:, target], np.arange(batch.size)[:, None, None]
     # What is missing is replaced by the predicting token, at distance 0.
     wanted = np.where(wanted < 0, (target - 1)[None, :, None], wanted)
-    span = np.abs(ids[:, target - 1][:, :, None] - ids[rows, wanted]).max(initial=0)
-    return Reach(int(new.sum(axis=-1).max(initial=0)), int(span))
+    return np.abs(ids[:, target - 1][:, :, None] - ids[rows, wanted]).max(axis=(2, 3), initial=0)
 
 
 def has_places(task: Task, length: int) -> bool:
@@ -220,21 +225,17 @@ def _structure_at(task: Task, scheme: PositionScheme, length: int, seed: int) ->
     return structure(task, scheme, length, stream(seed, "show", "structure", length))
 
 
-def structure(
-    task: Task, scheme: PositionScheme, length: int, rng: Rng, *, size: int = 64, training: bool = False
-) -> Structure:
+def structure(task: Task, scheme: PositionScheme, length: int, rng: Rng, *, size: int = 64) -> Structure:
     """The structure of a sampled batch and of every test layout, under the ids that the scheme gives at test time.
-
-    In ``training`` it is that of strings as training draws them, under the ids that it draws.
 
     Ids that are one for each place are compared as blocks from 1, since a random subset stretches all spans alike. Of
     several layouts the largest count and span are taken, and of several levels of positions the largest distance.
     """
     levels = [i for i, kind in enumerate(task.levels) if kind == "position"] if scheme.uses_places else [0]
-    found, draws = [], scheme if training else scheme.for_evaluation()
-    for layout in (None, *(() if training else task.test_layouts(length))):
+    found = []
+    for layout in (None, *task.test_layouts(length)):
         batch = task.batch(length, size, rng, layout)
-        ids = batch.places if scheme.equals_places else draws.assign(batch.places, task.levels, rng)
+        ids = batch.places if scheme.equals_places else scheme.for_evaluation().assign(batch.places, task.levels, rng)
         ids = ids[:, :, levels]
         alone = [reach(batch, tokens, ids) for tokens in (batch.parents, batch.selectors)]
         both = alone[0]

@@ -162,15 +162,20 @@ class _Contest:
         return _above(self.ranked[0], self.field, self.facing, that) + level
 
     @cached_property
+    def ahead(self) -> list[SystemSummary]:
+        """The best, and then others that go beyond training."""
+        some = (one for one in in_groups(self.ranked).some if one is not self.ranked[0])
+        return [*self.alike, *some]
+
+    @cached_property
     def led(self) -> tuple[SystemSummary, list[SystemSummary]]:
         """The first system that has a control, of those that go beyond training, and its controls."""
-        some = (one for one in in_groups(self.ranked).some if one is not self.ranked[0])
-        return with_controls([*self.alike, *some], self.ranked, lambda *two: lengths_apart(self.between(*two)))
+        return with_controls(self.ahead, self.ranked, lambda *two: lengths_apart(self.between(*two)))
 
     @cached_property
     def pairs(self) -> list[tuple[SystemSummary, SystemSummary]]:
-        """One of the best, and one of the field that it is above."""
-        return [(one, of) for one in self.alike for of in self.field if lengths_apart(self.between(one, of))]
+        """One that goes beyond training, and one of the field that it is above."""
+        return [(one, of) for one in self.ahead for of in self.field if lengths_apart(self.between(one, of))]
 
     @cached_property
     def pair(self) -> tuple[SystemSummary, SystemSummary]:

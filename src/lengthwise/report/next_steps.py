@@ -63,7 +63,8 @@ def next_steps(
     settings = [one for one in every if one[0] != "task"]  # tasks that are compared are to differ
     positions = len({system.positions for system in who}) > 1
     alone = every[:1] if len(every) > 1 and not positions else []
-    same = _values(who, [one for one in settings if one not in alone]) if positions or alone else {}
+    tried = [one for one in order if one.results[0].system in {of.results[0].system for of in who}]
+    same = _values(tried, [one for one in settings if one not in alone]) if positions or alone else {}
     if same:
         equal = f"so that they differ in {setting_text(f'{alone[0][0]}.{alone[0][2]}')} alone" if alone else EQUAL
         there = [one.label for one in order if one.positions in {of.positions for of in who} and _has(one, same)]

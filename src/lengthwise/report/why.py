@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import zip_longest
 
 import numpy as np
 
@@ -14,8 +15,8 @@ from lengthwise.core.config import canonical_json
 from lengthwise.core.errors import LengthwiseError, listed
 from lengthwise.core.rng import stream
 from lengthwise.positions.encodings import ENCODINGS
-from lengthwise.positions.schemes import SCHEMES, scheme_with_ids
-from lengthwise.positions.structure import structure
+from lengthwise.positions.schemes import SCHEMES, PositionScheme, scheme_with_ids
+from lengthwise.positions.structure import spans
 from lengthwise.report.summary import (
     MOST_COMPARED,
     RIGHT,
@@ -29,7 +30,7 @@ from lengthwise.report.summary import (
     some_of,
 )
 from lengthwise.report.words import setting_text, value_text
-from lengthwise.tasks import TASKS
+from lengthwise.tasks import TASKS, Task
 
 FARTHER = "needing a token farther back than in training"
 """What theory says of some that fall, or should."""
@@ -55,21 +56,27 @@ class Distance:
     needed: int
     trained: int
     """The farthest in training, under the ids that training draws."""
+    there: int
+    """First mistakes of that length at tokens that need one farther back than `trained`."""
+    mistakes: int
+    """All of them that were recorded."""
 
     @property
     def far(self) -> bool:
         """Whether it is farther than in training."""
         return self.needed > self.trained
 
-    def __str__(self) -> str:
-        ids = f"{self.needed} position id{'s' * (self.needed != 1)}"
-        return f"{ids} back at length {self.length}, {self.trained} in training"
+    @property
+    def predicted(self) -> bool:
+        """Whether that predicts a fall, and most first mistakes are there, or none is recorded."""
+        return self.far and 2 * self.there >= self.mistakes
 
 
 def why(order: Sequence[SystemSummary]) -> list[str]:
     """Why systems fall that are compared with each other and in order, as clauses; none where none falls.
 
-    First come ids that were never trained, then `distances` in ids, then of whom neither says why they fall.
+    First come ids that were never trained, then `distances` in ids, then one setting that alone tells a system from one
+    that does not fall, then of whom none of these says why they fall.
     """
     falls = [one for one in order if fall(one) and _clearly(one)]
     untrained = {id(one): says for one in falls if (says := _never_trained(one))}
@@ -79,32 +86,53 @@ def why(order: Sequence[SystemSummary]) -> list[str]:
             same.setdefault(says, []).append(one.label)
     said = [f"{some_of(names)} {says}" for says, names in same.items()][:MOST_COMPARED]
     rest = [one for one in falls if id(one) not in untrained]
-    known = [one for one in distances(order) if id(one.system) not in untrained] if rest else []
-    near, far = ([one for one in known if one.far is is_far] for is_far in (False, True))
-    if lost := [one for one in far if not one.holds]:
-        names, first = some_of([one.system.label for one in lost]), "the first: " * (len(lost) > 1)
-        said.append(f"Fall{'s' * (len(lost) == 1)}, {FARTHER}: {names} ({first}{lost[0]})")
-    farther = FARTHER if not lost else "needing one farther"
-    if odd := [one.system.label for one in far if one.holds and one.system not in rest]:
-        said.append(f"Mostly right, though {farther}: {some_of(odd)}")
-    if (right := [one.system.label for one in near if one.holds and one.system not in rest]) and far:
-        said.append(f"Mostly right, needing none farther: {some_of(right)}")
-    explained = {id(one.system) for one in lost}
-    if left := [one for one in rest if id(one) not in explained]:
-        alone = {id(one): found for one in left if (found := _one_setting(one, order))}
-        for other in dict.fromkeys(other for other, _, _ in alone.values()):
-            mine = [(falling(one), *alone[id(one)][1:]) for one in left if alone.get(id(one), ("",))[0] == other]
-            each = some_of([f"{name} ({setting})" for name, setting, _ in mine])
-            (name, setting, values), many = mine[0], len(mine) > 1
-            one = f"{name} falls and {other} does not: they differ in {setting} alone ({values})"
-            said.append(f"{each} fall and {other} does not: each differs from it in one setting alone" if many else one)
-        unknown = [one for one in left if id(one) not in alone]
-        names = sorted((falling(one) for one in unknown), key=lambda name: name not in {one.label for one in unknown})
-        one = len(names) == 1 and (names[0] == unknown[0].label or names[0].startswith("1 of "))
-        none = {id(one.system) for one in near} >= {id(one) for one in unknown}
-        none_farther = ", needing none farther" if far else ", needing no token farther back than in training"
-        said += [f"{UNKNOWN} {some_of(names)} fall{'s' * one}{none_farther * none}"] * bool(names)
+    known = {id(one.system): one for one in distances(order)} if rest else {}
+    if predicted := [known[id(one)] for one in rest if id(one) in known and known[id(one)].predicted]:
+        said.append(_as_predicted(predicted))
+    for far in (True, False):
+        right = [one.system.label for one in known.values() if one.holds and one.far is far and one.system not in falls]
+        how = f"though {FARTHER}" if far else "needing none farther"
+        said += [f"Mostly right, {how}: {some_of(right)}"] * bool(right and (far or predicted))
+    left = [one for one in rest if id(one) not in known or not known[id(one)].predicted]
+    alone = {id(one): found for one in left if (found := _one_setting(one, order))}
+    for other in dict.fromkeys(other for other, _, _ in alone.values()):
+        mine = [(falling(one), *alone[id(one)][1:]) for one in left if alone.get(id(one), ("",))[0] == other]
+        each = some_of([f"{name} ({setting})" for name, setting, _ in mine])
+        (name, setting, values), many = mine[0], len(mine) > 1
+        one = f"{name} falls and {other} does not: they differ in {setting} alone ({values})"
+        said.append(f"{each} fall and {other} does not: each differs from it in one setting alone" if many else one)
+    unknown = [one for one in left if id(one) not in alone]
+    far = [one for one in unknown if id(one) in known and known[id(one)].far and known[id(one)].mistakes]
+    near = [one for one in unknown if id(one) in known and not known[id(one)].far]
+    other = [one for one in unknown if one not in far and one not in near]
+    few = f": of their first mistakes {_there([known[id(one)] for one in far])} at tokens that need one farther back"
+    said += [_unknown(far, few)] * bool(far)
+    none = "needing none farther" if predicted else "needing no token farther back than in training"
+    said += [_unknown(near, f", {none}")] * bool(near) + [_unknown(other, "")] * bool(other)
     return said
+
+
+def _as_predicted(found: Sequence[Distance]) -> str:
+    """Who falls as theory predicts, with the first mistakes that say so."""
+    names, first, one = some_of([one.system.label for one in found]), found[0], len(found) == 1
+    ids = f"{first.needed} position id{'s' * (first.needed != 1)}"
+    example = f"{ids} at length {first.length}, {first.trained} in training"
+    told = f"; of first mistakes {_there(found)} at such tokens" * any(one.mistakes for one in found)
+    which = f"{first.system.label}: " * (not one)
+    return f"As theory predicts: {names} fall{'s' * one}, {FARTHER} ({which}{example}){told}"
+
+
+def _there(found: Sequence[Distance]) -> str:
+    """How many first mistakes are at tokens that need one farther back than in training."""
+    there, every = sum(one.there for one in found), sum(one.mistakes for one in found)
+    return f"{there:,} of {every:,} are"
+
+
+def _unknown(systems: Sequence[SystemSummary], says: str) -> str:
+    """That it is not known why these fall; those of which single seeds do come last."""
+    names = sorted(map(falling, systems), key=lambda name: name not in {one.label for one in systems})
+    one = len(names) == 1 and (names[0] == systems[0].label or names[0].startswith("1 of "))
+    return f"{UNKNOWN} {some_of(names)} fall{'s' * one}{says}"
 
 
 def _one_setting(system: SystemSummary, order: Sequence[SystemSummary]) -> tuple[str, str, str] | None:
@@ -125,13 +153,16 @@ def distances(order: Sequence[SystemSummary]) -> list[Distance]:
     found, tested = list[Distance](), [one for one in order if one.cells]
     for one in tested:
         beyond = {n: right for n, right in median_rates(one).items() if n > one.max_length}
-        if not beyond or not same_name(one, tested[0]):
+        if not beyond or one.experiment["task"]["name"] != tested[0].experiment["task"]["name"]:
             continue
         low = [n for n, right in beyond.items() if right < _mostly(one, n)]
         length = min(low, default=max(beyond))
-        needed, trained = needed_back(one, length), needed_back(one, one.max_length, training=True)
-        if needed is not None and trained is not None:
-            found.append(Distance(one, length, not low, needed, trained))
+        tokens, most = _tokens(one, length), needed_back(one, one.max_length, training=True)
+        if tokens is not None and most is not None:
+            scores = (score for cell in one.cells if cell.length == length for score in cell.scores)
+            first = [at for score in scores for at in score.first_error_at]
+            there = sum(at < len(tokens) and tokens[at] > most for at in first)
+            found.append(Distance(one, length, not low, max(tokens), most, there, len(first)))
     return found
 
 
@@ -202,16 +233,17 @@ def same_task(one: SystemSummary, other: SystemSummary) -> bool:
     return canonical_json(one.experiment["task"]) == canonical_json(other.experiment["task"])
 
 
-def same_name(one: SystemSummary, other: SystemSummary) -> bool:
-    """Whether two systems learn a task of one name."""
-    return one.experiment["task"]["name"] == other.experiment["task"]["name"]
-
-
 def needed_back(system: SystemSummary, length: int, *, training: bool = False, scheme: str = "") -> int | None:
     """How many ids back the farthest token needed is at a length, under the system's ids or those of a scheme.
 
-    In training these are ids that training draws. None where it is unknown.
+    In training these are ids that training draws. None where it is unknown, and of a task without parents.
     """
+    tokens = _tokens(system, length, training=training, scheme=scheme)
+    return None if tokens is None else max(tokens)
+
+
+def _tokens(system: SystemSummary, length: int, *, training: bool = False, scheme: str = "") -> tuple[int, ...] | None:
+    """As `needed_back`, for each generated token."""
     if system.known_task is None:
         return None
     spec = canonical_json({"name": scheme} if scheme else system.experiment["scheme"])
@@ -219,11 +251,26 @@ def needed_back(system: SystemSummary, length: int, *, training: bool = False, s
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _needed(task: str, scheme: str, length: int, training: bool) -> int | None:
+def _needed(task: str, scheme: str, length: int, training: bool) -> tuple[int, ...] | None:
     with suppress(LengthwiseError):
         built, ids = TASKS.build(json.loads(task)), SCHEMES.build(json.loads(scheme))
-        rng, size = stream(0, "why", "needed", length), TRAINED // 4 if training else 64
-        with suppress(LengthwiseError):
-            return structure(built, ids, length, rng, size=size, training=training).parents.span
-        return structure(built, scheme_with_ids(ids.name, MANY), length, rng).parents.span
+        try:
+            return _farthest(built, ids if training else ids.for_evaluation(), length, training)
+        except LengthwiseError:
+            return _farthest(built, scheme_with_ids(ids.name, MANY).for_evaluation(), length, training)
     return None
+
+
+def _farthest(task: Task, ids: PositionScheme, length: int, training: bool) -> tuple[int, ...] | None:
+    """Of each generated token the farthest that it needs, in any string and layout; None of a task without parents."""
+    found, rng = list[int](), stream(0, "why", "needed", length)
+    levels = [at for at, kind in enumerate(task.levels) if kind == "position"] if ids.uses_places else [0]
+    for layout in (None, *(() if training else task.test_layouts(length))):
+        batch = task.batch(length, TRAINED // 4 if training else 64, rng, layout)
+        if not (batch.parents >= 0).any():
+            return None
+        given = batch.places if ids.equals_places else ids.assign(batch.places, task.levels, rng)
+        far = np.zeros(batch.tokens, int)
+        far[np.flatnonzero(batch.scored)] = spans(batch, batch.parents, given[:, :, levels]).max(axis=0)
+        found = [max(two) for two in zip_longest(found, far[batch.prompt_length :].tolist(), fillvalue=0)]
+    return tuple(found)
