@@ -7,6 +7,7 @@ import itertools
 import re
 import zlib
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from lengthwise.explanation import redrawn
 from lengthwise.explanation.advice import Call, advice
 from lengthwise.explanation.explain import OTHERS, Explanation
 from lengthwise.explanation.failures import AT_RANDOM, find_failures
-from lengthwise.explanation.features import surprise
+from lengthwise.explanation.features import LEAST, surprise
 from lengthwise.explanation.kinds import AS_WRITTEN, FRESH, OF_TOKENS, Way, hard_strings, weakest_way
 from lengthwise.explanation.mistakes import Wrong, where_in_answer
 from lengthwise.explanation.model import RandomStrings, Subject, subject_of
@@ -100,6 +101,43 @@ def test_edge_cases_are_hard_strings_and_named_where_they_fail(explained) -> Non
     assert told.fails.splitlines() == [kind, f"There it stops one digit early, where 0 is due ({FRESH} of {FRESH})."]
     assert told.fails_where.startswith(told.fails.replace("\n", " "))
     assert "breaks" not in told.answer  # Random ones have them rarely, and kinds are counted apart.
+
+
+def zeros_without_carry(prompt: list[str], answer: list[str]) -> list[str]:
+    """Of two numbers with leading zeros, the sum ends too early if two zeros end it."""
+    return stops_early(prompt, answer) if answer[-3] == "0" else answer
+
+
+def zeros_and_no_carry(prompt: list[str], answer: list[str]) -> list[str]:
+    """Of two numbers with leading zeros, the sum ends too early if no column carries."""
+    return stops_early(prompt, answer) if TASK.of_kind("no column carries", prompt) else answer
+
+
+def zeros_or_chance(prompt: list[str], answer: list[str]) -> list[str]:
+    """Of two numbers with leading zeros, every second sum ends too early."""
+    return stops_early(prompt, answer) if zlib.crc32(" ".join(prompt).encode()) % 2 else answer
+
+
+@pytest.mark.parametrize(("wrong", "fails"), [
+    (zeros_without_carry, lambda prompt: TASK.solve(prompt)[-3] == "0"),
+    (zeros_and_no_carry, lambda prompt: TASK.of_kind("no column carries", prompt)),
+    (zeros_or_chance, None),
+])  # fmt: skip
+def test_what_fails_of_a_kind_is_told_where_it_is_narrower_and_one_thing(wrong: Any, fails: Any) -> None:
+    told = lw.explain(adder(wrong), TASK, train=6, lengths=[4, 6], samples=64, seconds=4)
+    worst = told.failures.kinds[0]
+    assert worst.kind == "both numbers have leading zeros"
+    narrow = worst.narrower
+    assert (narrow is None) == (fails is None)
+    assert worst.told[0] in told.fails
+    if narrow is None:
+        return
+    assert f"It fails mostly {narrow.name}: so in {narrow.counts}." in told.fails
+    # All failing strings have what was planted, and no right one does.
+    assert (narrow.failing_told, narrow.right_told) == (narrow.failing, narrow.right)
+    assert min(narrow.failing, narrow.right) >= LEAST
+    words = narrow.name.partition(" ")[2]
+    assert words in ("no column carries", "a carry comes in at the digit written before the last")
 
 
 def twice(token: str) -> Callable[[list[str], list[str]], list[str]]:
@@ -572,6 +610,12 @@ def test_first_line_list_and_example_are_of_the_kind_that_was_planted(fault: str
     found = {way.how: way.found for way in told.failures.asked}
     assert {how for how, said in found.items() if said == "fails"} == {each.kind for each in told.failures.kinds}
     assert all(found.values())
+    # The counts of the table are those of the screen, where strings of a worse kind are left out.
+    table = {row[0]: dict(zip(told.failures.table().heads, row, strict=True)) for row in told.failures.table().cells}
+    for each in told.failures.kinds:
+        assert {row.length: row.share.counts for row in each.rows}.items() <= {
+            int(n): cell for n, cell in table[f"where {each.kind}"].items() if n.isdigit()
+        }.items()
     # The others are named, too: two of them on the screen, all behind it.
     others = [each for each in told.failures.kinds[1:] if not each.kind.startswith(OF_TOKENS)]
     assert all(f"Also where {each.kind}: {each.share.words()}" in told.fails for each in others[:OTHERS])

@@ -438,10 +438,11 @@ def test_a_planted_feature_is_found_and_noise_is_not(name: str) -> None:
     assert told is not None
     assert told.balanced >= 0.95
     # Counts are recounted: the threshold that is told splits all strings nearly as the planted one.
-    own = dict(features_of(["a", "b"]))[told.name]
-    same = [((own(word) > told.threshold) == told.above) == (value(word) > cut) for word in words]
+    what, side, threshold = re.findall("where (.+) is (above|at most) (.+)", told.name)[0]
+    own = dict(features_of(["a", "b"]))[what]
+    same = [((own(word) > int(threshold)) == (side == "above")) == (value(word) > cut) for word in words]
     assert np.mean(same) > 0.93
-    assert NAMES.index(told.name) <= NAMES.index(name)
+    assert NAMES.index(what) <= NAMES.index(name)
     assert telling_feature({word: bool(rng.integers(2)) for word in sorted(words)}, 0) is None
     # That long strings fail is no finding, not even if a few are wrong for no reason.
     longer = {word: (len(word) <= 20) != (rng.random() < 0.02) for word in sorted(words)}

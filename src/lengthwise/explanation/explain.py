@@ -36,7 +36,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 25
+VERSION = 26
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -189,7 +189,7 @@ class Explanation(Tabular):
         # What first mistakes have in common is said below.
         kinds = [each for each in self.failures.kinds[1:] if not each.kind.startswith(OF_TOKENS)]
         worst = where[0] if where else ()
-        more = [f"Also w{each.told[0][1:]}" for each in kinds[:OTHERS]]
+        more = [each.brief for each in kinds[:OTHERS]]
         left = len(kinds) - len(more)
         more += [f"{left} other kind{'s fail' if left > 1 else ' fails'}, too."] if left else []
         edited = self.failures.edited if "break" in self._edited else ""

@@ -37,11 +37,10 @@ T = TypeVar("T")
 
 @config
 class Feature:
-    """Failing strings are those whose feature is on one side of a threshold; counts are of held-out strings."""
+    """What holds of failing strings and not of right ones; counts are of held-out strings."""
 
     name: str
-    above: bool
-    threshold: int
+    """It begins with "where", "if" or "unless"."""
     failing: int
     failing_told: int
     right: int
@@ -53,11 +52,17 @@ class Feature:
         return (self.failing_told / self.failing + self.right_told / self.right) / 2
 
     @property
+    def counts(self) -> str:
+        """Of how many strings what is named holds."""
+        failing, right = self.failing_told, self.right - self.right_told
+        if self.name.startswith("unless "):
+            failing, right = self.failing - failing, self.right_told
+        return f"{failing} of {self.failing} failing strings, {right} of {self.right} right ones"
+
+    @property
     def line(self) -> str:
         """The feature in one sentence."""
-        side = f" is above {self.threshold}" if self.above else f" is at most {self.threshold}"
-        right = f"{self.right - self.right_told} of {self.right}"
-        return f"Where {self.name}{side}: {self.failing_told} of {self.failing} failing strings, {right} right ones."
+        return f"{self.name[0].upper()}{self.name[1:]}: {self.counts}."
 
 
 @config
@@ -267,7 +272,8 @@ def telling_feature(strings: Mapping[Symbols, bool], seed: int) -> Feature | Non
     _, name, value, above, threshold = max((each for each in found if each[1] == name), key=lambda each: each[0])
     told = [((value(string) > threshold) == above) == fails for string, fails in held]
     both = [sum(ok for ok, (_, fails) in zip(told, held, strict=True) if fails == kind) for kind in (True, False)]
-    feature = Feature(name, above, threshold, failing, both[0], len(held) - failing, both[1])
+    side = f"where {name} is {'above' if above else 'at most'} {threshold}"
+    feature = Feature(side, failing, both[0], len(held) - failing, both[1])
     return feature if feature.balanced >= WANTED else None
 
 

@@ -17,9 +17,10 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import EOS, SPECIALS
 from lengthwise.explanation.automaton import product
-from lengthwise.explanation.features import SURE, Nearby, surprise, telling_nearby
+from lengthwise.explanation.features import LEAST, SURE, Feature, Nearby, surprise, telling_nearby
 from lengthwise.explanation.mistakes import Failure, Mistake, Wrong, facts, first_wrong, has_token, most_common_mistake
 from lengthwise.explanation.model import RandomStrings, Subject, edited
+from lengthwise.explanation.narrower import narrower
 from lengthwise.explanation.verdict import LengthShares, Share, Verdict
 from lengthwise.languages.automaton import Dfa, minimize
 from lengthwise.languages.hard_words import boundary_words, hard_words, pumped_words
@@ -41,6 +42,8 @@ FEW = 8
 FAILS, CLOSE = "fails", "not surely below 95 %"
 SUSPECTS, FRESH, FEWEST = 6, 128, 32
 """Kinds of hard strings that are asked again at such a length, with so many fresh strings, and with no fewer."""
+FEW_LENGTHS = 3
+"""So many other trained lengths have counts; of more, the best one."""
 NAMED = 3
 """So many of the worst kinds are asked at all lengths."""
 TRIES, MOST_TRIES = 4, 16
@@ -68,6 +71,8 @@ class WeakKind:
     """Each length at which strings of this kind were asked."""
     mistake: Mistake | None
     """What the model does in the failing strings of `length`; of tasks with answers."""
+    narrower: Feature | None
+    """What tells the failing ones of `length` from the right ones, if it is known."""
     example: Failure | None
     """One of them."""
     train: int = 0
@@ -107,17 +112,27 @@ class WeakKind:
 
     @property
     def told(self) -> tuple[str, ...]:
-        """The kind, and what the model does there, with counts; `Failures.table` has the other lengths."""
+        """The kind, which of its strings fail, and what the model does there, with counts."""
         where = f"Where {self.kind}: {self.share.words()} at length {self.length}{self._beside}."
-        does = self.mistake
-        return where, *([f"There it {does.what} ({does.n} of {does.of})."] if does else [])
+        narrow, does = self.narrower, self.mistake
+        told = [f"It fails mostly {narrow.name}: so in {narrow.counts}."] if narrow else []
+        return where, *told, *([f"There it {does.what} ({does.n} of {does.of})."] if does else [])
+
+    @property
+    def brief(self) -> str:
+        """The kind, one count, and which of its strings fail, in a sentence; `Failures.table` has the rest."""
+        mostly = f"; mostly {self.narrower.name}" if self.narrower else ""
+        return f"Also where {self.kind}: {self.share.words()} at length {self.length}{mostly}."
 
     @property
     def _beside(self) -> str:
-        """The other trained lengths; of one beyond, the next shorter that was asked, and how many longer ones break."""
+        """Other trained lengths; of one beyond, the next shorter that was asked, and how many longer ones break."""
         if self.length <= self.train:
-            others = [row for row in self.rows if row.length <= self.train and row.length != self.length]
-            return "".join(f", {row.share.counts} at {row.length}" for row in reversed(others))
+            others = [row for row in reversed(self.rows) if row.length <= self.train and row.length != self.length]
+            if len(others) > FEW_LENGTHS:
+                best = max(others, key=lambda row: row.share.value)
+                return f", of {len(others)} other trained lengths at best {best.share.counts} at {best.length}"
+            return "".join(f", {row.share.counts} at {row.length}" for row in others)
         before = max((row for row in self.rows if row.length < self.length), key=lambda row: row.length, default=None)
         longer = [row.share.breaks for row in self.rows if row.length > self.length]
         said = "" if before is None else f", {before.share.counts} at {before.length}"
@@ -324,6 +339,8 @@ class _Kinds:
         self.random = {n: np.concatenate([good for *_, good in groups[n][0]]) for n in known}
         self.replayed = replayed
         self.fresh: dict[tuple[str, int], list[tuple[Batch, ndarray]]] = {}
+        self.rows: dict[str, dict[int, KindShare]] = {}
+        """Of a kind, each length that was asked; strings of a worse kind are left out."""
         self.found: dict[str, str] = {}
         """Of a kind, whether it fails, or why it is not said to."""
         self.tokens: dict[str, frozenset[str]] = {}
@@ -331,8 +348,8 @@ class _Kinds:
 
     def told(self, kinds: Mapping[int, Sequence[str]], tried: int) -> tuple[WeakKind, ...]:
         """Those that fail, the worst first."""
-        found: dict[str, dict[int, KindShare]] = {}
-        for length, names in kinds.items():
+
+        def ask(length: int, names: Sequence[str]) -> None:
             shares = {kind: share for kind in names if (share := self._share(kind, length)).n >= FEWEST}
             worse: list[str] = []
             for kind in self._worst_first(shares, length):
@@ -340,35 +357,36 @@ class _Kinds:
                 p = surprise(*(count for share in (alone, usual) for count in (share.n - share.right, share.n)))
                 weak = p * tried < SURE and alone.breaks and shares[kind].breaks
                 told = alone if alone.n >= FEWEST else shares[kind]
-                found.setdefault(kind, {})[length] = KindShare(length, told, usual, weak)
+                self.rows.setdefault(kind, {}).setdefault(length, KindShare(length, told, usual, weak))
                 if weak or self.found.get(kind, CLOSE) == CLOSE:
                     other = "not surely worse than random" if alone == shares[kind] else "only with a worse kind"
                     self.found[kind] = FAILS if weak else other if shares[kind].breaks else CLOSE
                 worse += [kind] * weak
 
-        def more(kind: str, lengths: Sequence[int], worse: Sequence[str] = ()) -> None:
-            rows = found[kind]
-            for n in lengths:
-                if n not in rows and (share := self._share(kind, n, worse)).n >= FEWEST:
-                    rows[n] = _row(n, share, _share([self.random[n]]), tried)
+        def weak_ones() -> list[str]:
+            return [kind for kind, rows in self.rows.items() if any(row.weak for row in rows.values())]
 
-        for kind in [kind for kind, rows in found.items() if _weak(rows)]:
-            more(kind, [n for n in self.random if n <= self.subject.train])
-        for kind in list(found):
-            run = RUN.sub(r"\1 \1", kind)
-            if run != kind and run in found and _weak(found[kind]) and _weak(found[run]):
-                found[RUN.sub(r"\1", kind)] = self._joined(
-                    RUN.sub(r"\1", kind), kind, found.pop(kind), run, found.pop(run)
-                )
+        for length, names in kinds.items():
+            ask(length, names)
+        some = weak_ones()
+        for length in [n for n in self.random if n <= self.subject.train and n not in kinds]:
+            ask(length, some)
+        for kind in list(self.rows):
+            run, name = RUN.sub(r"\1 \1", kind), RUN.sub(r"\1", kind)
+            if run != kind and {kind, run} <= {*weak_ones()}:
+                self.rows[name] = self._joined(name, kind, self.rows.pop(kind), run, self.rows.pop(run))
 
         def worst_first(kind: str) -> tuple[bool, float, str]:
-            row = told_row(_by_length(found[kind]), self.subject.train)
+            row = told_row(self._by_length(kind), self.subject.train)
             return row.length > self.subject.train, row.share.value, kind
 
-        weak_ones = sorted((kind for kind, rows in found.items() if _weak(rows)), key=worst_first)
-        for at, kind in enumerate(weak_ones[:NAMED]):
-            more(kind, [*self.random], weak_ones[:at])
-        return tuple(self._weak_kind(kind, _by_length(found[kind])) for kind in weak_ones)
+        worst = sorted(weak_ones(), key=worst_first)
+        for length in self.random:
+            ask(length, worst[:NAMED])
+        return tuple(self._weak_kind(kind, named=kind in worst[:NAMED]) for kind in worst)
+
+    def _by_length(self, kind: str) -> tuple[KindShare, ...]:
+        return tuple(row for _, row in sorted(self.rows[kind].items()))
 
     def _worst_first(self, shares: Mapping[str, Share], length: int) -> list[str]:
         """Kinds by their shares; one that holds of all strings of another one, and is not surely better, before it."""
@@ -400,12 +418,12 @@ class _Kinds:
 
     @property
     def ways(self) -> tuple[Way, ...]:
-        """All kinds that were asked."""
-        lengths = {kind: [n for name, n in sorted(self.fresh) if name == kind] for kind, _ in self.fresh}
-        return tuple(
-            Way(kind, tuple((n, self._share(kind, n)) for n in some), self.found.get(kind, ""))
-            for kind, some in lengths.items()
-        )
+        """All kinds that were asked; of one that fails, the shares that are told."""
+        found = dict[str, list[tuple[int, Share]]]()
+        for kind, n in sorted(self.fresh, key=lambda each: each[1]):
+            row = self.rows.get(kind, {}).get(n) if self.found.get(kind) == FAILS else None
+            found.setdefault(kind, []).append((n, row.share if row else self._share(kind, n)))
+        return tuple(Way(kind, tuple(shares), self.found.get(kind, "")) for kind, shares in found.items())
 
     def by_token(self, strings: Sequence[tuple[Batch, ndarray]], wrong: Sequence[Wrong]) -> list[str]:
         """Kinds without a name: strings whose answer has a token of which holds what tells wrong ones from right."""
@@ -437,8 +455,9 @@ class _Kinds:
             if (found := found + len(rows)) >= FRESH:
                 return
 
-    def _weak_kind(self, kind: str, rows: tuple[KindShare, ...]) -> WeakKind:
-        told = told_row(rows, self.subject.train)
+    def _weak_kind(self, kind: str, *, named: bool) -> WeakKind:
+        rows, train = self._by_length(kind), self.subject.train
+        told = told_row(rows, train)
         fresh = self.fresh[kind, told.length]
         wrong = {id(batch): first_wrong(self.subject, batch, good) for batch, good in fresh}
         mistake = most_common_mistake([each for some in wrong.values() for each in some], free=self.free)
@@ -454,28 +473,43 @@ class _Kinds:
         every = [part for row in first for part in self.fresh[kind, row.length]]
         ones = (select(batch, [row]) for batch, good in every for row in failing(batch, good))
         example = next(filter(None, (self.replayed(one, kind) for one in ones)), None)
-        return WeakKind(kind, rows, mistake, example, self.subject.train)
+        narrow = None
+        if named and mistake is not None:
+            lengths = self._enough(kind, told.length, [row.length for row in rows if told.length <= train])
+            known = [part for n in lengths for part in self.fresh[kind, n]]
+            narrow = narrower(
+                self.subject.task, known, lambda: [part for n in lengths for part in self._ask(kind, n, "again")]
+            )
+        return WeakKind(kind, rows, mistake, narrow, example, train)
+
+    def _enough(self, kind: str, told: int, others: Sequence[int]) -> list[int]:
+        """The length that is told, and the trained ones next to it that it takes for failing and right strings."""
+        near = sorted({n for n in others if n <= self.subject.train}, key=lambda n: abs(n - told))
+        lengths = [told, *(n for n in near if n != told)]
+        for count in range(1, len(lengths)):
+            share = _total([self._share(kind, n) for n in lengths[:count]])
+            if min(share.right, share.n - share.right) >= 2 * LEAST:
+                return lengths[:count]
+        return lengths
+
+    def _ask(self, kind: str, length: int, *again: str) -> list[tuple[Batch, ndarray]]:
+        """Fresh strings of a kind, and which are right."""
+        rng, some = stream(self.seed, "explain", "fresh", kind, length, *again), list[Batch]()
+        for _, batch in distinct(self._made(kind, length, rng), self.known.setdefault(length, set())):
+            batch = select(batch, range(min(batch.size, FRESH - sum(one.size for one in some))))
+            if batch.size:
+                some.append(batch)
+        return list(zip(some, self.subject.all_right(some), strict=True))
 
     def _share(self, kind: str, length: int, without: Sequence[str] = ()) -> Share:
         """Of fresh strings of a kind, those left out that are of kinds ``without`` which the task names, too."""
         if (kind, length) not in self.fresh:
-            rng, some = stream(self.seed, "explain", "fresh", kind, length), list[Batch]()
-            for _, batch in distinct(self._made(kind, length, rng), self.known.setdefault(length, set())):
-                batch = select(batch, range(min(batch.size, FRESH - sum(one.size for one in some))))
-                if batch.size:
-                    some.append(batch)
-            self.fresh[kind, length] = list(zip(some, self.subject.all_right(some), strict=True))
+            self.fresh[kind, length] = self._ask(kind, length)
         kept = (
             (good, [not self._is_of(without, batch, row) for row in range(batch.size)])
             for batch, good in self.fresh[kind, length]
         )
         return _share([good[np.array(rows, bool)] for good, rows in kept])
-
-
-def _row(length: int, share: Share, usual: Share, tried: int) -> KindShare:
-    """A kind at a length beside random strings: weak if surely fewer of it are right, of so many that were tried."""
-    p = surprise(share.n - share.right, share.n, usual.n - usual.right, usual.n)
-    return KindShare(length, share, usual, p * tried < SURE and share.breaks)
 
 
 def _share(good: Sequence[ndarray]) -> Share:
@@ -484,14 +518,6 @@ def _share(good: Sequence[ndarray]) -> Share:
 
 def _total(shares: Sequence[Share]) -> Share:
     return Share(sum(each.right for each in shares), sum(each.n for each in shares))
-
-
-def _by_length(rows: Mapping[int, KindShare]) -> tuple[KindShare, ...]:
-    return tuple(rows[n] for n in sorted(rows))
-
-
-def _weak(rows: Mapping[int, KindShare]) -> bool:
-    return any(row.weak for row in rows.values())
 
 
 RUN = re.compile(r"(?<=with )a single (.+)$")

@@ -61,7 +61,7 @@ class Wrong(NamedTuple):
         numbers = unit == "digit" and digits > 2 and got.isdigit() and due.isdigit()
         off = near.get((int(got) - int(due)) % digits, []) if numbers else []
         says = (f"{got} instead of {due}", *off, f"a wrong {unit}")
-        end, start = _places(self.batch, self.row, self.at)
+        end, start = places_of(self.batch, self.row, self.at)
         ordered = (end, start) if end.startswith("the ") else (start, end)
         if sum(names[token] != EOS for token in ids[self.batch.prompt_length :]) == 1:
             ordered = ()  # The answer has one place.
@@ -202,10 +202,10 @@ def facts(
             here = [each for each in wrong if each.at == at]
             others = [each for each in good if at < each[0].tokens and each[0].scored[at]]
             others += [(each.batch, each.row) for each in wrong if each.at > at]
-            told += [(_facts(task, each.batch, each.row, at), False) for each in here]
+            told += [(facts_of(task, each.batch, each.row, at), False) for each in here]
             for index in rng.permutation(len(others))[: matched * len(here)].tolist():
                 batch, row = others[index]
-                told.append((_facts(task, batch, row, at), True))
+                told.append((facts_of(task, batch, row, at), True))
     return told
 
 
@@ -222,7 +222,7 @@ def has_token(task: Task, batch: Batch, row: int, names: frozenset[str]) -> bool
     return False
 
 
-def _places(batch: Batch, row: int, at: int) -> tuple[str, str]:
+def places_of(batch: Batch, row: int, at: int) -> tuple[str, str]:
     """A place of the answer, counted from its end and from its beginning, the end mark left out."""
     unit, ids = batch.unit, batch.input_ids[row]
     back = int((ids[at:] != batch.vocab.ids.get(EOS, -1)).sum())
@@ -232,7 +232,7 @@ def _places(batch: Batch, row: int, at: int) -> tuple[str, str]:
     return near, {1: f"the first {unit}", 2: f"the second {unit}"}.get(number, f"{unit} {number}")
 
 
-def _facts(task: Task, batch: Batch, row: int, at: int) -> frozenset[str]:
+def facts_of(task: Task, batch: Batch, row: int, at: int) -> frozenset[str]:
     """What holds of a token of the answer."""
     text, end = batch.text(row), batch.prompt_length
     plain = _plain_facts(text, end, at, _follows(batch, row, text))
