@@ -28,7 +28,10 @@ MORE = 4
 MORE_ROWS = 0.1
 """The share of rows of a kind that is advised where that kind fails."""
 DONE = "If that was done:"
-TRAINED_ON = "Of {} adders trained on so, {} were then right farther on random sums, {} less far."
+TRAINED_ON = (
+    "In a study of {} small adders trained on so (a count, not your chance), {} were then right farther on random "
+    "sums, {} less far."
+)
 KEEP = "Keep a copy of this model."
 ONLY_LOSE = "Random strings break at no length asked, and training on can lose that: if you need these, leave it."
 UNSEEN = "What that does to other strings was measured for addition alone."
@@ -196,7 +199,7 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
     since = "these fail at trained lengths" if within else f"these break at length {failures.kinds[0].length}"
     if kind is None:
         return f"Train it on with more rows where {kinds[0]}: {since}.\nYour data has to make these.", ""
-    since = "next to none is right, as if training lacked them" if failures.apart else since
+    since = f"at length {failures.apart.length} next to none is right" if failures.apart else since
     text = f"Train it on for as many steps, one row in {round(1 / MORE_ROWS)} where {kind}: {since}."
     text += f"\n{_seen(subject, failures, WITH_ROWS)}\nIf these fail still: train from scratch, with such rows."
     names = subject.task.vocab.ids

@@ -36,7 +36,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 26
+VERSION = 27
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -53,7 +53,7 @@ INDENT = 12
 RULES = (f"right: at least {100 * CUT:.0f} %", "breaks: surely below", "unsure: below, not surely")
 """What is said of a length, and when."""
 MISTAKES = "first mistake: the first wrong token of an answer"
-AT_RANDOM = "; random strings: "
+AT_RANDOM, LEFT_OUT = "; random strings: ", " is left out: "
 OTHERS = 2
 """Kinds that are named beside the worst one."""
 T = TypeVar("T")
@@ -101,7 +101,10 @@ class Explanation(Tabular):
         if self.learned:
             line, fails = self.verdict.line, self._kind
             which = "random strings " * bool(fails and line.startswith("right"))
-            return "; ".join(filter(None, [which + line, fails or self._edited]))
+            left = (
+                f"{note.partition(':')[0]} (notes say why)" for note in self.notes if self.asked and LEFT_OUT in note
+            )
+            return "; ".join(filter(None, [which + line, *left, fails or self._edited]))
         held, trained = self.verdict.of("random").held, self.verdict.trained
         if self.failures.apart is not None:
             within = f"{trained.words()} at trained lengths (up to {self.accuracy.train})"
@@ -155,8 +158,9 @@ class Explanation(Tabular):
         failures, moved = self.failures, self.failures.moved
         if self.accuracy.not_finite:
             return [self.accuracy.not_finite, "They count as wrong: it is broken there, not mistaken."]
+        within = failures.redrawn.cause if failures.redrawn else []
         if not self.learned or self._holds:
-            return []
+            return [] if self._holds else within
         if moved is not None and (moved.to_blame or moved.absolute):
             return moved.cause
         # Where all ids are moved, distances stay as they are.
@@ -166,11 +170,11 @@ class Explanation(Tabular):
         nothing = ": no feature that was tried tells failing strings from right ones of the same length"
         nothing = nothing if failures.tried else ": at each length nearly all are right, or nearly all fail"
         said = self.mistakes or failures.kinds or failures.feature
-        within = failures.redrawn.cause if failures.redrawn else []
-        unknown = "Where in the model is not known." if within else f"Not known{'' if said else nothing}."
-        told = [*within, *([] if far and far.most_are else [unknown]), *(far.line if far else [])]
         example = failures.example.why if failures.example and failures.example.head else ""
         seen = [*filter(None, left), *[f"in the example, {example}"] * bool(example)]
+        known = (far and far.most_are) or (within and seen)
+        unknown = "What in the model does it is not known." if within else f"Not known{'' if said else nothing}."
+        told = [*within, *([] if known else [unknown]), *(far.line if far else [])]
         told += [f"Seen, not tested: {each}." for each in seen[:1]]
         if not far and (self.verdict.broken() or self.accuracy.train) > self.accuracy.train:
             told += moved.cause if moved else filter(None, [failures.ids])

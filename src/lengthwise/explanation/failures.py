@@ -194,7 +194,7 @@ class Failures:
     asked: tuple[Way, ...] = ()
     """Fresh strings of each kind that was asked, weak or not."""
     redrawn: Redrawn | None = None
-    """What becomes of failing strings with other tokens in a part of the prompt."""
+    """Which part of the prompt decides, of strings of the worst kind, else of trained lengths, else of all."""
 
     def __repr__(self) -> str:
         return f"Failures({' '.join(itertools.chain(*self.findings, self.example.told if self.example else ()))})"
@@ -345,23 +345,40 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
         # Of a model that has not learned, longer strings say nothing.
         groups = {length: parts for length, parts in groups.items() if length <= subject.train}
 
-    def replayed(one: Batch, kind: str) -> Failure | None:
-        return _replayed(subject, one, kind if kind == AT_RANDOM else f"where {kind}", usual)
-
-    for length, parts in sorted(groups.items()):
-        most = WITHIN if length <= subject.train else WITHIN + SHOWN
-        for kind, batch, good in itertools.chain(*parts):
-            strings.update({symbols_of(batch, row): bool(good[row]) for row in range(batch.size)})
-            for row in np.flatnonzero(~good) if len(smallest) < most else ():
-                found = replayed(select(batch, [int(row)]), kind)
-                if found is not None and all(found.tokens != known.tokens for known in smallest):
-                    smallest.append(found)
-                    if len(smallest) == most:
-                        break
     broken = verdict().broken(subject.train)
     first = {kind: verdict().first(kind, subject.train) for kind in ("random", "hard")}
     at = first["random"] or first["hard"]
     moved = None if at is None else _moved(subject, at, shares[-1].length, samples, seed)
+
+    def replayed(one: Batch, kind: str) -> Failure | None:
+        return _replayed(subject, one, kind if kind == AT_RANDOM else f"where {kind}", usual)
+
+    parts = [(length, *part) for length, both in sorted(groups.items()) for part in itertools.chain(*both)]
+    seen = [first_wrong(subject, batch, good) for _, _, batch, good in parts]
+    mistakes = list(itertools.chain(*seen))
+    counted = [
+        (*each[1:], found) for each, found in zip(parts, seen, strict=True) if not is_apart(subject.task, each[1])
+    ]
+    free = list(itertools.chain(*(found for *_, found in counted)))
+    kinds, kinds_asked, of_kind = weak_kinds(asked, groups, mistakes, free, shares, learned, replayed)
+    named = [each.kind for each in kinds if each.kind in subject.task.kinds]
+
+    def shown(one: Batch, kind: str) -> Failure | None:
+        """It with the kind that fails which it is of, however it was found."""
+        found, prompt = replayed(one, kind), one.text(0)[: one.prompt_length]
+        of = next((f"and {name}" for name in named if subject.task.of_kind(name, prompt)), "of no kind that fails")
+        return found and dataclasses.replace(found, of=of if named and kind not in named else "")
+
+    for length, both in sorted(groups.items()):
+        most = WITHIN if length <= subject.train else WITHIN + SHOWN
+        for kind, batch, good in itertools.chain(*both):
+            strings.update({symbols_of(batch, row): bool(good[row]) for row in range(batch.size)})
+            for row in np.flatnonzero(~good) if len(smallest) < most else ():
+                found = shown(select(batch, [int(row)]), kind)
+                if found is not None and all(found.tokens != known.tokens for known in smallest):
+                    smallest.append(found)
+                    if len(smallest) == most:
+                        break
     for length, how in dict.fromkeys([(broken, ""), first_break(verdict())]):
         # One string of a length at which it breaks, which the shortest ones need not resemble.
         if length is None or any(each.length == length and how in ("", each.kind) for each in smallest):
@@ -370,16 +387,8 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
             (kind, batch, np.flatnonzero(~good))
             for kind, batch, good in itertools.chain(*groups.get(length, ())) if how in ("", kind)
         )  # fmt: skip
-        one = next((replayed(select(batch, rows[:1]), kind) for kind, batch, rows in failing if rows.size), None)
+        one = next((shown(select(batch, rows[:1]), kind) for kind, batch, rows in failing if rows.size), None)
         smallest += [one] if one is not None else []
-    parts = [(length, *part) for length, both in sorted(groups.items()) for part in itertools.chain(*both)]
-    seen = [first_wrong(subject, batch, good) for _, _, batch, good in parts]
-    mistakes = list(itertools.chain(*seen))
-    counted = [
-        (*each[1:], found) for each, found in zip(parts, seen, strict=True) if not is_apart(subject.task, each[1])
-    ]
-    free = list(itertools.chain(*(found for *_, found in counted)))
-    kinds, kinds_asked = weak_kinds(asked, groups, mistakes, free, shares, learned, replayed)
     border = [each for each in counted if (each[0] == AT_RANDOM) == (first["random"] is not None)]
     by_length = Counter((len(string), right) for string, right in strings.items())
     mixed = [n for n, right in by_length if right and by_length[n, False]]
@@ -392,14 +401,19 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
         # More strings can show what those of one length do not.
         longer = _compared(subject, border, seed, lambda length: length >= at)
         at_border = longer if longer is not None and longer.found else at_border
-    trained = [each for each in mistakes if each.batch.layout.length <= subject.train]
+    pools = [
+        ("" if not kinds else f"where {kinds[0].kind}", of_kind),
+        ("of trained lengths", [each for each in mistakes if each.batch.layout.length <= subject.train]),
+        ("of all lengths", mistakes),
+    ]
+    anew = [found for which, pool in pools if (found := redrawn(subject, pool, which, seed)) is not None]
     return Failures(
         tuple(shares), tuple(smallest), ids[0] or None, telling_feature(strings, seed), subject.train, ids[1],
         _distance(subject, there, broken), least >= 2 * LEAST,
         within, at_border,
         usual.elsewhere(there, broken) if broken is not None else "",
         kinds, _ways(made), kinds_asked,
-        redrawn(subject, trained, seed) or redrawn(subject, mistakes, seed),
+        next((each for each in anew if each.cause), None),
     )  # fmt: skip
 
 
@@ -519,7 +533,7 @@ def _replayed(subject: Subject, one: Batch, kind: str, usual: _Usual) -> Failure
     head, attention, why = usual.blame(one, at - 1, parents)
     return Failure(
         one.layout.length, kind, tuple(one.text(0)), position, expected, got, parents, head, attention, why,
-        one.allowed is not None,
+        sets=one.allowed is not None,
     )  # fmt: skip
 
 

@@ -123,7 +123,7 @@ class Heads:
             "loss that its removal adds, in nats a token, by length", "what changes",
         )  # fmt: skip
         rows = [
-            (head.name, head.pattern if head.named else f"none (nearest: {head.pattern})",
+            (head.name, head.pattern if head.named else f"nearest: {head.pattern}",
              by_length(head, lambda row: f"{row.overlap:.2f}"),
              by_length(head, lambda row: "" if row.loss is None else f"{row.loss:+.3f}"), head.fault)
             for head in self.heads
@@ -257,7 +257,7 @@ def explain_heads(subject: Subject, lengths: Sequence[int], samples: int, seed: 
                     added = losses(subject, batches[length]) - base[length]
                     cost, error = float(added.mean()), float(added.std(ddof=1) / np.sqrt(len(added)))
                 rows.append(HeadAtLength(length, overlap, mass, gap, float(carried[length][number]), cost, error))
-            named, words = best >= FITS, pattern_words(kind, numbers, names)
+            named, words = round(best, 2) >= FITS, pattern_words(kind, numbers, names)
             found.append(
                 Head(
                     layer, head, given, words, (kind, tuple(numbers)), named, tuple(rows),

@@ -288,7 +288,7 @@ def weak_kinds(
     asked: RandomStrings, groups: Mapping[int, tuple[list[tuple[str, Batch, ndarray]], ...]],
     mistakes: Sequence[Wrong], free: Sequence[Wrong], rows: Sequence[LengthShares], learned: Dfa | None,
     replayed: Callable[[Batch, str], Failure | None],
-) -> tuple[tuple[WeakKind, ...], tuple[Way, ...]]:  # fmt: skip
+) -> tuple[tuple[WeakKind, ...], tuple[Way, ...], list[Wrong]]:  # fmt: skip
     """Kinds of strings that fail more often than random ones, which fresh strings decide; the worst first.
 
     They are asked at the longest trained length, at the last one that is clearly right, and at the last before the
@@ -297,7 +297,7 @@ def weak_kinds(
     kinds of which most strings were seen to fail. The test is corrected for all kinds and lengths.
     What only strings of a worse kind do is not told of another one. Of a model that has learned, what tells the first
     wrong tokens at trained lengths is a kind, too, and is asked in the same way. ``free`` are the ``mistakes``
-    in strings that were made of no kind. Given back, too, are all kinds that were asked.
+    in strings that were made of no kind. Given back, too, are all kinds that were asked, and the mistakes in the worst.
     """
     subject, train, verdict = asked.subject, asked.subject.train, Verdict(rows, asked.subject.train)
     claims = (max((n for n in groups if n <= train), default=None), verdict.held, verdict.last)
@@ -311,7 +311,7 @@ def weak_kinds(
         trained = [each[1:] for n, both in groups.items() if n <= train for each in itertools.chain(*both)]
         own += ask.by_token(trained, [each for each in mistakes if each.batch.layout.length <= train])
     if told := ask.told(dict.fromkeys(lengths, own), len(own) * len(lengths)):
-        return told, ask.ways
+        return told, ask.ways, ask.wrong(told[0].kind, told[0].length)
     suspects, tried = dict[int, list[str]](), len(own) * len(lengths)
     for length in lengths:
         seen: dict[str, list[ndarray]] = {}
@@ -325,7 +325,8 @@ def weak_kinds(
                  if kind not in own and (wrong := sum(int((~g).sum()) for g in good))}  # fmt: skip
         suspects[length] = sorted(doubt, key=lambda kind, doubt=doubt: (-doubt[kind], kind))[:SUSPECTS]
         tried += len(seen)
-    return ask.told(suspects, tried), ask.ways
+    told = ask.told(suspects, tried)
+    return told, ask.ways, ask.wrong(told[0].kind, told[0].length) if told else []
 
 
 class _Kinds:
@@ -458,15 +459,12 @@ class _Kinds:
     def _weak_kind(self, kind: str, *, named: bool) -> WeakKind:
         rows, train = self._by_length(kind), self.subject.train
         told = told_row(rows, train)
-        fresh = self.fresh[kind, told.length]
-        wrong = {id(batch): first_wrong(self.subject, batch, good) for batch, good in fresh}
-        mistake = most_common_mistake([each for some in wrong.values() for each in some], free=self.free)
+        mistake = most_common_mistake(self.wrong(kind, told.length), free=self.free)
 
         def failing(batch: Batch, good: ndarray) -> Sequence[int]:
             if mistake is None:
                 return np.flatnonzero(~good).tolist()
-            found = wrong[id(batch)] if id(batch) in wrong else first_wrong(self.subject, batch, good)
-            return [each.row for each in found if mistake.what in each.ways]
+            return [each.row for each in first_wrong(self.subject, batch, good) if mistake.what in each.ways]
 
         # One of the length that is told; without one, of another at which it fails.
         first = sorted((row for row in rows if row.weak or row is told), key=lambda row: row is not told)
@@ -481,6 +479,10 @@ class _Kinds:
                 self.subject.task, known, lambda: [part for n in lengths for part in self._ask(kind, n, "again")]
             )
         return WeakKind(kind, rows, mistake, narrow, example, train)
+
+    def wrong(self, kind: str, length: int) -> list[Wrong]:
+        """The first wrong tokens of strings of a kind."""
+        return [each for batch, good in self.fresh[kind, length] for each in first_wrong(self.subject, batch, good)]
 
     def _enough(self, kind: str, told: int, others: Sequence[int]) -> list[int]:
         """The length that is told, and the trained ones next to it that it takes for failing and right strings."""

@@ -100,6 +100,8 @@ class Failure:
     attention: tuple[tuple[int, float], ...]
     """The tokens that this head looks at instead, and how much."""
     why: str
+    of: str = ""
+    """Of which kind that fails it is, beside the one that it was found by."""
     sets: bool = False
     """Whether right is a set of tokens that may come next, and no answer."""
 

@@ -21,15 +21,18 @@ MOST = 96
 """Failing strings that are changed, at most."""
 SURE = 0.001
 """p of a difference that is told, as three parts are compared."""
-COLUMNS = "the column of the wrong token", "the column before it"
+COLUMNS = "the wrong token's column", "the column before the wrong token's"
+LAST = "the last column", "the column before the last"
 TOKENS = "what the wrong token follows from", "what the token before it follows from"
-"""What the two parts are called: where tokens of a prompt share places, and where not."""
+"""What the two parts are called: where tokens of a prompt share places, if the wrong one has some or not; else."""
 
 
 @config
 class Redrawn:
     """Failing strings of which tokens of the prompt were drawn anew: how many become right."""
 
+    which: str
+    """Of which strings, in words."""
     n: int
     own: int
     """With other tokens where the first wrong one follows from them."""
@@ -37,35 +40,37 @@ class Redrawn:
     """With other tokens where the one before follows from them."""
     other: int
     """With as many others."""
-    columns: bool = False
-    """Whether all parts are tokens of the prompt that share a place."""
+    parts: tuple[str, str]
+    """What the two parts are called."""
 
     @property
     def cause(self) -> list[str]:
-        """Of which parts surely more become right than of others, in sentences; empty if of none."""
-        parts = zip(COLUMNS if self.columns else TOKENS, (self.own, self.before), strict=True)
+        """Of which parts surely more become right than of others, in a sentence; empty if of none."""
+        parts = zip(self.parts, (self.own, self.before), strict=True)
         found = {name: right for name, right in parts if surprise(right, self.n, self.other, self.n) < SURE}
         if not found:
             return []
         counts = " and ".join(map(str, found.values()))
         return [
-            f"In the prompt, by {' and by '.join(found)}.",
-            f"Tested: with other tokens there, {counts} of {self.n} failing strings become right; with others "
-            f"elsewhere, {self.other}.",
+            f"Tested: {' and '.join(found)} decide{'s' * (len(found) == 1)}. With other tokens there, {counts} of "
+            f"{self.n} failing strings {self.which} become right; with others elsewhere, {self.other}."
         ]
 
 
-def redrawn(subject: Subject, wrong: Sequence[Wrong], seed: int) -> Redrawn | None:
+def redrawn(subject: Subject, wrong: Sequence[Wrong], which: str, seed: int) -> Redrawn | None:
     """What becomes of failing strings with other tokens in a part of the prompt; None where these are too few.
 
-    Of each string all three parts must be there and lead to strings of the task that are as long.
+    Of each string all three parts must be there and lead to strings of the task that are as long. Where a wrong token
+    follows from none of the prompt but what the one before does, as at an end, the parts are those of the one before.
     """
     rng, total, columns = stream(seed, "explain", "redrawn"), np.zeros(4, int), True
+    found = [(each, *parts) for each in wrong if (parts := _parts(each, rng))]
+    last = sum(each[1] for each in found) > len(found) / 2
+    found = [(each, parts) for each, ends, parts in found if ends == last]
     shapes: dict[tuple[int, int], list[tuple[Wrong, list[ndarray]]]] = {}
-    for index in rng.permutation(len(wrong)).tolist():
-        each = wrong[index]
-        if (parts := _parts(each, rng)) and sum(map(len, shapes.values())) < MOST:
-            shapes.setdefault((each.batch.prompt_length, each.batch.tokens), []).append((each, parts))
+    for index in rng.permutation(len(found)).tolist()[:MOST]:
+        batch = found[index][0].batch
+        shapes.setdefault((batch.prompt_length, batch.tokens), []).append(found[index])
     for some in shapes.values():
         base = joined([select(each.batch, [each.row]) for each, _ in some])
         sizes = [(len(own), len(before), len(own)) for _, (own, before, _) in some]
@@ -81,7 +86,9 @@ def redrawn(subject: Subject, wrong: Sequence[Wrong], seed: int) -> Redrawn | No
             total += np.array([len(kept), *rights])
             columns &= all(_is_column(some[row][0], some[row][1][0]) for row in kept)
     n, own, before, other = map(int, total)
-    return Redrawn(n, own, before, other, columns) if n >= 2 * LEAST else None
+    if n < 2 * LEAST or (last and not columns):
+        return None
+    return Redrawn(which, n, own, before, other, (LAST if last else COLUMNS) if columns else TOKENS)
 
 
 def _is_column(each: Wrong, at: ndarray) -> bool:
@@ -89,19 +96,23 @@ def _is_column(each: Wrong, at: ndarray) -> bool:
     return len(at) > 1 and len(np.unique(each.batch.places[each.row, at], axis=0)) == 1
 
 
-def _parts(each: Wrong, rng: Rng) -> list[ndarray]:
-    """The positions of a prompt that the wrong token and the one before follow from, and all others; or none."""
+def _parts(each: Wrong, rng: Rng) -> tuple[bool, list[ndarray]] | None:
+    """The positions of a prompt that the wrong token and the one before follow from, and all others, if all are there.
+
+    Where the wrong one follows from none that the one before does not, those of the one before, which is said.
+    """
     batch, end = each.batch, each.batch.prompt_length
 
     def sources(at: int) -> set[int]:
         fields = (batch.parents[each.row], batch.selectors[each.row])
         return {p for field in fields for p in field[at].tolist() if 0 <= p < end}
 
-    own, before = (sources(at) - sources(at - 1) for at in (each.at, each.at - 1))
+    last = sources(each.at) <= sources(each.at - 1)
+    own, before = (sources(at - last) - sources(at - last - 1) for at in (each.at, each.at - 1))
     rest = sorted({*range(1, end - 1)} - own - before)
     if not (1 <= len(own) <= FEW_SOURCES and 1 <= len(before) <= FEW_SOURCES) or len(rest) < 2 * len(own):
-        return []
-    return [np.array(sorted(own)), np.array(sorted(before)), rng.permutation(rest)]
+        return None
+    return last, [np.array(sorted(own)), np.array(sorted(before)), rng.permutation(rest)]
 
 
 def _with_others(
