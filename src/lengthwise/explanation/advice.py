@@ -188,19 +188,16 @@ def _made(subject: Subject) -> set[str]:
 
 def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
     """Train on with more rows of the kind that fails most at trained lengths, else of the worst; or a trial."""
-    within = _trained(subject, failures)
-    kinds = within or [each.kind for each in failures.kinds]
+    kinds = _trained(subject, failures) or [each.kind for each in failures.kinds]
     if not kinds:
         trial = (
             "What helps is not known: trained lengths are right.\nTrain it on for as many steps, or take another seed."
         )
         return f"{trial}\n{_seen(subject, failures, WITHOUT)}", ""
     kind = next((each for each in kinds if each in _made(subject)), None)
-    since = "these fail at trained lengths" if within else f"these break at length {failures.kinds[0].length}"
     if kind is None:
-        return f"Train it on with more rows where {kinds[0]}: {since}.\nYour data has to make these.", ""
-    since = f"at length {failures.apart.length} next to none is right" if failures.apart else since
-    text = f"Train it on for as many steps, one row in {round(1 / MORE_ROWS)} where {kind}: {since}."
+        return f"Train it on with more rows where {kinds[0]}.\nYour data has to make these.", ""
+    text = f"Train it on for as many steps, one row in {round(1 / MORE_ROWS)} where {kind}."
     text += f"\n{_seen(subject, failures, WITH_ROWS)}\nIf these fail still: train from scratch, with such rows."
     names = subject.task.vocab.ids
     ids = {name: int(subject.token_ids[at]) for name, at in names.items() if subject.token_ids[at] >= 0}
