@@ -22,7 +22,7 @@ from lengthwise.explanation.advice import Call, advice
 from lengthwise.explanation.explain import OTHERS, Explanation
 from lengthwise.explanation.failures import AT_RANDOM, find_failures
 from lengthwise.explanation.features import LEAST, surprise
-from lengthwise.explanation.kinds import AS_WRITTEN, FRESH, OF_TOKENS, Way, hard_strings, weakest_way
+from lengthwise.explanation.kinds import AS_WRITTEN, FRESH, NAMED, OF_TOKENS, Way, hard_strings, weakest_way
 from lengthwise.explanation.mistakes import Wrong, where_in_answer
 from lengthwise.explanation.model import RandomStrings, Subject, subject_of
 from lengthwise.explanation.verdict import LengthShares, Share, Verdict
@@ -485,7 +485,10 @@ def test_a_kind_of_which_none_is_right_beside_others_that_are_needs_rows_before_
     assert lacking.failures.apart.kind == kind
     assert lacking.answer.startswith("not fully learned: ")
     assert lacking.answer.endswith(f"; fails where {kind}, at all trained lengths asked")
-    assert lacking.command == f"more={{{kind!r}: 0.1}}"
+    # Of all kinds that are told, rows are added at once, so that no round forgets another one.
+    more = eval(f"dict({lacking.command})")["more"]
+    assert list(more) == [each.kind for each in lacking.failures.kinds if each.length <= 6][:NAMED]
+    assert next(iter(more)) == kind
 
     # Where no other kind is right, nothing stands apart, and it is to be trained longer.
     def poor(share: Share) -> Share:

@@ -15,7 +15,7 @@ from typing import Any
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.explanation.failures import Failures
-from lengthwise.explanation.kinds import weakest_way
+from lengthwise.explanation.kinds import NAMED, weakest_way
 from lengthwise.explanation.model import HuggingFaceNetwork, Subject
 from lengthwise.explanation.verdict import Verdict
 from lengthwise.forecast.predict import predict, typed_name
@@ -28,10 +28,7 @@ MORE = 4
 MORE_ROWS = 0.1
 """The share of rows of a kind that is advised where that kind fails."""
 DONE = "If that was done:"
-TRAINED_ON = (
-    "In a study of {} small adders trained on so (a count, not your chance), {} were then right farther on random "
-    "sums, {} less far."
-)
+TRAINED_ON = "Of {} small adders trained on {} (a count, not your chance), {} got farther on random sums, {} less far."
 KEEP = "Keep a copy of this model."
 ONLY_LOSE = "Random strings break at no length asked, and training on can lose that: if you need these, leave it."
 UNSEEN = "What that does to other strings was measured for addition alone."
@@ -174,11 +171,11 @@ def _trained(subject: Subject, failures: Failures) -> list[str]:
     return kinds if way is None or way[0].how not in EDITS else [way[0].how]
 
 
-def _seen(subject: Subject, failures: Failures, counts: tuple[int, int, int]) -> str:
+def _seen(subject: Subject, failures: Failures, counts: tuple[int, int, int], how: str = "so") -> str:
     """What training on did to other strings, where that was measured."""
     if Verdict(failures.rows, subject.train).first("random") is None:
         return f"{ONLY_LOSE} {KEEP}"
-    return f"{TRAINED_ON.format(*counts) if subject.task.name == 'addition' else UNSEEN} {KEEP}"
+    return f"{TRAINED_ON.format(counts[0], how, *counts[1:]) if subject.task.name == 'addition' else UNSEEN} {KEEP}"
 
 
 def _made(subject: Subject) -> set[str]:
@@ -187,25 +184,28 @@ def _made(subject: Subject) -> set[str]:
 
 
 def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
-    """Train on with more rows of the kind that fails most at trained lengths, else of the worst; or a trial."""
-    kinds = _trained(subject, failures) or [each.kind for each in failures.kinds]
+    """Train on with more rows of the kinds that fail at trained lengths, else of the worst; or a trial."""
+    within = _trained(subject, failures)
+    kinds = within or [each.kind for each in failures.kinds]
     if not kinds:
         trial = (
             "What helps is not known: trained lengths are right.\nTrain it on for as many steps, or take another seed."
         )
         return f"{trial}\n{_seen(subject, failures, WITHOUT)}", ""
-    kind = next((each for each in kinds if each in _made(subject)), None)
-    if kind is None:
+    made = [each for each in kinds if each in _made(subject)][: NAMED if within else 1]
+    if not made:
         return f"Train it on with more rows where {kinds[0]}.\nYour data has to make these.", ""
-    text = f"Train it on for as many steps, one row in {round(1 / MORE_ROWS)} where {kind}."
-    text += f"\n{_seen(subject, failures, WITH_ROWS)}\nIf these fail still: train from scratch, with such rows."
+    which, how = (f"where {made[0]}", "so") if len(made) == 1 else (f"of each of these {len(made)} kinds", "with one")
+    text = f"Train it on for as many steps, one row in {round(1 / MORE_ROWS)} {which}."
+    text += f"\n{_seen(subject, failures, WITH_ROWS, how)}\nIf these fail still: train from scratch, with such rows."
     names = subject.task.vocab.ids
     ids = {name: int(subject.token_ids[at]) for name, at in names.items() if subject.token_ids[at] >= 0}
     told = textwrap.wrap(f"token_ids={ids},", 64, subsequent_indent="    ", break_on_hyphens=False)
     own = "\n".join([*told, ""]) if any(ids[name] != names[name] for name in ids) else ""
     mixed = "\nThe share 1.0 makes only such rows, to mix into a loop of your own." * bool(own)
-    which = "these arguments" if own else "this argument"
-    return f"{text}{mixed}\nhf.dataset(…) makes such rows with {which}:", f"{own}more={{{kind!r}: {MORE_ROWS}}}"
+    more = ",\n      ".join(f"{kind!r}: {MORE_ROWS}" for kind in made)
+    text += f"{mixed}\nhf.dataset(…) makes such rows so (keep those that you added before):"
+    return text, f"{own}more={{{more}}}"
 
 
 def retrain(subject: Subject, call: Call, *changes: str) -> str:
