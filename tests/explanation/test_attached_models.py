@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -55,7 +54,7 @@ def test_memory_and_folder_give_the_same_explanation(attached, tmp_path: Path) -
     assert {**here.to_json(), "model": ""} == {**there.to_json(), "model": ""}
     assert not here.command, "the same call again tells nothing new"
     # Tokens and ids of such a rule are known, so it is the training.
-    assert re.match(r"Train longer, with twice the steps: 0 of \d+ right at trained lengths.\nIf that was", here.next)
+    assert here.next.startswith("Train longer, with twice the steps.\nIf that was")
     assert "its position ids are those of the rule CoupledPlaces" in here.lines
     assert here.heads is not None
     assert "were all seen in training" in here.heads.ids

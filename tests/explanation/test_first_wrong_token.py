@@ -396,7 +396,7 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     # What has not learned trained lengths needs no rows of a kind first.
     poor = tuple(dataclasses.replace(row, random=Share(row.random.n // 2, row.random.n)) for row in told.failures.rows)
     less, command = advice(subject, call, dataclasses.replace(told.failures, rows=poor))
-    assert re.match(r"Train longer, with twice the steps: \d+ of \d+ right at trained lengths.\n", less)
+    assert less.startswith("Train longer, with twice the steps.\n")
     assert "more=" not in command
     # Where trained lengths are right, the rows are of the kind that breaks at longer ones.
     beyond = tuple(dataclasses.replace(each, rows=(dataclasses.replace(each.rows[-1], length=12, weak=True),))

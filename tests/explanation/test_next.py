@@ -58,7 +58,7 @@ ASKED = {"lengths": [4, 6, 8], "samples": 8, "seconds": 4}
 def test_a_run_that_never_fitted_is_trained_longer_by_a_command_that_runs(run: Path, tmp_path: Path) -> None:
     found = lw.explain(run, **ASKED)
     assert found.command in found.lines
-    assert re.match(r"Train longer, 4 steps in place of 2: \d+ of \d+ right at trained lengths.\n", found.next)
+    assert found.next.startswith("Train longer, 4 steps in place of 2.\n")
     command = command_in(found.command)
     assert command == f"lengthwise run --config {run / 'config.json'} --set training.steps=4"
     assert main([*shlex.split(command)[1:], "--out", str(tmp_path)]) == 0

@@ -82,7 +82,8 @@ def advice(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]:
         return _with_rows(subject, failures)
     trained = verdict.trained
     open_run = broken is not None and subject.experiment is not None and not trained.surely
-    if not verdict.learned or open_run or (broken is not None and broken <= subject.train):
+    run_fails = subject.experiment is not None and _within(subject, failures)
+    if not verdict.learned or open_run or run_fails or (broken is not None and broken <= subject.train):
         return _train_longer(subject, call, verdict, failures)
     within = subject.experiment is None and _trained(subject, failures)
     if within or (coupled and (broken is not None or (failures.kinds and held == longest))):  # Training is left.
@@ -131,26 +132,21 @@ def _named(command: str) -> tuple[str, str]:
     return given.get("--scheme", "sequential"), given.get("--encoding", "learned")
 
 
-def _wrong_in_training(verdict: Verdict) -> str:
-    """What was measured at trained lengths that is not right; empty where all of it is."""
-    if not verdict.trained.surely:
-        return f"{verdict.trained.words()} at trained lengths"
-    trained = (row for row in verdict.rows if row.length <= verdict.train)
-    shares = ((row.length, *each) for row in trained for each in ((row.random, ""), (row.hard, " edited strings")))
-    return next((f"{share.counts}{of} right at length {n}" for n, share, of in shares if share.breaks), "")
-
-
 def _train_longer(subject: Subject, call: Call, verdict: Verdict, failures: Failures) -> tuple[str, str]:
-    """More steps, for what was measured at trained lengths; where these are right, that it is a trial."""
-    run, held, trained, reason = subject.experiment, verdict.held, verdict.trained, _wrong_in_training(verdict)
+    """More steps; where trained lengths are right, that it is a trial."""
+    run, held, trained, longer = (
+        subject.experiment,
+        verdict.held,
+        verdict.trained,
+        "Train longer, with twice the steps.",
+    )
     if run is not None:
         steps, model = run.training.steps, run.model
-        text = f"Train longer, {2 * steps} steps in place of {steps}: {reason}."
-        if not reason:
+        text = f"Train longer, {2 * steps} steps in place of {steps}."
+        if trained.surely and not _within(subject, failures):
             text = f"What helps is not known: trained lengths are right. Try {2 * steps} steps in place of {steps}."
         wider = f"model.width={2 * model.width}, or model.layers={model.layers + 1}, at as many steps"
         return f"{text}\n{DONE} {wider}.", retrain(subject, call, f"training.steps={2 * steps}")
-    longer = f"Train longer, with twice the steps: {reason}."
     if held is not None and held < subject.train and not verdict.learned:
         return f"{longer}\nIf its training had no longer strings than {held}, ask so:", call.again(train=held)
     known = getattr(subject.network.rule, "token_ids", None) is not None
@@ -161,6 +157,12 @@ def _train_longer(subject: Subject, call: Call, verdict: Verdict, failures: Fail
         wrong = " ".join(failures.smallest[0].tokens)
         text += f"\nDoes your training script count this string as right: {wrong}?"
     return f"{text}\nIf it is wrong there, too, train longer; else correct one of the three here.", ""
+
+
+def _within(subject: Subject, failures: Failures) -> bool:
+    """Whether strings of trained lengths, or kinds of them, surely fail."""
+    lengths = [row.length for row in failures.rows if row.breaks] + [each.length for each in failures.kinds]
+    return min(lengths, default=subject.train + 1) <= subject.train
 
 
 def _trained(subject: Subject, failures: Failures) -> list[str]:

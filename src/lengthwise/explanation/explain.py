@@ -160,7 +160,7 @@ class Explanation(Tabular):
             return [self.accuracy.not_finite, "They count as wrong: it is broken there, not mistaken."]
         within = failures.redrawn.cause if failures.redrawn else []
         if not self.learned or self._holds:
-            return [] if self._holds else within
+            return within if failures.apart else []
         if moved is not None and (moved.to_blame or moved.absolute):
             return moved.cause
         # Where all ids are moved, distances stay as they are.

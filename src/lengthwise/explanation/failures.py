@@ -18,7 +18,7 @@ from lengthwise.core.table import Table
 from lengthwise.core.vocab import SPECIALS
 from lengthwise.explanation.features import CLEAR, LEAST, Compared, Feature, telling_feature, telling_nearby
 from lengthwise.explanation.heads import Heads, head_name, looks, pattern_mask
-from lengthwise.explanation.kinds import Way, WeakKind, distinct, hard_strings, is_apart, weak_kinds, weakest_way
+from lengthwise.explanation.kinds import NONE, Way, WeakKind, distinct, hard_strings, is_apart, weak_kinds, weakest_way
 from lengthwise.explanation.mistakes import (
     PLACE,
     Failure,
@@ -42,8 +42,6 @@ WITHIN, SHOWN = 2, 5
 """Failing strings of trained lengths, and of longer ones, that are shown at most."""
 MOST_TIMES = 4
 """A length that stays too close to say is asked so often, each time with fresh strings."""
-NONE = 0.1
-"""Next to no strings of a kind are right if no larger share is."""
 LEFT = 0.1
 """A head has left the parents if its attention on them is this much below that at training lengths."""
 

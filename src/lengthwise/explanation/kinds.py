@@ -42,6 +42,8 @@ FEW = 8
 FAILS, CLOSE = "fails", "not surely below 95 %"
 SUSPECTS, FRESH, FEWEST = 6, 128, 32
 """Kinds of hard strings that are asked again at such a length, with so many fresh strings, and with no fewer."""
+NONE = 0.1
+"""Next to no strings of a kind are right if no larger share is."""
 FEW_LENGTHS = 3
 """So many other trained lengths have counts; of more, the best one."""
 NAMED = 3
@@ -326,6 +328,8 @@ def weak_kinds(
         suspects[length] = sorted(doubt, key=lambda kind, doubt=doubt: (-doubt[kind], kind))[:SUSPECTS]
         tried += len(seen)
     told = ask.told(suspects, tried)
+    # Of a model that has not learned, others fail by chance at one length and not at the next.
+    told = told if verdict.learned else tuple(each for each in told if each.share.value <= NONE)
     return told, ask.ways, ask.wrong(told[0].kind, told[0].length) if told else []
 
 
