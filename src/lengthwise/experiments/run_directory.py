@@ -87,3 +87,13 @@ def claim_run_dir(folder: Path, experiment: RunConfig, seed: int) -> None:
     if any(not file.name.endswith((".tmp", LOCK)) for file in folder.iterdir()):
         raise LengthwiseError(f"{folder} is not empty and not a run directory; choose another folder")
     write_sealed(path, {"format": RESULT_FORMAT, "experiment": experiment.to_json(), "seed": seed})
+
+
+def check_kept(folder: Path) -> None:
+    """Raises `LengthwiseError` where a folder has the results of a run, and not its model."""
+    result = folder / RESULT
+    require(
+        not result.is_file() or any(folder.glob("*.safetensors")),
+        f"{folder} keeps the results of a run, and not its model; train it again with `lengthwise run --config "
+        f"{result}`, and take the run that this makes in runs",
+    )

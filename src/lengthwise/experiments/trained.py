@@ -12,23 +12,13 @@ from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import read_json
 from lengthwise.core.result_file import read_sealed
 from lengthwise.experiments.run_config import RunConfig
-from lengthwise.experiments.run_directory import RESULT
+from lengthwise.experiments.run_directory import check_kept
 from lengthwise.models.build import build_model
 from lengthwise.models.transformer import Transformer
 from lengthwise.training import checkpoint
 
 WEIGHTS, PREFIX = "model.safetensors", "transformer."
 """The file with the weights, and how their names begin."""
-
-
-def check_kept(folder: Path) -> None:
-    """Raises `LengthwiseError` where a folder has the results of a run, and not its model."""
-    result = folder / RESULT
-    require(
-        not result.is_file() or any(folder.glob("*.safetensors")),
-        f"{folder} keeps the results of a run, and not its model; train it again with `lengthwise run --config "
-        f"{result}`, and take the run that this makes in runs",
-    )
 
 
 def load_trained(folder: Path) -> tuple[RunConfig, Transformer]:

@@ -8,7 +8,7 @@ from typing import TypeVar
 from lengthwise.core.config import whole
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import read_json
-from lengthwise.experiments.trained import check_kept
+from lengthwise.experiments.run_directory import check_kept
 from lengthwise.positions.saved import SAVED
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.structure import longest_with_ids
