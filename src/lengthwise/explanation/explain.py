@@ -170,8 +170,7 @@ class Explanation(Tabular):
         nothing = ": no feature that was tried tells failing strings from right ones of the same length"
         nothing = nothing if failures.tried else ": at each length nearly all are right, or nearly all fail"
         said = self.mistakes or failures.kinds or failures.feature
-        example = failures.example.why if failures.example and failures.example.head else ""
-        seen = [*filter(None, left), *[f"in the example, {example}"] * bool(example)]
+        seen = [*filter(None, left)]
         known = (far and far.most_are) or (within and seen)
         unknown = "What in the model does it is not known." if within else f"Not known{'' if said else nothing}."
         told = [*within, *([] if known else [unknown]), *(far.line if far else [])]

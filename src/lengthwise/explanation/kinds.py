@@ -39,7 +39,7 @@ SCANNED = 320
 """Edge cases of all tokens together, of each way to make them, at a length that is said to hold: 32 each of digits."""
 FEW = 8
 """Strings of each kind that the task names, among the hard ones of a length."""
-FAILS, CLOSE = "fails", "not surely below 95 %"
+FAILS, CLOSE, UNLEARNED = "fails", "not surely below 95 %", "as the model has not learned"
 SUSPECTS, FRESH, FEWEST = 6, 128, 32
 """Kinds of hard strings that are asked again at such a length, with so many fresh strings, and with no fewer."""
 NONE = 0.1
@@ -54,11 +54,10 @@ TRIES, MOST_TRIES = 4, 16
 
 @config
 class KindShare:
-    """How many fresh strings of a kind and a length are right, and of random ones."""
+    """How many fresh strings of a kind and a length are right."""
 
     length: int
     share: Share
-    usual: Share
     weak: bool
     """Whether it is surely worse than random, and surely below `CUT`."""
 
@@ -328,8 +327,9 @@ def weak_kinds(
         suspects[length] = sorted(doubt, key=lambda kind, doubt=doubt: (-doubt[kind], kind))[:SUSPECTS]
         tried += len(seen)
     told = ask.told(suspects, tried)
-    # Of a model that has not learned, others fail by chance at one length and not at the next.
-    told = told if verdict.learned else tuple(each for each in told if each.share.value <= NONE)
+    if not verdict.learned:  # Most of what it fails on has no kind.
+        ask.found.update((each.kind, UNLEARNED) for each in told if each.share.value > NONE)
+        told = tuple(each for each in told if each.share.value <= NONE)
     return told, ask.ways, ask.wrong(told[0].kind, told[0].length) if told else []
 
 
@@ -362,7 +362,7 @@ class _Kinds:
                 p = surprise(*(count for share in (alone, usual) for count in (share.n - share.right, share.n)))
                 weak = p * tried < SURE and alone.breaks and shares[kind].breaks
                 told = alone if alone.n >= FEWEST else shares[kind]
-                self.rows.setdefault(kind, {}).setdefault(length, KindShare(length, told, usual, weak))
+                self.rows.setdefault(kind, {}).setdefault(length, KindShare(length, told, weak))
                 if weak or self.found.get(kind, CLOSE) == CLOSE:
                     other = "not surely worse than random" if alone == shares[kind] else "only with a worse kind"
                     self.found[kind] = FAILS if weak else other if shares[kind].breaks else CLOSE
@@ -417,8 +417,8 @@ class _Kinds:
             for kind in kinds:
                 self._share(kind, n)  # Both are asked at each length, so that counts are of as many strings.
             self.fresh[name, n] = [each for kind in kinds for each in self.fresh.pop((kind, n))]
-            weak, usual = any(each[n].weak for each in rows if n in each), _share([self.random[n]])
-            joined[n] = KindShare(n, _share([good for _, good in self.fresh[name, n]]), usual, weak)
+            weak = any(each[n].weak for each in rows if n in each)
+            joined[n] = KindShare(n, _share([good for _, good in self.fresh[name, n]]), weak)
         return joined
 
     @property
