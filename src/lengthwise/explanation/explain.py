@@ -36,7 +36,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 26
+VERSION = 27
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -166,7 +166,7 @@ class Explanation(Tabular):
         # Where all ids are moved, distances stay as they are.
         far = failures.distance if moved is None or moved.harmless else None
         heads = self.heads.heads if self.heads is not None else ()
-        left = [failures.heads.partition(":")[0], *(h.left.partition(" (")[0] for h in heads if h.fault and h.matters)]
+        left = [failures.heads.partition(". ")[0], *(h.left.partition(" (")[0] for h in heads if h.fault and h.matters)]
         nothing = ": no feature that was tried tells failing strings from right ones of the same length"
         nothing = nothing if failures.tried else ": at each length nearly all are right, or nearly all fail"
         said = self.mistakes or failures.kinds or failures.feature

@@ -400,7 +400,7 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
         longer = _compared(subject, border, seed, lambda length: length >= at)
         at_border = longer if longer is not None and longer.found else at_border
     pools = [
-        ("" if not kinds else f"where {kinds[0].kind}", of_kind),
+        ("" if not kinds else f"where {kinds[0].kind}", [each for *_, found in of_kind for each in found]),
         ("of trained lengths", [each for each in mistakes if each.batch.layout.length <= subject.train]),
         ("of all lengths", mistakes),
     ]
@@ -409,7 +409,8 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
         tuple(shares), tuple(smallest), ids[0] or None, telling_feature(strings, seed), subject.train, ids[1],
         _distance(subject, there, broken), least >= 2 * LEAST,
         within, at_border,
-        usual.elsewhere(there, broken) if broken is not None else "",
+        usual.elsewhere(of_kind, f"where {kinds[0].kind}" if kinds else "")
+        or usual.elsewhere(there, f"of length {broken}"),
         kinds, _ways(made), kinds_asked,
         next((each for each in anew if each.cause), None),
     )  # fmt: skip
@@ -528,9 +529,9 @@ def _replayed(subject: Subject, one: Batch, kind: str, usual: _Usual) -> Failure
 
         expected, got = words(one.allowed[0, position]), words(logits > 0)
     parents = tuple(sorted({int(p) for field in (one.parents, one.selectors) for p in field[0, at] if p >= 0}))
-    head, attention, why = usual.blame(one, at - 1, parents)
+    head, attention = usual.blame(one, at - 1)
     return Failure(
-        one.layout.length, kind, tuple(one.text(0)), position, expected, got, parents, head, attention, why,
+        one.layout.length, kind, tuple(one.text(0)), position, expected, got, parents, head, attention,
         sets=one.allowed is not None,
     )  # fmt: skip
 
@@ -549,10 +550,10 @@ class _Usual:
             return
         batch = subject.task.batch(subject.inside[-1], min(samples, 16), stream(seed, "explain", "usual"))
         good = np.flatnonzero(subject.right(batch).all(axis=1))
-        self.where = f"in {'right ' * bool(len(good))}strings of length {subject.inside[-1]}"
+        self.where = f"{'right ' * bool(len(good))}strings of length {subject.inside[-1]}"
         self.mass = self._on(select(batch, good) if len(good) else batch)
 
-    def _on(self, batch: Batch, query: int | None = None, parents: Sequence[int] = ()) -> dict[tuple[int, int], float]:
+    def _on(self, batch: Batch, query: int | None = None) -> dict[tuple[int, int], float]:
         """Attention by head on the parents, or without parents on the tokens of its pattern."""
         look = looks(self.subject, batch)
         size, found = look.tokens.shape[1], {}
@@ -579,33 +580,26 @@ class _Usual:
                     found[layer, head] = float((weights[:, head] * chosen).sum(-1)[some].mean())
         return found
 
-    def blame(self, one: Batch, query: int, parents: Sequence[int]) -> tuple[str, tuple[tuple[int, float], ...], str]:
-        """The head that looks least where it usually looks, what it looks at, and both in words."""
-        if not self.matter:
-            return "", (), ""
-        now = self._on(one, query)
+    def blame(self, one: Batch, query: int) -> tuple[str, tuple[tuple[int, float], ...]]:
+        """The head that looks least where it usually looks, to be drawn, and what it looks at."""
+        now = self._on(one, query) if self.matter else {}
         drops = {key: self.mass[key] - value for key, value in now.items() if key in self.mass}
         if not drops or max(drops.values()) < LEFT:
-            return "", (), ""
+            return "", ()
         layer, head = max(drops, key=lambda key: drops[key])
         look = looks(self.subject, one)
         weights = look.weights[layer][0, head, int(np.flatnonzero(look.queries == query)[0])]
         top = [(int(k), round(float(weights[k]), 4)) for k in np.argsort(-weights)[:5] if weights[k] >= 0.05]
-        name = head_name(layer, head, self.subject.network.heads[layer][head])
-        what = OF_PARENTS if parents else "its pattern"
-        usual, here = self.mass[layer, head], now[layer, head]
-        return name, tuple(top), f"{name} has {here:.2f} of its attention on {what}; {self.where} {usual:.2f}"
+        return head_name(layer, head, self.subject.network.heads[layer][head]), tuple(top)
 
-    def elsewhere(self, strings: Sequence[tuple[Batch, ndarray, list[Wrong]]], length: int) -> str:
-        """The head that, in failing strings, looks less where a token follows from than in right ones of this length.
+    def elsewhere(self, strings: Sequence[tuple[Batch, ndarray, list[Wrong]]], which: str) -> str:
+        """The head that, in failing strings, looks less where a token follows from than in right ones at that token.
 
-        Empty where no head does so by `LEFT`, or no string has parents. Where no string of the length is right, those
-        of the longest training length stand for them.
+        Empty where no head does so by `LEFT`, or no string has parents. Where none of the strings is right, those of
+        the longest training length stand for them.
         """
-        if not self.matter:
-            return ""
         columns = Counter(each.at for *_, found in strings for each in found)
-        if not columns:
+        if not self.matter or not columns:
             return ""
         at = columns.most_common(1)[0][0]
         sums: list[dict[tuple[int, int], float]] = [{}, {}]
@@ -627,12 +621,9 @@ class _Usual:
         if drop < LEFT:
             return ""
         name = head_name(*head, self.subject.network.heads[head[0]][head[1]])
-        others = f"{counts[1]} right ones"
-        if not counts[1]:
-            others = f"{self.where.removeprefix('in ')}, as none of it is right"
+        others = f"{counts[1]} right ones" if counts[1] else f"{self.where}, as none of it is right"
         return (
-            f"{name} looks less at {OF_PARENTS}: "
-            f"{wrong[head]:.2f} of its attention, {right[head]:.2f} in right strings. "
-            f"Compared are {counts[0]} of the {sum(len(found) for *_, found in strings)} failing strings of length "
-            f"{length}, which err first at the same token, and {others}"
+            f"{name} has {wrong[head]:.2f} of its attention on {OF_PARENTS}, in right strings {right[head]:.2f}. "
+            f"Compared are {counts[0]} of the {sum(len(found) for *_, found in strings)} failing strings {which}, "
+            f"which err first at the same token, and {others}"
         )

@@ -289,7 +289,7 @@ def weak_kinds(
     asked: RandomStrings, groups: Mapping[int, tuple[list[tuple[str, Batch, ndarray]], ...]],
     mistakes: Sequence[Wrong], free: Sequence[Wrong], rows: Sequence[LengthShares], learned: Dfa | None,
     replayed: Callable[[Batch, str], Failure | None],
-) -> tuple[tuple[WeakKind, ...], tuple[Way, ...], list[Wrong]]:  # fmt: skip
+) -> tuple[tuple[WeakKind, ...], tuple[Way, ...], list[tuple[Batch, ndarray, list[Wrong]]]]:  # fmt: skip
     """Kinds of strings that fail more often than random ones, which fresh strings decide; the worst first.
 
     They are asked at the longest trained length, at the last one that is clearly right, and at the last before the
@@ -298,7 +298,7 @@ def weak_kinds(
     kinds of which most strings were seen to fail. The test is corrected for all kinds and lengths.
     What only strings of a worse kind do is not told of another one. Of a model that has learned, what tells the first
     wrong tokens at trained lengths is a kind, too, and is asked in the same way. ``free`` are the ``mistakes``
-    in strings that were made of no kind. Given back, too, are all kinds that were asked, and the mistakes in the worst.
+    in strings that were made of no kind. Given back, too, are all kinds that were asked, and strings of the worst one.
     """
     subject, train, verdict = asked.subject, asked.subject.train, Verdict(rows, asked.subject.train)
     claims = (max((n for n in groups if n <= train), default=None), verdict.held, verdict.last)
@@ -312,7 +312,7 @@ def weak_kinds(
         trained = [each[1:] for n, both in groups.items() if n <= train for each in itertools.chain(*both)]
         own += ask.by_token(trained, [each for each in mistakes if each.batch.layout.length <= train])
     if told := ask.told(dict.fromkeys(lengths, own), len(own) * len(lengths)):
-        return told, ask.ways, ask.wrong(told[0].kind, told[0].length)
+        return told, ask.ways, ask.asked(told[0].kind, told[0].length)
     suspects, tried = dict[int, list[str]](), len(own) * len(lengths)
     for length in lengths:
         seen: dict[str, list[ndarray]] = {}
@@ -330,7 +330,7 @@ def weak_kinds(
     if not verdict.learned:  # Most of what it fails on has no kind.
         ask.found.update((each.kind, UNLEARNED) for each in told if each.share.value > NONE)
         told = tuple(each for each in told if each.share.value <= NONE)
-    return told, ask.ways, ask.wrong(told[0].kind, told[0].length) if told else []
+    return told, ask.ways, ask.asked(told[0].kind, told[0].length) if told else []
 
 
 class _Kinds:
@@ -463,7 +463,8 @@ class _Kinds:
     def _weak_kind(self, kind: str, *, named: bool) -> WeakKind:
         rows, train = self._by_length(kind), self.subject.train
         told = told_row(rows, train)
-        mistake = most_common_mistake(self.wrong(kind, told.length), free=self.free)
+        wrong = [each for *_, found in self.asked(kind, told.length) for each in found]
+        mistake = most_common_mistake(wrong, free=self.free)
 
         def failing(batch: Batch, good: ndarray) -> Sequence[int]:
             if mistake is None:
@@ -484,9 +485,9 @@ class _Kinds:
             )
         return WeakKind(kind, rows, mistake, narrow, example, train)
 
-    def wrong(self, kind: str, length: int) -> list[Wrong]:
-        """The first wrong tokens of strings of a kind."""
-        return [each for batch, good in self.fresh[kind, length] for each in first_wrong(self.subject, batch, good)]
+    def asked(self, kind: str, length: int) -> list[tuple[Batch, ndarray, list[Wrong]]]:
+        """Strings of a kind, which are right, and the first wrong tokens of the others."""
+        return [(batch, good, first_wrong(self.subject, batch, good)) for batch, good in self.fresh[kind, length]]
 
     def _enough(self, kind: str, told: int, others: Sequence[int]) -> list[int]:
         """The length that is told, and the trained ones next to it that it takes for failing and right strings."""

@@ -99,7 +99,6 @@ class Failure:
     """The head whose attention left the parents (without parents: its pattern) the most; empty if none did."""
     attention: tuple[tuple[int, float], ...]
     """The tokens that this head looks at instead, and how much."""
-    why: str
     of: str = ""
     """Of which kind that fails it is, beside the one that it was found by."""
     sets: bool = False
