@@ -22,7 +22,7 @@ OTHERS = (
     "forecast/predict.py",
     "forecast/answer.py",
     "explanation/advice.py",
-    "explanation/given.py",
+    "experiments/run_directory.py",
     "report/summary.py",
 )
 """What prints whole commands; tests/forecast, tests/explanation and test_code_of_commands run these as written."""
