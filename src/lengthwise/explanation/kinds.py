@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
 from numpy import ndarray
@@ -376,10 +374,6 @@ class _Kinds:
         some = weak_ones()
         for length in [n for n in self.random if n <= self.subject.train and n not in kinds]:
             ask(length, some)
-        for kind in list(self.rows):
-            run, name = RUN.sub(r"\1 \1", kind), RUN.sub(r"\1", kind)
-            if run != kind and {kind, run} <= {*weak_ones()}:
-                self.rows[name] = self._joined(name, kind, self.rows.pop(kind), run, self.rows.pop(run))
 
         def worst_first(kind: str) -> tuple[bool, float, str]:
             row = told_row(self._by_length(kind), self.subject.train)
@@ -408,18 +402,6 @@ class _Kinds:
             return min(shares[each].value for each in (kind, *covered)), -len(covered), kind
 
         return sorted(shares, key=key)
-
-    def _joined(self, name: str, *parts: Any) -> dict[int, KindShare]:
-        """One such token and several of them as one kind, since both fail."""
-        kinds, rows = parts[::2], parts[1::2]
-        joined, self.found[name] = dict[int, KindShare](), FAILS
-        for n in sorted({n for each in rows for n in each}):
-            for kind in kinds:
-                self._share(kind, n)  # Both are asked at each length, so that counts are of as many strings.
-            self.fresh[name, n] = [each for kind in kinds for each in self.fresh.pop((kind, n))]
-            weak = any(each[n].weak for each in rows if n in each)
-            joined[n] = KindShare(n, _share([good for _, good in self.fresh[name, n]]), weak)
-        return joined
 
     @property
     def ways(self) -> tuple[Way, ...]:
@@ -525,10 +507,6 @@ def _share(good: Sequence[ndarray]) -> Share:
 
 def _total(shares: Sequence[Share]) -> Share:
     return Share(sum(each.right for each in shares), sum(each.n for each in shares))
-
-
-RUN = re.compile(r"(?<=with )a single (.+)$")
-"""In the name of a kind with one such token, what is twice the token in that with several."""
 
 
 def distinct(found: Iterator[tuple[str, Batch]], known: set[bytes] | None = None) -> Iterator[tuple[str, Batch]]:
