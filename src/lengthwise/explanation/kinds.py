@@ -37,7 +37,7 @@ SCANNED = 320
 """Edge cases of all tokens together, of each way to make them, at a length that is said to hold: 32 each of digits."""
 FEW = 8
 """Strings of each kind that the task names, among the hard ones of a length."""
-FAILS, CLOSE, UNLEARNED = "fails", "not surely below 95 %", "as the model has not learned"
+FAILS, CLOSE, UNLEARNED = "fails", "not surely below 95 %", "not told, as the model has not learned"
 SUSPECTS, FRESH, FEWEST = 6, 128, 32
 """Kinds of hard strings that are asked again at such a length, with so many fresh strings, and with no fewer."""
 NONE = 0.1
