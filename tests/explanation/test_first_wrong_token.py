@@ -82,7 +82,7 @@ def test_a_shared_first_wrong_token_is_found(explained) -> None:
     )
     assert (within.does, within.alike) == ("stops one digit early, where 0 is due", within.n)
     assert told.mistakes in ("", within.told(told.fails))
-    assert told.why.startswith("Tested: the last column decides. ")
+    assert told.why.startswith("Tested: the last column matters. ")
     assert "What in the model does it is not known." in told.why
     # The model's own words stand beside the failing string.
     first = told.failures.example
@@ -224,7 +224,7 @@ def test_the_part_of_a_prompt_that_decides_is_tested_by_drawing_it_anew(monkeypa
     counts = (
         f"{anew.before} of {anew.n} failing strings {anew.which} become right; with others elsewhere, {anew.other}."
     )
-    assert told.why.startswith(f"Tested: {redrawn.COLUMNS[1]} decides. With other tokens there, {counts}")
+    assert told.why.startswith(f"Tested: {redrawn.COLUMNS[1]} matters. With other tokens there, {counts}")
     by_chance_alone = lw.explain(adder(by_chance), TASK, train=6, lengths=[6, 12], samples=512, seconds=4)
     assert "Tested" not in by_chance_alone.why
 

@@ -52,7 +52,7 @@ class Redrawn:
             return []
         counts = " and ".join(map(str, found.values()))
         return [
-            f"Tested: {' and '.join(found)} decide{'s' * (len(found) == 1)}. With other tokens there, {counts} of "
+            f"Tested: {' and '.join(found)} matter{'s' * (len(found) == 1)}. With other tokens there, {counts} of "
             f"{self.n} failing strings {self.which} become right; with others elsewhere, {self.other}."
         ]
 
