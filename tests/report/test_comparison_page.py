@@ -81,9 +81,9 @@ def test_the_finding_gives_every_reach_with_its_seeds() -> None:
         row |= {"fitted": 3, "reach": sorted(reached)[1], "seeds": [{"reach": one, "fitted": True} for one in reached]}
     said = comparison_finding(values)
     assert f"{first['system']} is right up to 48, the longest length tested, in all 3 seeds" in said
-    assert f"{second['system']} up to 24 in 1 of 3 seeds, 12 in 1, 6 in 1" in said
+    assert f"{second['system']} up to 24 in 1 of 3 seeds, to 12 in 1, to 6 in 1" in said
     second["seeds"][0]["fitted"] = False
-    assert f"{second['system']} up to 24 in 1 of 3 seeds, 12 in 1, and 1 not fitted" in comparison_finding(values)
+    assert f"{second['system']} up to 24 in 1 of 3 seeds, to 12 in 1, and 1 not fitted" in comparison_finding(values)
 
 
 def test_the_line_says_in_what_the_models_differ() -> None:

@@ -212,7 +212,7 @@ class _Contest:
         for one, other in combinations(self.ranked, 2):
             if ids_alone(one, other) and not (one is lead and other in controls):
                 found = _above(one, [other], {id(other): self.between(one, other)})
-                said.append(f"{found.removeprefix('No: ').rstrip('.')}; {IDS_ALONE}")
+                said.append(f"{found.removeprefix('Not sure: ').rstrip('.')}; {IDS_ALONE}")
         return said
 
     @property
@@ -278,7 +278,7 @@ def _above(
     above = [other for other in others if lengths_apart(facing[id(other)])]
     alike = [other for other in others if other not in above]
     if not above:
-        return f"No: {_not_apart(first, alike, facing)}."
+        return f"Not sure: {_not_apart(first, alike, facing)}."
     sure = [other for other in above if surely_above(facing[id(other)])]
     said = list[str]()
     for some in filter(None, (sure, [other for other in above if other not in sure])):
@@ -291,7 +291,8 @@ def _above(
 def _clear(first: SystemSummary, whom: str, each: Sequence[Sequence[Difference]]) -> str:
     """The clause of `_above` for others of all of which one is surely above, or of none."""
     tests = [test for some in each for test in some]
-    lengths, tested = lengths_apart(tests), {test.length for test in tests}
+    tested = {test.length for test in tests}
+    lengths = [n for n in lengths_apart(tests) if all(any(test.length == n for test in some) for some in each)]
     significant = surely_above(each[0])
     sure = [n for n in lengths if all(test.holm <= 1 - LEVEL for test in tests if test.length == n)]
     rest, below = [n for n in lengths if n not in sure], lengths_apart(test.turned for test in tests)

@@ -787,7 +787,7 @@ class _Panel:
             plot.plot([1], [y], ls="none", transform=_right_of(plot), **style)
             plot.annotate(
                 "", (length, value), xytext=(1.0, y), textcoords=_right_of(plot), annotation_clip=False,
-                arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.7, "shrinkA": 0, "shrinkB": 4},
+                arrowprops={"arrowstyle": "-", "color": QUIET, "lw": 0.6, "ls": ":", "shrinkA": 0, "shrinkB": 4},
             )  # fmt: skip
 
     def _mark(self, length: int, rate: float, look: Look) -> None:

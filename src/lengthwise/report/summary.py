@@ -1017,12 +1017,12 @@ def _keys_of(systems: Sequence[SystemSummary], section: str) -> list[str]:
 
 
 def some_of(names: Sequence[str], what: str = "") -> str:
-    """These names in words, such as ``a, b and c``, with *and* alone where names have commas; of many the first."""
+    """These names in words, such as ``a, b and c``, in quotes where some have commas; of many the first."""
     named = len(names) if len(names) <= MOST_NAMED else MOST_NAMED - 1
     more = [f"{len(names) - named} more {what}".rstrip()] * (len(names) > named)
-    *before, last = *names[:named], *more, *[""] * (not names)
-    between = " and " if any("," in name for name in names[:named]) else ", "
-    return " and ".join([*[between.join(before)] * bool(before), last])
+    marks = ("“", "”") if len(names) > 1 and any(", " in name for name in names[:named]) else ("", "")
+    *before, last = *(name.join(marks) for name in names[:named]), *more, *[""] * (not names)
+    return " and ".join([*[", ".join(before)] * bool(before), last])
 
 
 MOST_NAMED = 4

@@ -27,6 +27,7 @@ from lengthwise.report.summary import (
     fall,
     falling,
     median_rates,
+    percent,
     some_of,
 )
 from lengthwise.report.words import setting_text, value_text
@@ -56,10 +57,12 @@ class Distance:
     needed: int
     trained: int
     """The farthest in training, under the ids that training draws."""
-    there: int
-    """First mistakes of that length at tokens that need one farther back than `trained`."""
-    mistakes: int
+    there: tuple[int, ...]
+    """Of each fitted seed the first mistakes of that length at tokens that need one farther back than `trained`."""
+    mistakes: tuple[int, ...]
     """All of them that were recorded."""
+    share: float
+    """Of the tokens of the answer that need one, how many are such."""
 
     @property
     def far(self) -> bool:
@@ -68,8 +71,13 @@ class Distance:
 
     @property
     def predicted(self) -> bool:
-        """Whether that predicts a fall, and most first mistakes are there, or none is recorded."""
-        return self.far and 2 * self.there >= self.mistakes
+        """Whether that predicts a fall, and first mistakes agree in every seed: more are there than tokens are.
+
+        Where all tokens are such, most.
+        """
+        least = self.share if self.share < 1 else 0.5
+        pairs = zip(self.there, self.mistakes, strict=True)
+        return self.far and all(there > least * every for there, every in pairs if every)
 
 
 def why(order: Sequence[SystemSummary]) -> list[str]:
@@ -87,8 +95,10 @@ def why(order: Sequence[SystemSummary]) -> list[str]:
     said = [f"{some_of(names)} {says}" for says, names in same.items()][:MOST_COMPARED]
     rest = [one for one in falls if id(one) not in untrained]
     known = {id(one.system): one for one in distances(order)} if rest else {}
-    if predicted := [known[id(one)] for one in rest if id(one) in known and known[id(one)].predicted]:
-        said.append(_as_predicted(predicted))
+    predicted = [known[id(one)] for one in rest if id(one) in known and known[id(one)].predicted]
+    for every in (True, False):
+        if some := [one for one in predicted if (one.share == 1) is every]:
+            said.append(_as_predicted(some))
     for far in (True, False):
         right = [one.system.label for one in known.values() if one.holds and one.far is far and one.system not in falls]
         how = f"though {FARTHER}" if far else "needing none farther"
@@ -102,29 +112,47 @@ def why(order: Sequence[SystemSummary]) -> list[str]:
         one = f"{name} falls and {other} does not: they differ in {setting} alone ({values})"
         said.append(f"{each} fall and {other} does not: each differs from it in one setting alone" if many else one)
     unknown = [one for one in left if id(one) not in alone]
-    far = [one for one in unknown if id(one) in known and known[id(one)].far and known[id(one)].mistakes]
-    near = [one for one in unknown if id(one) in known and not known[id(one)].far]
-    other = [one for one in unknown if one not in far and one not in near]
-    few = f": of their first mistakes {_there([known[id(one)] for one in far])} at tokens that need one farther back"
-    said += [_unknown(far, few)] * bool(far)
-    none = "needing none farther" if predicted else "needing no token farther back than in training"
-    said += [_unknown(near, f", {none}")] * bool(near) + [_unknown(other, "")] * bool(other)
-    return said
+    ends = {id(one): found for one in unknown if (found := _at_ends(one))}
+    said += [
+        _unknown([one], f": {ends[id(one)]} wrong strings stop too early or too late")
+        for one in unknown if id(one) in ends
+    ]  # fmt: skip
+    kinds = dict[bool | None, list[SystemSummary]]()
+    for one in (one for one in unknown if id(one) not in ends):
+        its = known.get(id(one))
+        kinds.setdefault(None if its is None or (its.far and not any(its.mistakes)) else its.far, []).append(one)
+    where = f"{_there([known[id(one)] for one in kinds.get(True, [])])} at tokens that need one farther back"
+    near = "needing none farther" if predicted else "needing no token farther back than in training"
+    says = {
+        True: f": first mistakes are not where theory says ({where} than in training)", False: f", {near}", None: ""
+    }  # fmt: skip
+    return [*said, *(_unknown(kinds[kind], says[kind]) for kind in says if kind in kinds)]
+
+
+def _at_ends(system: SystemSummary) -> str:
+    """How many wrong strings end in the wrong place where it falls, such as ``9 of 10``; empty where few do."""
+    found = fall(system)
+    errors = {} if found is None else found[2].first_error
+    wrong, ends = sum(errors.values()), errors.get("eos", 0)
+    return f"{ends} of {wrong}" if ends >= RIGHT * max(wrong, 1) else ""
 
 
 def _as_predicted(found: Sequence[Distance]) -> str:
-    """Who falls as theory predicts, with the first mistakes that say so."""
+    """Who falls as theory predicts, with the first mistakes that say so, or that these cannot."""
     names, first, one = some_of([one.system.label for one in found]), found[0], len(found) == 1
     ids = f"{first.needed} position id{'s' * (first.needed != 1)}"
     example = f"{ids} at length {first.length}, {first.trained} in training"
-    told = f"; of first mistakes {_there(found)} at such tokens" * any(one.mistakes for one in found)
+    shares = sorted({percent(one.share) for one in found})
+    told = f"; of first mistakes {_there(found)} at such tokens, of tokens {' to '.join(shares[:1] + shares[1:][-1:])}"
+    told *= any(map(any, (one.mistakes for one in found)))
+    told = ", as every token of the answer does" if first.share == 1 else told
     which = f"{first.system.label}: " * (not one)
     return f"As theory predicts: {names} fall{'s' * one}, {FARTHER} ({which}{example}){told}"
 
 
 def _there(found: Sequence[Distance]) -> str:
     """How many first mistakes are at tokens that need one farther back than in training."""
-    there, every = sum(one.there for one in found), sum(one.mistakes for one in found)
+    there, every = sum(sum(one.there) for one in found), sum(sum(one.mistakes) for one in found)
     return f"{there:,} of {every:,} are"
 
 
@@ -138,7 +166,7 @@ def _unknown(systems: Sequence[SystemSummary], says: str) -> str:
 def _one_setting(system: SystemSummary, order: Sequence[SystemSummary]) -> tuple[str, str, str] | None:
     """One that does not fall and differs from the system in one setting alone, which, and both values; or None."""
     for one in order:
-        if one.cells and not (fall(one) and _clearly(one)) and same_task(one, system):
+        if one.cells and not (fall(one) and _clearly(one)) and same_task(one, system) and _above(one, system):
             keys = {key for key in {*one.flat, *system.flat} if one.flat.get(key) != system.flat.get(key)}
             keys = {key for key in keys if not key.startswith("evaluation.")}
             if len(keys) == 1:
@@ -146,6 +174,13 @@ def _one_setting(system: SystemSummary, order: Sequence[SystemSummary]) -> tuple
                 mine, other = (value_text(of.flat.get(key), key) for of in (system, one))
                 return one.label, setting_text(key), f"{mine} and {other}"
     return None
+
+
+def _above(one: SystemSummary, other: SystemSummary) -> bool:
+    """Whether every seed is above every seed of the other at a length beyond training."""
+    rates = ({cell.length: [score.rate() for score in cell.scores] for cell in of.cells} for of in (one, other))
+    mine, theirs = rates
+    return any(min(mine[n]) > max(theirs[n]) for n in mine.keys() & theirs.keys() if n > other.max_length)
 
 
 def distances(order: Sequence[SystemSummary]) -> list[Distance]:
@@ -159,10 +194,11 @@ def distances(order: Sequence[SystemSummary]) -> list[Distance]:
         length = min(low, default=max(beyond))
         tokens, most = _tokens(one, length), needed_back(one, one.max_length, training=True)
         if tokens is not None and most is not None:
-            scores = (score for cell in one.cells if cell.length == length for score in cell.scores)
-            first = [at for score in scores for at in score.first_error_at]
-            there = sum(at < len(tokens) and tokens[at] > most for at in first)
-            found.append(Distance(one, length, not low, max(tokens), most, there, len(first)))
+            cells = [cell.scores for cell in one.cells if cell.length == length]
+            first = [[at for score in scores for at in score.first_error_at] for scores in zip(*cells, strict=True)]
+            there = (sum(at < len(tokens) and tokens[at] > most for at in seed) for seed in first)
+            share = sum(need > most for need in tokens) / sum(need >= 0 for need in tokens)
+            found.append(Distance(one, length, not low, max(tokens), most, (*there,), (*map(len, first),), share))
     return found
 
 
@@ -262,7 +298,10 @@ def _needed(task: str, scheme: str, length: int, training: bool) -> tuple[int, .
 
 
 def _farthest(task: Task, ids: PositionScheme, length: int, training: bool) -> tuple[int, ...] | None:
-    """Of each generated token the farthest that it needs, in any string and layout; None of a task without parents."""
+    """Of each generated token the farthest that it needs, in any string and layout; None of a task without parents.
+
+    It is -1 for a token without parents.
+    """
     found, rng = list[int](), stream(0, "why", "needed", length)
     levels = [at for at, kind in enumerate(task.levels) if kind == "position"] if ids.uses_places else [0]
     for layout in (None, *(() if training else task.test_layouts(length))):
@@ -272,5 +311,6 @@ def _farthest(task: Task, ids: PositionScheme, length: int, training: bool) -> t
         given = batch.places if ids.equals_places else ids.assign(batch.places, task.levels, rng)
         far = np.zeros(batch.tokens, int)
         far[np.flatnonzero(batch.scored)] = spans(batch, batch.parents, given[:, :, levels]).max(axis=0)
-        found = [max(two) for two in zip_longest(found, far[batch.prompt_length :].tolist(), fillvalue=0)]
+        far = np.where((batch.parents >= 0).any(axis=(0, 2)), far, -1)[batch.prompt_length :]
+        found = [max(two) for two in zip_longest(found, far.tolist(), fillvalue=-1)]
     return tuple(found)

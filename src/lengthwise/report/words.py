@@ -68,8 +68,8 @@ MOST_REACHES = 3
 def reaches_text(far: Sequence[int], seeds: int, longest: str = "") -> str:
     """Up to which length how many seeds are right, the farthest first, and how many do not fit.
 
-    Such as ``16 in 1 of 3 seeds, 8 in 1, and 1 not fitted``. ``far`` is of those that fitted; ``longest`` follows the
-    first length.
+    Such as ``16 in 1 of 3 seeds, to 8 in 1, and 1 not fitted``. ``far`` is of those that fitted; ``longest`` follows
+    the first length.
     """
     (first, count), *less = sorted(Counter(far).items(), reverse=True)
     if seeds == 1:
@@ -77,5 +77,9 @@ def reaches_text(far: Sequence[int], seeds: int, longest: str = "") -> str:
     every = "both" if seeds == 2 else f"all {seeds}"
     said = f"{first}{longest}{',' * bool(longest)} in {every if count == seeds else f'{count} of {seeds}'} seeds"
     few = len(less) < MOST_REACHES
-    said += "".join(f", {to} in {of}" for to, of in less) if few else f", {less[-1][0]} in the lowest"
+    said += (
+        "".join(f", to {to or 'none'} in {of}" for to, of in less)
+        if few
+        else f", to {less[-1][0] or 'none'} in the lowest"
+    )
     return said + f", and {seeds - len(far)} not fitted" * (len(far) < seeds)
