@@ -204,7 +204,7 @@ def test_first_line_and_what_follows_come_from_one_decision(counts: list[tuple[i
     edited = verdict.edited(which=False)
     every = all(row.hard.breaks for row in rows if row.length >= (expected or 0))
     assert "break" not in edited or f"break at length {expected} (" in edited
-    assert "break" not in edited or ("not at all longer ones" in edited) == (not every)
+    assert "break" not in edited or ("not at every longer one" in edited) == (not every)
     # That edited ones are unsure is said where they break nowhere first, and random ones are right: of all lengths.
     close = [row for row in rows if row.length < (expected or math.inf) and row.hard.right < 0.95 * row.hard.n]
     alone = bool(close) and all(row.random.holds for row in rows if row.length <= close[0].length)

@@ -76,6 +76,8 @@ class WeakKind:
     """One of them."""
     train: int = 0
     """The longest trained length."""
+    at: str = ""
+    """What holds of at least half of the first wrong tokens, and more often than of right ones, with counts."""
 
     @property
     def _told(self) -> KindShare:
@@ -115,7 +117,8 @@ class WeakKind:
         where = f"Where {self.kind}: {self.share.words()} at length {self.length}{self._beside}."
         narrow, does = self.narrower, self.mistake
         told = [f"It fails mostly {narrow.name}: so in {narrow.counts}."] if narrow else []
-        return where, *told, *([f"There it {does.what} ({does.n} of {does.of})."] if does else [])
+        told += [f"There it {does.what} ({does.n} of {does.of})."] if does else []
+        return where, *told, *([f"Of first mistakes of this kind, {self.at}."] if self.at and not narrow else [])
 
     @property
     def brief(self) -> str:
@@ -465,7 +468,21 @@ class _Kinds:
             narrow = narrower(
                 self.subject.task, known, lambda: [part for n in lengths for part in self._ask(kind, n, "again")]
             )
-        return WeakKind(kind, rows, mistake, narrow, example, train)
+        at = self._mistakes_at(kind, [row.length for row in rows if row.share.breaks]) if named else ""
+        return WeakKind(kind, rows, mistake, narrow, example, train, at)
+
+    def _mistakes_at(self, kind: str, lengths: Sequence[int]) -> str:
+        """What holds of at least half of the first wrong tokens in strings of a kind that the task names, or empty."""
+        task, seed = self.subject.task, self.seed
+        wrong = [each for n in lengths for *_, found in self.asked(kind, n) for each in found]
+        if kind not in task.kinds or not wrong:
+            return ""
+        fresh = [part for n in lengths for part in self.fresh[kind, n]]
+        found = telling_nearby(facts(task, wrong, fresh, seed), seed, list(task.details))
+        if not found or not found[0].most:
+            return ""
+        words, count, _ = found[0].narrow
+        return f"{count} of {len(wrong)} are {words}"
 
     def asked(self, kind: str, length: int) -> list[tuple[Batch, ndarray, list[Wrong]]]:
         """Strings of a kind, which are right, and the first wrong tokens of the others."""

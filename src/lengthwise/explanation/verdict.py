@@ -207,7 +207,7 @@ class Verdict:
         hard, random = self.of("hard"), self.of("random")
         at, longest = hard.broken(), self.rows[-1].length + 1
         if at is not None and at < (random.broken() or longest):
-            some = ", not at all longer ones" * (hard.begins == "at")
+            some = ", not at every longer one" * (hard.begins == "at")
             return f"edited strings break at length {at}{'' if which else f' ({hard._share(at)}){some}'}"
         unsure = [n for n in hard.doubted if n < (random.broken() or longest)]
         return f"edited strings {_unsure(unsure)}" if unsure and unsure[0] < (random.near or longest) else ""
