@@ -180,7 +180,7 @@ def test_a_run_ends_with_the_next_step(terminal: Terminal, tmp_path: Path) -> No
         pretend(tmp_path, seed, fitted=True, right=right)
     lengths = ("--set", "evaluation.lengths=[3,12]", "--out", tmp_path)
     said = terminal(*RUN, *lengths, "--seeds", "2").err
-    assert "next: what coupled computes, right at 12 in 1 of 2 seeds:\n" in said
+    assert "next: see what coupled computes (right at 12 in 1 of 2 seeds):\n" in said
     assert re.search(r"since two may be luck:\n  lengthwise run .* --seeds 4$", said, re.M)
     folder = re.findall(r"^  lengthwise explain (\S+)$", said, re.M)[0]
     assert json.loads((Path(folder) / "result.json").read_text(encoding="utf-8"))["seed"] == 0

@@ -493,7 +493,7 @@ def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
     wide = found.wide()
     said = "Significant at 16–40: every seed of a is above every seed of b (exact rank test, Holm p = 0.016, 2 tests)."
     assert wide.answer["how sure"] == said
-    assert wide.answer["why"].startswith("b falls from 16, where ids above 27 begin, which were never trained.\n")
+    assert wide.answer["why"].endswith("b falls from 16, where ids above 27 begin, which were never trained.")
     (then,) = [line for line in found.wide().advice if line.startswith("next: ")]
     assert then.startswith("next: train the control random-start+learned")
     assert "Not known, from one seed each: a has more right than b at 16–40." in how_sure(
@@ -553,7 +553,7 @@ def test_what_differs_besides_is_said_where_one_system_is_above_another() -> Non
         scores = [[score(16, right), score(40, right)] for right in low]
         made = [result("b", seed, scores=scores[seed], config=config) for seed in range(5)]
         last = answer(_of([*_seeds("a", high), *made]).systems).why
-        assert ("a and b differ in layers, which may be the cause" in last) is said
+        assert ("a and b differ in layers, which may be why" in last) is said
 
 
 def test_a_first_system_that_is_below_elsewhere_is_said_to_be() -> None:
@@ -643,11 +643,11 @@ def test_theory_is_named_as_the_cause_only_where_it_expects_the_winner() -> None
         ]
         said = answer(_of(made).systems).why
         assert (
-            "As theory predicts: b falls, needing a token farther back than in training (34 pos" in said
+            "As distances predict: b falls, needing a token farther back than in training (34 pos" in said
         ) is expected
         assert ("Mostly right, needing none farther: a." in said) is expected
         assert ("Not known why b falls" in said) is not expected
-        assert "The ids (which tokens share one" in said
+        assert "is due to the ids (which tokens share one" in said
 
 
 @pytest.mark.parametrize("window", [4, 32])
@@ -686,12 +686,12 @@ def test_every_pair_that_differs_in_its_ids_alone_is_named_and_no_other() -> Non
     control = [result("control", seed, scores=[score(16, 90), score(40, 90)], config=started) for seed in range(3)]
     assert not any("not tested" in clause for clause in lines_of(answer(_of([*made, *rope, *control]).systems)))
     untested = lines_of(answer(_of([*made[:3], *rope]).systems))
-    assert any("Whether the ids are the cause is not tested" in line for line in untested)
+    assert any("Whether the lead is due to the ids is not tested" in line for line in untested)
     alone = _of([*made[:3], *rope]).wide()
     assert alone.advice[0].startswith("next: ")
     assert "train the control random-start+learned" in alone.advice[0]
     for text in (repr(alone), "\n".join(line for line in alone.to_latex().splitlines() if not line.startswith("%"))):
-        assert "Whether the ids are the cause is not tested" in " ".join(text.split()), "no reader may miss it"
+        assert "Whether the lead is due to the ids is not tested" in " ".join(text.split()), "no reader may miss it"
     coupled = experiment("coupled", "rope")
     second = [result("both", seed, scores=[score(16, 180), score(40, 180)], config=coupled) for seed in range(3)]
     said = lines_of(answer(_of([*made, *rope, *second]).systems))
@@ -711,8 +711,10 @@ def test_a_fall_is_as_predicted_only_where_first_mistakes_need_a_token_farther_b
     for each in (each for values in made for each in values["scores"]):
         each["first_error_at"] = [(each["length"] - 1) * predicted] * (200 - each["correct"]["exact_match"])
     said = answer(_of(made).systems).why
-    assert ("As theory predicts: b falls" in said) is predicted
-    not_there = "Not known why b falls: first mistakes are not where theory says (0 of 380 are at tokens that need one"
+    assert ("As distances predict: b falls" in said) is predicted
+    not_there = (
+        "Not known why b falls: it errs already at tokens whose distance was trained (380 of 380 first mistakes)"
+    )
     assert (not_there in said) is not predicted
 
 

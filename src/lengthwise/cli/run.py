@@ -125,7 +125,7 @@ def next_step(done: RecipeResult) -> str:
         more = again(settings={"training.steps": 2 * steps})
         layers = "" if job.experiment.model.layers > 1 else "; if they do not suffice, add --set model.layers=2"
         return f"{job.name} does not fit after {steps:,} steps: more of them{layers}:\n  {more}"
-    lines = [f"what {job.name} computes, right at {longest} in {right} of {len(job.seeds)} seeds:"]
+    lines = [f"see what {job.name} computes (right at {longest} in {right} of {len(job.seeds)} seeds):"]
     code = code_words(job.experiment.to_json())
     lines += ["  " + shlex.join(["lengthwise", *code, "explain", str(done.run_folder(job, fitted[0]))])]
     if (seeds := len(job.seeds)) < 3:

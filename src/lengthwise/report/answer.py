@@ -60,8 +60,8 @@ class Answer:
 
     @cached_property
     def why(self) -> str:
-        """Why systems fall, a line for each reason."""
-        return "\n".join(f"{says}." for says in (*why(self.order), *self.cause))
+        """Why the best leads, then why others fall, a line for each reason."""
+        return "\n".join(f"{says}." for says in (*self.cause, *why(self.order)))
 
     @property
     def rows(self) -> dict[str, str]:
@@ -379,4 +379,4 @@ def _confounded(first: SystemSummary, second: SystemSummary) -> str:
     if same and len(settings) == 1:
         return f"{who} differ in nothing but {settings[0]}"
     says = besides_positions((first, second), settings, who)
-    return f"{says.replace('besides', 'Besides', 1)}, which may be the cause" * bool(settings)
+    return f"{says.replace('besides', 'Besides', 1)}, which may be why" * bool(settings)

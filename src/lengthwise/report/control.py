@@ -16,7 +16,7 @@ from lengthwise.report.summary import SystemSummary, ids_alone, in_runs, is_untr
 from lengthwise.report.why import needed_back, same_task
 
 PLAIN = ("sequential", RANDOM_START)
-UNTESTED = "Whether the ids are the cause is not tested"
+UNTESTED = "Whether the lead is due to the ids is not tested"
 """The cause where nothing tests whether it is the ids."""
 
 
@@ -48,13 +48,15 @@ def controls_say(first: SystemSummary, control: SystemSummary, tests: Sequence[D
     fitted, seeds = len(control.fitted), len(control.results)
     some = f" ({fitted} of {seeds} seeds fitted)" * (fitted < seeds)
     whom, what = f"{control.label}{some}, which differs in the ids alone", in_what(first, control)
+    lead = f"The lead of {first.label}"
     if not (lengths := lengths_apart(tests)):
-        return f"Not shown to be the ids{what}: {first.label} is not in every seed above {whom}"
+        return f"{lead} is not shown to be due to the ids{what}: it is not in every seed above {whom}"
     tested, sure = {test.length for test in tests}, surely_above(tests)
     level = in_runs(tested - {*lengths}, tested)
     few = "" if sure else ", with too few seeds to be sure"
-    above = f"{first.label} is above {whom}, in every seed at {in_runs(lengths, tested)}{few}"
-    return f"{'The' if sure else 'May be the'} ids{what}: {above}" + f"; at {level} it is not" * bool(level)
+    above = f"it is above {whom}, in every seed at {in_runs(lengths, tested)}{few}"
+    due = "is due" if sure else "may be due"
+    return f"{lead} {due} to the ids{what}: {above}" + f"; at {level} it is not" * bool(level)
 
 
 def beyond_reach(system: SystemSummary) -> str:
@@ -88,11 +90,11 @@ def missing_control(
     if first.positions.scheme in (second.positions.scheme, *PLAIN) or any(is_control(one, first) for one in alone):
         return [], ""
     if far := beyond_reach(first):
-        return [f"No control can tell whether the ids are the cause: {far}"], ""
+        return [f"No control can tell whether the lead is due to the ids: {far}"], ""
     encoding = first.experiment["encoding"]["name"]
     table = encoding in ENCODINGS and ENCODINGS.get(encoding).has_table
     control = replace(first.positions, scheme=RANDOM_START if table else "sequential")
-    tells = "it tells whether the ids are the cause"
+    tells = "it tells whether the lead is due to the ids"
     names = {other.results[0].system for other in there if ids_alone(first, other)}
     found = [
         one for one in there if one.positions == control and (ids_alone(first, one) or one.results[0].system in names)

@@ -114,19 +114,18 @@ def why(order: Sequence[SystemSummary]) -> list[str]:
     unknown = [one for one in left if id(one) not in alone]
     ends = {id(one): found for one in unknown if (found := _at_ends(one))}
     said += [
-        _unknown([one], f": {ends[id(one)]} wrong strings stop too early or too late")
+        _unknown([one], "stops", "stop", f"too early or too late in {ends[id(one)]} wrong strings")
         for one in unknown if id(one) in ends
     ]  # fmt: skip
     kinds = dict[bool | None, list[SystemSummary]]()
     for one in (one for one in unknown if id(one) not in ends):
         its = known.get(id(one))
         kinds.setdefault(None if its is None or (its.far and not any(its.mistakes)) else its.far, []).append(one)
-    where = f"{_there([known[id(one)] for one in kinds.get(True, [])])} at tokens that need one farther back"
-    near = "needing none farther" if predicted else "needing no token farther back than in training"
-    says = {
-        True: f": first mistakes are not where theory says ({where} than in training)", False: f", {near}", None: ""
-    }  # fmt: skip
-    return [*said, *(_unknown(kinds[kind], says[kind]) for kind in says if kind in kinds)]
+    near = "no token farther back than in training"
+    there, every = _counts([known[id(one)] for one in kinds.get(True, [])])
+    trained = f"already at tokens whose distance was trained ({every - there:,} of {every:,} first mistakes)"
+    says = {True: ("errs", "err", trained), False: ("needs", "need", near), None: ("", "", "")}
+    return [*said, *(_unknown(kinds[kind], *says[kind]) for kind in says if kind in kinds)]
 
 
 def _at_ends(system: SystemSummary) -> str:
@@ -138,29 +137,33 @@ def _at_ends(system: SystemSummary) -> str:
 
 
 def _as_predicted(found: Sequence[Distance]) -> str:
-    """Who falls as theory predicts, with the first mistakes that say so, or that these cannot."""
+    """Who falls as distances predict, with the first mistakes that say so, or that these cannot."""
     names, first, one = some_of([one.system.label for one in found]), found[0], len(found) == 1
     ids = f"{first.needed} position id{'s' * (first.needed != 1)}"
     example = f"{ids} at length {first.length}, {first.trained} in training"
     shares = sorted({percent(one.share) for one in found})
-    told = f"; of first mistakes {_there(found)} at such tokens, of tokens {' to '.join(shares[:1] + shares[1:][-1:])}"
+    there, every = _counts(found)
+    told = (
+        f"; {there:,} of {every:,} first mistakes are at such tokens, and {' to '.join(shares[:1] + shares[1:][-1:])}"
+    )
+    told += " of tokens"
     told *= any(map(any, (one.mistakes for one in found)))
     told = ", as every token of the answer does" if first.share == 1 else told
     which = f"{first.system.label}: " * (not one)
-    return f"As theory predicts: {names} fall{'s' * one}, {FARTHER} ({which}{example}){told}"
+    return f"As distances predict: {names} fall{'s' * one}, {FARTHER} ({which}{example}){told}"
 
 
-def _there(found: Sequence[Distance]) -> str:
-    """How many first mistakes are at tokens that need one farther back than in training."""
-    there, every = sum(sum(one.there) for one in found), sum(sum(one.mistakes) for one in found)
-    return f"{there:,} of {every:,} are"
+def _counts(found: Sequence[Distance]) -> tuple[int, int]:
+    """How many first mistakes are at tokens that need one farther back than in training, and of how many."""
+    return sum(sum(one.there) for one in found), sum(sum(one.mistakes) for one in found)
 
 
-def _unknown(systems: Sequence[SystemSummary], says: str) -> str:
-    """That it is not known why these fall; those of which single seeds do come last."""
+def _unknown(systems: Sequence[SystemSummary], verb: str, plural: str, what: str) -> str:
+    """That it is not known why these fall, and what they do; those of which single seeds do come last."""
     names = sorted(map(falling, systems), key=lambda name: name not in {one.label for one in systems})
     one = len(names) == 1 and (names[0] == systems[0].label or names[0].startswith("1 of "))
-    return f"{UNKNOWN} {some_of(names)} fall{'s' * one}{says}"
+    who = f"it {verb}" if one else f"they {plural}"
+    return f"{UNKNOWN} {some_of(names)} fall{'s' * one}" + f": {who} {what}" * bool(what)
 
 
 def _one_setting(system: SystemSummary, order: Sequence[SystemSummary]) -> tuple[str, str, str] | None:
@@ -235,7 +238,8 @@ def _never_trained(system: SystemSummary) -> str:
         return ""
     ids = f"where ids above {known} begin, which were never trained"
     start = min(n for n in rates if n > end and rates[n] < RIGHT)
-    return f"falls from {first}, {ids}" if start == first else f"falls from {start}, and is wrong from {first}, {ids}"
+    before = f"falls from {start}, not known why, and is wrong from {first}"
+    return f"{f'falls from {first}' if start == first else before}, {ids}"
 
 
 @lru_cache(maxsize=REMEMBERED)
