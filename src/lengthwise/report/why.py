@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -88,32 +88,51 @@ def why(order: Sequence[SystemSummary]) -> list[str]:
     """
     falls = [one for one in order if fall(one) and _clearly(one)]
     untrained = {id(one): says for one in falls if (says := _never_trained(one))}
-    same = dict[str, list[str]]()
-    for one in falls:
-        if says := untrained.get(id(one)):
-            same.setdefault(says, []).append(one.label)
-    said = [f"{some_of(names)} {says}" for says, names in same.items()][:MOST_COMPARED]
     rest = [one for one in falls if id(one) not in untrained]
     known = {id(one.system): one for one in distances(order)} if rest else {}
     predicted = [known[id(one)] for one in rest if id(one) in known and known[id(one)].predicted]
-    for every in (True, False):
-        if some := [one for one in predicted if (one.share == 1) is every]:
-            said.append(_as_predicted(some))
-    for far in (True, False):
-        right = [one.system.label for one in known.values() if one.holds and one.far is far and one.system not in falls]
-        how = f"though {FARTHER}" if far else "needing none farther"
-        said += [f"Mostly right, {how}: {some_of(right)}"] * bool(right and (far or predicted))
-    left = [one for one in rest if id(one) not in known or not known[id(one)].predicted]
+    left = [one for one in rest if not any(one is other.system for other in predicted)]
     alone = {id(one): found for one in left if (found := _one_setting(one, order))}
+    unknown = [one for one in left if id(one) not in alone]
+    return [
+        *_grouped(falls, untrained)[:MOST_COMPARED], *_as_predicted(predicted),
+        *_right([one for one in known.values() if one.holds and one.system not in falls], bool(predicted)),
+        *_in_one_setting(left, alone), *_not_known(unknown, known),
+    ]  # fmt: skip
+
+
+def _grouped(systems: Sequence[SystemSummary], says: Mapping[int, str]) -> list[str]:
+    """Clauses with the names of those of which they hold."""
+    same = dict[str, list[str]]()
+    for one in systems:
+        if id(one) in says:
+            same.setdefault(says[id(one)], []).append(one.label)
+    return [f"{some_of(names)} {each}" for each, names in same.items()]
+
+
+def _right(holding: Sequence[Distance], some_fall: bool) -> list[str]:
+    """Who is mostly right, though distances predict a fall; or, where they predict that of others, as they say."""
+    far, near = ([one.system.label for one in holding if one.far is is_far] for is_far in (True, False))
+    said = [f"Mostly right, though {FARTHER}: {some_of(far)}"] * bool(far)
+    return said + [f"Mostly right, needing none farther: {some_of(near)}"] * bool(near and (some_fall or far))
+
+
+def _in_one_setting(left: Sequence[SystemSummary], alone: Mapping[int, tuple[str, str, str]]) -> list[str]:
+    """Whom one setting alone tells from one that does not fall, those of the same other in one clause."""
+    said = list[str]()
     for other in dict.fromkeys(other for other, _, _ in alone.values()):
-        mine = [(falling(one), *alone[id(one)][1:]) for one in left if alone.get(id(one), ("",))[0] == other]
+        mine = [(falling(one), *alone[id(one)][1:]) for one in left if id(one) in alone and alone[id(one)][0] == other]
         each = some_of([f"{name} ({setting})" for name, setting, _ in mine])
         (name, setting, values), many = mine[0], len(mine) > 1
         one = f"{name} falls and {other} does not: they differ in {setting} alone ({values})"
         said.append(f"{each} fall and {other} does not: each differs from it in one setting alone" if many else one)
-    unknown = [one for one in left if id(one) not in alone]
+    return said
+
+
+def _not_known(unknown: Sequence[SystemSummary], known: Mapping[int, Distance]) -> list[str]:
+    """Of whom it is not known why they fall, with what is: that ends are wrong, or where first mistakes are."""
     ends = {id(one): found for one in unknown if (found := _at_ends(one))}
-    said += [
+    said = [
         _unknown([one], "stops", "stop", f"too early or too late in {ends[id(one)]} wrong strings")
         for one in unknown if id(one) in ends
     ]  # fmt: skip
@@ -121,9 +140,9 @@ def why(order: Sequence[SystemSummary]) -> list[str]:
     for one in (one for one in unknown if id(one) not in ends):
         its = known.get(id(one))
         kinds.setdefault(None if its is None or (its.far and not any(its.mistakes)) else its.far, []).append(one)
-    near = "no token farther back than in training"
     there, every = _counts([known[id(one)] for one in kinds.get(True, [])])
     trained = f"already at tokens whose distance was trained ({every - there:,} of {every:,} first mistakes)"
+    near = "no token farther back than in training"
     says = {True: ("errs", "err", trained), False: ("needs", "need", near), None: ("", "", "")}
     return [*said, *(_unknown(kinds[kind], *says[kind]) for kind in says if kind in kinds)]
 
@@ -136,21 +155,21 @@ def _at_ends(system: SystemSummary) -> str:
     return f"{ends} of {wrong}" if ends >= RIGHT * max(wrong, 1) else ""
 
 
-def _as_predicted(found: Sequence[Distance]) -> str:
+def _as_predicted(predicted: Sequence[Distance]) -> list[str]:
     """Who falls as distances predict, with the first mistakes that say so, or that these cannot."""
-    names, first, one = some_of([one.system.label for one in found]), found[0], len(found) == 1
-    ids = f"{first.needed} position id{'s' * (first.needed != 1)}"
-    example = f"{ids} at length {first.length}, {first.trained} in training"
-    shares = sorted({percent(one.share) for one in found})
-    there, every = _counts(found)
-    told = (
-        f"; {there:,} of {every:,} first mistakes are at such tokens, and {' to '.join(shares[:1] + shares[1:][-1:])}"
-    )
-    told += " of tokens"
-    told *= any(map(any, (one.mistakes for one in found)))
-    told = ", as every token of the answer does" if first.share == 1 else told
-    which = f"{first.system.label}: " * (not one)
-    return f"As distances predict: {names} fall{'s' * one}, {FARTHER} ({which}{example}){told}"
+    said = list[str]()
+    for every in (True, False):
+        if found := [one for one in predicted if (one.share == 1) is every]:
+            names, first, one = some_of([one.system.label for one in found]), found[0], len(found) == 1
+            ids = f"{first.needed} position id{'s' * (first.needed != 1)}"
+            example = f"{ids} at length {first.length}, {first.trained} in training"
+            shares, (there, mistakes) = sorted({percent(one.share) for one in found}), _counts(found)
+            of = " to ".join(shares[:1] + shares[1:][-1:])
+            told = f"; {there:,} of {mistakes:,} first mistakes are at such tokens, and {of} of tokens" * bool(mistakes)
+            which = f"{first.system.label}: " * (not one)
+            says = f"{names} fall{'s' * one}, {FARTHER} ({which}{example})"
+            said.append(f"As distances predict: {says}{', as every token of the answer does' if every else told}")
+    return said
 
 
 def _counts(found: Sequence[Distance]) -> tuple[int, int]:
