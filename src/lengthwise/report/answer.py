@@ -10,10 +10,11 @@ from math import ceil, comb
 
 from lengthwise.core.statistics import LEVEL
 from lengthwise.core.table import NEXT
-from lengthwise.report.control import controls_say, missing_control, with_controls
+from lengthwise.report.control import PLAIN, controls_say, missing_control, with_controls
 from lengthwise.report.differences import Difference, between, differences, lengths_apart, surely_above
 from lengthwise.report.next_steps import MoreSeeds, next_steps
 from lengthwise.report.summary import (
+    MOST_COMPARED,
     MOST_NAMED,
     Setting,
     SystemSummary,
@@ -163,14 +164,16 @@ class _Contest:
 
     @cached_property
     def ahead(self) -> list[SystemSummary]:
-        """The best, and then others that go beyond training."""
+        """The best, and then others of the same positions that go beyond training."""
         some = (one for one in in_groups(self.ranked).some if one is not self.ranked[0])
-        return [*self.alike, *some]
+        return [*self.alike, *(one for one in some if one.positions == self.ranked[0].positions)]
 
     @cached_property
     def led(self) -> tuple[SystemSummary, list[SystemSummary]]:
         """The first system that has a control, of those that go beyond training, and its controls."""
-        return with_controls(self.ahead, self.ranked, lambda *two: lengths_apart(self.between(*two)))
+        named = (one for one in in_groups(self.ranked).far[:MOST_COMPARED] if not any(one is of for of in self.ahead))
+        leads = [*self.ahead, *named]
+        return with_controls(leads, self.ranked, lambda *two: lengths_apart(self.between(*two)))
 
     @cached_property
     def pairs(self) -> list[tuple[SystemSummary, SystemSummary]]:
@@ -181,7 +184,8 @@ class _Contest:
     def pair(self) -> tuple[SystemSummary, SystemSummary]:
         """The two that are weighed: one and its control that it is above, else those that differ least."""
         lead, controls = self.led
-        if self.pairs and any(lengths_apart(self.between(lead, one)) for one in controls):
+        ahead = any(lead is one for one in self.ahead)
+        if self.pairs and ahead and any(lengths_apart(self.between(lead, one)) for one in controls):
             return lead, controls[0]
         first = self.ranked[0]
         return min(
@@ -193,7 +197,8 @@ class _Contest:
         """What controls show, or that there is none, and what else differs; then which control to train."""
         first, (lead, controls) = self.ranked[0], self.led
         said = [controls_say(lead, other, self.between(lead, other)) for other in controls]
-        said += [f"Of {first.label} it is not tested"] * bool(said and lead is not first)
+        plain = first.positions.scheme in PLAIN
+        said += [f"Of {first.label} it is not tested"] * bool(said and lead is not first and not plain)
         mine = [two for two in (self.pair, *self.pairs) if self.pairs and (two[0] is first or not said)]
         mine = [two for two in mine if _ids_may_count(*two, self.tests)]
         control = ""
@@ -225,7 +230,8 @@ class _Contest:
         if not self.pairs:
             level = f"with {few}, {self.pair[0].label} and {self.pair[1].label} are not told apart"
             return max(enough, 2 * few), level, "", list(self.pair)
-        agree = (one for one in controls if one is not self.pair[1] and lengths_apart(self.between(lead, one)))
+        agree = (one for one in controls if self.pair[0] is lead and one is not self.pair[1])
+        agree = (one for one in agree if lengths_apart(self.between(lead, one)))
         weighed = [self.pair, *((lead, one) for one in agree)]
         unsure = [two for two in weighed if not surely(two)]
         if not unsure and (own := [two for two in self.pairs if two[0] is self.ranked[0]]):

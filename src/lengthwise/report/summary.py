@@ -1437,8 +1437,7 @@ def _at(system: SystemSummary, length: int, first: int = 0) -> str:
     """The accuracy of a system where the first of a finding is told, or else at its longest test; then its lowest."""
     tests, fitted, seeds = _tests(system), len(system.fitted), len(system.results)
     cell = _hardest(cell for cell in tests.values() if cell.length == length) or _hardest(tests.values())
-    there = cell.length == length and not first
-    where = "there" if there else f"at length {cell.length}{_layout(cell, tests)}"
+    where = f"at{' length' * (cell.length == first)} {cell.length}{_layout(cell, tests)}"
     aside = [*[f"{fitted} of {seeds} seeds fitted"] * (fitted < seeds), _aside(system, cell)]
     low = min(tests.values(), key=lambda one: (_rate(one), one.length))
     lower = f", {_rate(low):.3f} at {low.length}{_layout(low, tests)}" * (_rate(low) <= _rate(cell) - WIDE_RANGE)

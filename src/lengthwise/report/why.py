@@ -41,6 +41,8 @@ REMEMBERED = 4096
 """Tasks and schemes whose ids and structure are remembered."""
 TRAINED = 2048
 """Strings of the longest training length whose ids stand for those of training."""
+Needs = tuple[tuple[int, int], ...]
+"""Of each generated token the least and the most ids to the farthest token that it needs, over strings."""
 MANY = 1 << 16
 """Ids for a scheme that has too few for the lengths that are asked for."""
 
@@ -160,7 +162,7 @@ def _as_predicted(predicted: Sequence[Distance]) -> list[str]:
     said = list[str]()
     for every in (True, False):
         if found := [one for one in predicted if (one.share == 1) is every]:
-            names, first, one = some_of([one.system.label for one in found]), found[0], len(found) == 1
+            names, first, one = some_of([falling(one.system) for one in found]), found[0], len(found) == 1
             ids = f"{first.needed} position id{'s' * (first.needed != 1)}"
             example = f"{ids} at length {first.length}, {first.trained} in training"
             shares, (there, mistakes) = sorted({percent(one.share) for one in found}), _counts(found)
@@ -191,7 +193,7 @@ def _one_setting(system: SystemSummary, order: Sequence[SystemSummary]) -> tuple
         if one.cells and not (fall(one) and _clearly(one)) and same_task(one, system) and _above(one, system):
             keys = {key for key in {*one.flat, *system.flat} if one.flat.get(key) != system.flat.get(key)}
             keys = {key for key in keys if not key.startswith("evaluation.")}
-            if len(keys) == 1:
+            if len(keys) == 1 and not keys <= {"scheme.name", "encoding.name"}:  # positions, which are what is compared
                 (key,) = keys
                 mine, other = (value_text(of.flat.get(key), key) for of in (system, one))
                 return one.label, setting_text(key), f"{mine} and {other}"
@@ -212,15 +214,19 @@ def distances(order: Sequence[SystemSummary]) -> list[Distance]:
         beyond = {n: right for n, right in median_rates(one).items() if n > one.max_length}
         if not beyond or one.experiment["task"]["name"] != tested[0].experiment["task"]["name"]:
             continue
-        low = [n for n, right in beyond.items() if right < _mostly(one, n)]
-        length = min(low, default=max(beyond))
+        wrong = [n for n, right in beyond.items() if right < _mostly(one, n)]
+        length = min(wrong, default=max(beyond))
         tokens, most = _tokens(one, length), needed_back(one, one.max_length, training=True)
         if tokens is not None and most is not None:
             cells = [cell.scores for cell in one.cells if cell.length == length]
             first = [[at for score in scores for at in score.first_error_at] for scores in zip(*cells, strict=True)]
-            there = (sum(at < len(tokens) and tokens[at] > most for at in seed) for seed in first)
-            share = sum(need > most for need in tokens) / sum(need >= 0 for need in tokens)
-            found.append(Distance(one, length, not low, max(tokens), most, (*there,), (*map(len, first),), share))
+            some = [(low > most, high > most) for low, high in tokens if high >= 0]
+            if any(low is not high for low, high in some):  # it hangs on the string, of which no more is recorded
+                first = []
+            there = (sum(at < len(tokens) and tokens[at][0] > most for at in seed) for seed in first)
+            share = sum(low for low, _ in some) / max(len(some), 1)
+            needed = max(high for _, high in tokens)
+            found.append(Distance(one, length, not wrong, needed, most, (*there,), (*map(len, first),), share))
     return found
 
 
@@ -241,8 +247,10 @@ def distances_text(order: Sequence[SystemSummary]) -> str:
 
 def _clearly(system: SystemSummary) -> bool:
     """Whether a system that falls is clearly below the cut somewhere, in its median or in a seed."""
-    rates = (score.rate() for cell in system.cells if cell.length > system.max_length for score in cell.scores)
-    return min(rates, default=1.0) < RIGHT - WIDE_RANGE
+    beyond = [cell for cell in system.cells if cell.length > system.max_length]
+    medians = [right for n, right in median_rates(system).items() if n > system.max_length]
+    seeds = (score.rate() for cell in beyond for score in cell.scores)
+    return min(medians, default=1.0) < RIGHT - WIDE_RANGE or min(seeds, default=1.0) < WRONG
 
 
 def _never_trained(system: SystemSummary) -> str:
@@ -298,19 +306,25 @@ def needed_back(system: SystemSummary, length: int, *, training: bool = False, s
     In training these are ids that training draws. None where it is unknown, and of a task without parents.
     """
     tokens = _tokens(system, length, training=training, scheme=scheme)
-    return None if tokens is None else max(tokens)
+    return None if tokens is None else max(most for _, most in tokens)
 
 
-def _tokens(system: SystemSummary, length: int, *, training: bool = False, scheme: str = "") -> tuple[int, ...] | None:
-    """As `needed_back`, for each generated token."""
-    if system.known_task is None:
+def _tokens(system: SystemSummary, length: int, *, training: bool = False, scheme: str = "") -> Needs | None:
+    """As `needed_back`, for each generated token the least and the most of all strings."""
+    if system.known_task is None or not _uses_ids(system):
         return None
     spec = canonical_json({"name": scheme} if scheme else system.experiment["scheme"])
     return _needed(canonical_json(system.experiment["task"]), spec, length, training)
 
 
+def _uses_ids(system: SystemSummary) -> bool:
+    """Whether its encoding sees ids."""
+    name = system.experiment["encoding"]["name"]
+    return name not in ENCODINGS or ENCODINGS.get(name).uses_ids
+
+
 @lru_cache(maxsize=REMEMBERED)
-def _needed(task: str, scheme: str, length: int, training: bool) -> tuple[int, ...] | None:
+def _needed(task: str, scheme: str, length: int, training: bool) -> Needs | None:
     with suppress(LengthwiseError):
         built, ids = TASKS.build(json.loads(task)), SCHEMES.build(json.loads(scheme))
         try:
@@ -320,20 +334,23 @@ def _needed(task: str, scheme: str, length: int, training: bool) -> tuple[int, .
     return None
 
 
-def _farthest(task: Task, ids: PositionScheme, length: int, training: bool) -> tuple[int, ...] | None:
-    """Of each generated token the farthest that it needs, in any string and layout; None of a task without parents.
+def _farthest(task: Task, ids: PositionScheme, length: int, training: bool) -> Needs | None:
+    """Of each generated token how far back it needs one, the least and the most of all strings and layouts.
 
-    It is -1 for a token without parents.
+    It is -1 for a token without parents. None of a task without any.
     """
-    found, rng = list[int](), stream(0, "why", "needed", length)
+    low, high, rng = list[int](), list[int](), stream(0, "why", "needed", length)
     levels = [at for at, kind in enumerate(task.levels) if kind == "position"] if ids.uses_places else [0]
     for layout in (None, *(() if training else task.test_layouts(length))):
         batch = task.batch(length, TRAINED // 4 if training else 64, rng, layout)
         if not (batch.parents >= 0).any():
             return None
-        given = batch.places if ids.equals_places else ids.assign(batch.places, task.levels, rng)
-        far = np.zeros(batch.tokens, int)
-        far[np.flatnonzero(batch.scored)] = spans(batch, batch.parents, given[:, :, levels]).max(axis=0)
-        far = np.where((batch.parents >= 0).any(axis=(0, 2)), far, -1)[batch.prompt_length :]
-        found = [max(two) for two in zip_longest(found, far.tolist(), fillvalue=-1)]
-    return tuple(found)
+        # Ids that are drawn anew at test, too, stretch all distances alike.
+        same = ids.equals_places and ids.for_evaluation() == ids
+        given = (batch.places if same else ids.assign(batch.places, task.levels, rng))[:, :, levels]
+        far = np.full((batch.size, batch.tokens), -1)
+        far[:, np.flatnonzero(batch.scored)] = spans(batch, batch.parents, given)
+        far = np.where((batch.parents >= 0).any(axis=2), far, -1)[:, batch.prompt_length :]
+        low = [min(two) for two in zip_longest(low, far.min(axis=0).tolist(), fillvalue=length**2)]
+        high = [max(two) for two in zip_longest(high, far.max(axis=0).tolist(), fillvalue=-1)]
+    return tuple(zip(low, high, strict=True))
