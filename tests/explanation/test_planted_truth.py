@@ -266,8 +266,7 @@ def test_the_head_that_left_the_parents_is_blamed(monkeypatch: pytest.MonkeyPatc
     assert first.position == 9  # <bos>, seven symbols, <sep>: the first copied symbol
     assert first.parents == (1,)
     assert first.head == "layer 1, head 1"
-    assert found.failures.moved is not None
-    assert not found.failures.moved.to_blame
+    assert found.failures.moved is None, "its positions are relative"
     assert "breaks from 7 (" in found.answer
     far, _, seen = found.why.splitlines()
     assert far == (
@@ -291,3 +290,25 @@ def test_a_head_whose_removal_changes_nothing_is_not_blamed() -> None:
     assert not found.failures.heads
     assert not any(failure.head or failure.attention for failure in found.failures.smallest)
     assert "layer 1, head 1" not in found.why
+
+
+def test_ids_that_are_relative_are_not_tested_by_larger_ones() -> None:
+    """A model that reads tokens alone is right under any ids, which says nothing of the ids."""
+    task = lw.task("reverse", letters=12)
+    names = task.vocab
+
+    def logits(tokens: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+        found = torch.zeros(*tokens.shape, len(names))
+        for row, ids in enumerate(tokens.tolist()):
+            words = names.decode(ids)
+            prompt = words[: words.index("<sep>") + 1]
+            due = names.encode(task.solve(prompt) if len(prompt) < 9 else ["<eos>"] * 9)
+            for at, token in enumerate(due):
+                if len(prompt) - 1 + at < tokens.shape[1]:
+                    found[row, len(prompt) - 1 + at, token] = 9.0
+        return found
+
+    found = lw.explain(logits, task, train=6, lengths=[4, 6, 9], samples=16)
+    assert found.failures.moved is None
+    assert "they are relative" in found.failures.ids
+    assert "Not position ids alone" not in found.why

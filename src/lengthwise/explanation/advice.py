@@ -86,7 +86,7 @@ def advice(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]:
     if not verdict.learned or open_run or run_fails or (broken is not None and broken <= subject.train):
         return _train_longer(subject, call, verdict, failures)
     within = subject.experiment is None and _trained(subject, failures)
-    if within or (coupled and (broken is not None or (failures.kinds and held == longest))):  # Training is left.
+    if within or (coupled and (broken is not None or failures.kinds)):  # Training is left.
         return _with_rows(subject, failures)
     if broken is None and held != longest:
         samples = MORE * call.settings.get("samples", 128)
