@@ -270,6 +270,7 @@ class Measured(Tabular):
             *_why(systems),
             *of.notes,
             f"tested and not shown: {lacks}" * bool(lacks),
+            *sure.falls,
             *sure.more,
             distances_text(in_order(systems)),
             *details(systems),

@@ -62,7 +62,17 @@ class Answer:
     @cached_property
     def why(self) -> str:
         """Why the best leads, then why others fall, a line for each reason."""
-        return "\n".join(f"{says}." for says in (*self.cause, *why(self.order)))
+        return "\n".join(f"{says}." for says in (*self.cause, *why(self.order, short=self._many)))
+
+    @property
+    def _many(self) -> bool:
+        """Whether too many systems are compared for a line on each."""
+        return sum(bool(one.cells) for one in self.order) > MOST_COMPARED
+
+    @property
+    def falls(self) -> list[str]:
+        """For the author: why others fall, where the answer has counts alone."""
+        return why(self.order) if self._many else []
 
     @property
     def rows(self) -> dict[str, str]:

@@ -82,11 +82,11 @@ class Distance:
         return self.far and all(there > least * every for there, every in pairs if every)
 
 
-def why(order: Sequence[SystemSummary]) -> list[str]:
+def why(order: Sequence[SystemSummary], *, short: bool = False) -> list[str]:
     """Why systems fall that are compared with each other and in order, as clauses; none where none falls.
 
     First come ids that were never trained, then `distances` in ids, then one setting that alone tells a system from one
-    that does not fall, then of whom none of these says why they fall.
+    that does not fall, then of whom none of these says why they fall. In ``short`` it is one clause, with counts.
     """
     falls = [one for one in order if fall(one) and _clearly(one)]
     untrained = {id(one): says for one in falls if (says := _never_trained(one))}
@@ -96,6 +96,15 @@ def why(order: Sequence[SystemSummary]) -> list[str]:
     left = [one for one in rest if not any(one is other.system for other in predicted)]
     alone = {id(one): found for one in left if (found := _one_setting(one, order))}
     unknown = [one for one in left if id(one) not in alone]
+    if short:
+        counts = (
+            (len(untrained), "where ids begin that were never trained"),
+            (len(predicted), f"as distances predict, {FARTHER}"),
+            (len(alone), "that one setting alone tells from one that does not"),
+            (len(unknown), "for reasons not known"),
+        )
+        said = ", ".join(f"{count} {how}" for count, how in counts if count)
+        return [f"{len(falls)} of {sum(bool(one.cells) for one in order)} systems fall: {said}"] * bool(falls)
     return [
         *_grouped(falls, untrained)[:MOST_COMPARED], *_as_predicted(predicted),
         *_right([one for one in known.values() if one.holds and one.system not in falls], bool(predicted)),
