@@ -103,8 +103,10 @@ def why(order: Sequence[SystemSummary], *, short: bool = False) -> list[str]:
             (len(alone), "that one setting alone tells from one that does not"),
             (len(unknown), "for reasons not known"),
         )
-        said = ", ".join(f"{count} {how}" for count, how in counts if count)
-        return [f"{len(falls)} of {sum(bool(one.cells) for one in order)} systems fall: {said}"] * bool(falls)
+        said = [f"{count} {how}" for count, how in counts if count]
+        alike = "".join(how for count, how in counts if count) if len(said) == 1 else ""
+        one = f"{len(falls)} of {sum(bool(one.cells) for one in order)} systems fall"
+        return [f"{one}, {'all ' * (len(falls) > 1)}{alike}" if alike else f"{one}: {', '.join(said)}"] * bool(falls)
     return [
         *_grouped(falls, untrained)[:MOST_COMPARED], *_as_predicted(predicted),
         *_right([one for one in known.values() if one.holds and one.system not in falls], bool(predicted)),
