@@ -118,7 +118,7 @@ class WeakKind:
         narrow, does = self.narrower, self.mistake
         told = [f"It fails mostly {narrow.name}: so in {narrow.counts}."] if narrow else []
         told += [f"There it {does.what} ({does.n} of {does.of})."] if does else []
-        return where, *told, *([f"Of first mistakes of this kind, {self.at}."] if self.at and not narrow else [])
+        return where, *told, *([f"Of first mistakes there, {self.at}."] if self.at and not narrow else [])
 
     @property
     def brief(self) -> str:
@@ -468,17 +468,16 @@ class _Kinds:
             narrow = narrower(
                 self.subject.task, known, lambda: [part for n in lengths for part in self._ask(kind, n, "again")]
             )
-        at = self._mistakes_at(kind, [row.length for row in rows if row.share.breaks]) if named else ""
+        at = self._mistakes_at(kind, told.length) if named else ""
         return WeakKind(kind, rows, mistake, narrow, example, train, at)
 
-    def _mistakes_at(self, kind: str, lengths: Sequence[int]) -> str:
+    def _mistakes_at(self, kind: str, length: int) -> str:
         """What holds of at least half of the first wrong tokens in strings of a kind that the task names, or empty."""
         task, seed = self.subject.task, self.seed
-        wrong = [each for n in lengths for *_, found in self.asked(kind, n) for each in found]
+        wrong = [each for *_, found in self.asked(kind, length) for each in found]
         if kind not in task.kinds or not wrong:
             return ""
-        fresh = [part for n in lengths for part in self.fresh[kind, n]]
-        found = telling_nearby(facts(task, wrong, fresh, seed), seed, list(task.details))
+        found = telling_nearby(facts(task, wrong, self.fresh[kind, length], seed), seed, list(task.details))
         if not found or not found[0].most:
             return ""
         words, count, _ = found[0].narrow
