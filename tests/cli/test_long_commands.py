@@ -76,6 +76,20 @@ def test_plan_prints_jobs_and_hours(terminal: Terminal) -> None:
     assert "coupled+learned" in one.out, one.err
 
 
+def test_one_system_that_fits_gets_no_more_seeds_before_others_fit() -> None:
+    rows = [
+        {"system": name, "fitted": fitted, "seeds": [{"in_distribution": 0.9}], "missing": 0, "diverged": False}
+        for name, fitted in (("coupled+learned", 1), ("rope", 0))
+    ]
+    values = {
+        "systems": rows, "seeds": 1, "seeds_wanted": 3, "steps": 400, "default_steps": 2000, "budget_seconds": 600.0,
+        "trained_to": 6, "task": TASKS.describe(TASKS.build("copy")),
+    }  # fmt: skip
+    TYPED.set(("compare", "copy"))
+    why, _ = next_step(values, Path("here"))
+    assert why.startswith("800 steps, for what does not fit yet")
+
+
 @pytest.mark.parametrize(
     ("seeds", "fitted", "rate", "steps", "says"),
     [

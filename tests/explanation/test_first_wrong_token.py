@@ -22,7 +22,17 @@ from lengthwise.explanation.advice import Call, advice
 from lengthwise.explanation.explain import OTHERS, Explanation
 from lengthwise.explanation.failures import AT_RANDOM, find_failures
 from lengthwise.explanation.features import LEAST, surprise
-from lengthwise.explanation.kinds import AS_WRITTEN, FRESH, NAMED, OF_TOKENS, Way, hard_strings, weakest_way
+from lengthwise.explanation.kinds import (
+    AS_WRITTEN,
+    FRESH,
+    NAMED,
+    OF_TOKENS,
+    KindShare,
+    Way,
+    _Kinds,
+    hard_strings,
+    weakest_way,
+)
 from lengthwise.explanation.mistakes import Wrong, where_in_answer
 from lengthwise.explanation.model import RandomStrings, Subject, subject_of
 from lengthwise.explanation.verdict import LengthShares, Share, Verdict
@@ -785,3 +795,19 @@ def test_a_trained_length_that_breaks_is_shown_with_all_trained_ones() -> None:
     assert [row.length for row in Verdict(rows, 8).shown()] == [2, 4, 6, 8]
     rows[2] = LengthShares(6, Share(1000, 1000), Share(30, 40))
     assert [row.length for row in Verdict(rows, 8).shown()] == [2, 4, 6, 8, 12], "learned, but for edited ones"
+
+
+def test_a_kind_that_fails_by_strings_of_a_worse_one_alone_is_not_told() -> None:
+    """Also at a length at which the worse one was not asked itself."""
+    asked = object.__new__(_Kinds)
+    asked.rows = {
+        "bad": {4: KindShare(4, Share(10, 100), True)},
+        "wide": {4: KindShare(4, Share(60, 100), True), 6: KindShare(6, Share(70, 100), True)},
+        "few": {6: KindShare(6, Share(50, 100), True)},
+    }
+    asked.found = {}
+    alone = {"bad": Share(10, 100), "wide": Share(80, 80), "few": Share(20, 40)}
+    asked._share = lambda kind, length, without=(): alone[kind]  # type: ignore[method-assign]
+    assert asked._without_worse(["bad", "few", "wide"]) == ["bad", "few"]
+    assert asked.found == {"wide": "only with a worse kind"}
+    assert asked.rows["few"][6].share == Share(20, 40)

@@ -31,6 +31,7 @@ from lengthwise.report.summary import (
     SeedResult,
     Systems,
     SystemSummary,
+    above,
     axes_text,
     brackets_text,
     called,
@@ -189,7 +190,7 @@ class Measured(Tabular):
             if not system.fitted:
                 cells[system.name, system.settings, ""] = {}
         tested, finding = sorted({length for row in cells.values() for length in row}), headline(systems, ";\n")
-        told = told_lengths(headline(systems).partition("\n")[0])
+        told = told_lengths(finding.partition(".\n")[0])
         if lengths is None:
             shortest = min(system.max_length for system in systems)
             often = Counter(length for row in cells.values() for length in row)
@@ -512,11 +513,6 @@ def spread(scores: Sequence[Score], metric: str = "exact_match", brackets: Brack
     if found is None or brackets == "none":
         return None if found is None else found.median
     return Spread(found.median, found.low, found.high)
-
-
-def above(rates: Sequence[float], others: Sequence[float]) -> bool:
-    """Whether every seed of one system is above every seed of another; of one seed each it says nothing."""
-    return len(rates) + len(others) > 2 and min(rates) > max(others)
 
 
 def _inside(systems: Sequence[SystemSummary], brackets: Brackets, rows: Iterable[Sequence[Any]]) -> dict[str, str]:

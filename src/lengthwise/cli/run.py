@@ -114,14 +114,14 @@ def next_step(done: RecipeResult) -> str:
         rates = [
             min((s.rate("exact_match") for s in found.scores if s.length == longest), default=0.0) for found in fitted
         ]
-        ranked.append((sum(rate >= RIGHT for rate in rates), len(fitted), job, fitted, longest))
-    right, count, job, fitted, longest = max(ranked, key=lambda one: one[:2])
+        ranked.append((sum(rate >= RIGHT for rate in rates), len(fitted), job, fitted, longest, results))
+    right, count, job, fitted, longest, made = max(ranked, key=lambda one: one[:2])
     if not count:
         steps = job.experiment.training.steps
-        lost = (one for results in done.sweep.results for one in results if isinstance(one, RunResult))
-        system = next(one for one in summarize(SeedResult.of(one.to_json()) for one in lost) if one.name == job.name)
-        if system.positions.scheme in PLAIN and (far := beyond_reach(system)):
-            return f"{job.name} cannot fit: {far}"
+        lost = (SeedResult.of(one.to_json()) for one in made if isinstance(one, RunResult))
+        for system in summarize(lost):
+            if system.positions.scheme in PLAIN and (far := beyond_reach(system)):
+                return f"{job.name} cannot fit: {far}"
         more = again(settings={"training.steps": 2 * steps})
         layers = "" if job.experiment.model.layers > 1 else "; if they do not suffice, add --set model.layers=2"
         return f"{job.name} does not fit after {steps:,} steps: more of them{layers}:\n  {more}"

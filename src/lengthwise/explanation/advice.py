@@ -134,12 +134,8 @@ def _named(command: str) -> tuple[str, str]:
 
 def _train_longer(subject: Subject, call: Call, verdict: Verdict, failures: Failures) -> tuple[str, str]:
     """More steps; where trained lengths are right, that it is a trial."""
-    run, held, trained, longer = (
-        subject.experiment,
-        verdict.held,
-        verdict.trained,
-        "Train longer, with twice the steps.",
-    )
+    run, held, trained = subject.experiment, verdict.held, verdict.trained
+    longer = "Train longer, with twice the steps."
     if run is not None:
         steps, model = run.training.steps, run.model
         text = f"Train longer, {2 * steps} steps in place of {steps}."

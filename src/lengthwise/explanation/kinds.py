@@ -385,7 +385,25 @@ class _Kinds:
         worst = sorted(weak_ones(), key=worst_first)
         for length in self.random:
             ask(length, worst[:NAMED])
+        worst = self._without_worse(worst)
         return tuple(self._weak_kind(kind, named=kind in worst[:NAMED]) for kind in worst)
+
+    def _without_worse(self, worst: Sequence[str]) -> list[str]:
+        """Those that fail without strings of worse kinds, at each length; their rows are then without these."""
+        kept = list[str]()
+        for kind in worst:
+            alone = {n: self._share(kind, n, kept) for n in self.rows[kind]}
+            rows = {
+                n: KindShare(n, alone[n], row.weak and alone[n].breaks) if alone[n].n >= FEWEST else
+                KindShare(n, row.share, False)
+                for n, row in self.rows[kind].items()
+            }  # fmt: skip
+            if any(row.weak for row in rows.values()):
+                self.rows[kind] = rows
+                kept.append(kind)
+            else:
+                self.found[kind] = "only with a worse kind"
+        return kept
 
     def _by_length(self, kind: str) -> tuple[KindShare, ...]:
         return tuple(row for _, row in sorted(self.rows[kind].items()))

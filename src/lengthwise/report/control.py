@@ -62,10 +62,8 @@ def controls_say(first: SystemSummary, control: SystemSummary, tests: Sequence[D
 def beyond_reach(system: SystemSummary) -> str:
     """Why plain ids cannot be learned with the encoding of a system, whose layers attend to near ids; else empty."""
     window, layers = system.flat.get("encoding.window"), system.flat.get("model.layers")
-    needed, looped = (
-        needed_back(system, system.max_length, scheme="sequential") or 0,
-        system.flat.get("model.loops", 1) != 1,
-    )
+    needed = needed_back(system, system.max_length, scheme="sequential") or 0
+    looped = system.flat.get("model.loops", 1) != 1
     if not isinstance(window, int) or not isinstance(layers, int) or looped or needed <= window * layers:
         return ""
     name = system.positions.encoding

@@ -1383,6 +1383,11 @@ def _far(system: SystemSummary) -> list[int]:
     return [seed_far(one, 0, layouts=_layouts(system))[0] for one in system.fitted]
 
 
+def above(rates: Sequence[float], others: Sequence[float]) -> bool:
+    """Whether every seed of one system is above every seed of another; of one seed each it says nothing."""
+    return len(rates) + len(others) > 2 and min(rates) > max(others)
+
+
 def median_rates(system: SystemSummary) -> dict[int, float]:
     """The median of the fitted seeds by length, of several layouts the lowest."""
     found = dict[int, float]()

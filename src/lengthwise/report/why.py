@@ -23,6 +23,7 @@ from lengthwise.report.summary import (
     WIDE_RANGE,
     WRONG,
     SystemSummary,
+    above,
     chance,
     fall,
     falling,
@@ -34,7 +35,7 @@ from lengthwise.report.words import setting_text, value_text
 from lengthwise.tasks import TASKS, Task
 
 FARTHER = "needing a token farther back than in training"
-"""What theory says of some that fall, or should."""
+"""What distances in ids say of some that fall, or should."""
 UNKNOWN = "Not known why"
 """The beginning of the clause of systems of which neither ids nor distances say why they fall."""
 REMEMBERED = 4096
@@ -88,7 +89,7 @@ def why(order: Sequence[SystemSummary], *, short: bool = False) -> list[str]:
     First come ids that were never trained, then `distances` in ids, then one setting that alone tells a system from one
     that does not fall, then of whom none of these says why they fall. In ``short`` it is one clause, with counts.
     """
-    falls = [one for one in order if fall(one) and _clearly(one)]
+    falls = [one for one in order if _falls(one)]
     untrained = {id(one): says for one in falls if (says := _never_trained(one))}
     rest = [one for one in falls if id(one) not in untrained]
     known = {id(one.system): one for one in distances(order)} if rest else {}
@@ -178,10 +179,12 @@ def _as_predicted(predicted: Sequence[Distance]) -> list[str]:
             example = f"{ids} at length {first.length}, {first.trained} in training"
             shares, (there, mistakes) = sorted({percent(one.share) for one in found}), _counts(found)
             of = " to ".join(shares[:1] + shares[1:][-1:])
-            told = f"; {there:,} of {mistakes:,} first mistakes are at such tokens, and {of} of tokens" * bool(mistakes)
+            told = f"; {there:,} of {mistakes:,} first mistakes are at such tokens, and {of} of tokens"
+            told = told if mistakes else "; first mistakes do not test it"
+            told = ", as every token of the answer does, so that first mistakes do not test it" if every else told
             which = f"{first.system.label}: " * (not one)
             says = f"{names} fall{'s' * one}, {FARTHER} ({which}{example})"
-            said.append(f"As distances predict: {says}{', as every token of the answer does' if every else told}")
+            said.append(f"As distances predict: {says}{told}")
     return said
 
 
@@ -201,7 +204,7 @@ def _unknown(systems: Sequence[SystemSummary], verb: str, plural: str, what: str
 def _one_setting(system: SystemSummary, order: Sequence[SystemSummary]) -> tuple[str, str, str] | None:
     """One that does not fall and differs from the system in one setting alone, which, and both values; or None."""
     for one in order:
-        if one.cells and not (fall(one) and _clearly(one)) and same_task(one, system) and _above(one, system):
+        if one.cells and not _falls(one) and same_task(one, system) and _leads(one, system):
             keys = {key for key in {*one.flat, *system.flat} if one.flat.get(key) != system.flat.get(key)}
             keys = {key for key in keys if not key.startswith("evaluation.")}
             if len(keys) == 1 and not keys <= {"scheme.name", "encoding.name"}:  # positions, which are what is compared
@@ -211,11 +214,10 @@ def _one_setting(system: SystemSummary, order: Sequence[SystemSummary]) -> tuple
     return None
 
 
-def _above(one: SystemSummary, other: SystemSummary) -> bool:
+def _leads(one: SystemSummary, other: SystemSummary) -> bool:
     """Whether every seed is above every seed of the other at a length beyond training."""
-    rates = ({cell.length: [score.rate() for score in cell.scores] for cell in of.cells} for of in (one, other))
-    mine, theirs = rates
-    return any(min(mine[n]) > max(theirs[n]) for n in mine.keys() & theirs.keys() if n > other.max_length)
+    mine, theirs = ({cell.length: [score.rate() for score in cell.scores] for cell in of.cells} for of in (one, other))
+    return any(above(mine[n], theirs[n]) for n in mine.keys() & theirs.keys() if n > other.max_length)
 
 
 def distances(order: Sequence[SystemSummary]) -> list[Distance]:
@@ -251,13 +253,14 @@ def distances_text(order: Sequence[SystemSummary]) -> str:
     """For the author: how far back each system needs a token; empty where it is unknown of all."""
     same = dict[str, list[str]]()
     for one in distances(order):
-        same.setdefault(f"{one.needed} at {one.length}, {one.trained} in training", []).append(one.system.label)
+        trained = f"up to {one.trained} under the ids that training draws"
+        same.setdefault(f"{one.needed} at {one.length}, {trained}", []).append(one.system.label)
     said = [f"{says} ({listed(names)})" for says, names in same.items()]
     return f"ids back to the farthest token needed: {'; '.join(said)}" * bool(said)
 
 
-def _clearly(system: SystemSummary) -> bool:
-    """Whether a system that falls is clearly below the cut somewhere, in its median or in a seed."""
+def _falls(system: SystemSummary) -> bool:
+    """Whether it falls beyond training, and clearly below the cut: in its median, or in a seed below one half."""
     beyond = [cell for cell in system.cells if cell.length > system.max_length]
     medians = [right for n, right in median_rates(system).items() if n > system.max_length]
     seeds = (score.rate() for cell in beyond for score in cell.scores)
