@@ -13,7 +13,8 @@ from huang_table import build_table
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json, write_json
 from lengthwise.core.result_file import RunResult, check_seal, each_once, sealed
-from lengthwise.report.summary import SeedResult, headline, summarize
+from lengthwise.report.finding import headline
+from lengthwise.report.summary import SeedResult, summarize
 
 ROOT = Path(__file__).parents[2]
 SOUND = next(

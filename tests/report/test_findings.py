@@ -21,21 +21,9 @@ from lengthwise.positions.schemes import SCHEMES
 from lengthwise.prediction.example import to_store
 from lengthwise.report.answer import SURE, WHY, answer
 from lengthwise.report.control import in_what
+from lengthwise.report.finding import MOST_TASKS, headline, in_groups, leader, told_lengths
 from lengthwise.report.next_steps import MANY_STEPS
-from lengthwise.report.summary import (
-    LOW,
-    MOST_TASKS,
-    WIDE_RANGE,
-    SeedResult,
-    SystemSummary,
-    chance,
-    headline,
-    in_groups,
-    in_order,
-    leader,
-    ranked,
-    told_lengths,
-)
+from lengthwise.report.summary import LOW, WIDE_RANGE, SeedResult, SystemSummary, chance, in_order, ranked
 from lengthwise.report.why import distances, needed_back, why
 from lengthwise.report.words import reaches_text
 from lengthwise.tasks import TASKS

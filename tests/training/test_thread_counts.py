@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from lengthwise.core.files import read_json
+from lengthwise.core.result_file import RESULT
 from lengthwise.experiments.run import run_seed
 from lengthwise.experiments.run_config import RunConfig
-from lengthwise.experiments.run_directory import RESULT
 from lengthwise.training import checkpoint
 from lengthwise.training.trainer import Trainer
 

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, listed, require, warn
 from lengthwise.core.files import read_json
-from lengthwise.core.result_file import CONFIG, Score, each_once, result_files
+from lengthwise.core.result_file import CONFIG, RESULT, Score, each_once, result_files
 from lengthwise.core.statistics import Estimate
 from lengthwise.core.table import DIGITS, STUDY, Spread, Table, Tabular
 from lengthwise.core.table import shown as cell_text
-from lengthwise.experiments.run_directory import LEASES, RESULT, divergence
+from lengthwise.experiments.run_directory import LEASES, divergence
+from lengthwise.report.finding import headline, told_lengths
 from lengthwise.report.summary import (
     BRACKETS,
     DIFFER,
@@ -45,7 +46,6 @@ from lengthwise.report.summary import (
     fall,
     fitted_means,
     group_of,
-    headline,
     in_order,
     kind_of,
     left_out_text,
@@ -61,7 +61,6 @@ from lengthwise.report.summary import (
     strings_text,
     summarize,
     task_title,
-    told_lengths,
     trained_text,
 )
 from lengthwise.tasks import TASKS
@@ -272,7 +271,6 @@ class Measured(Tabular):
             *of.notes,
             f"tested and not shown: {lacks}" * bool(lacks),
             *sure.falls,
-            *sure.more,
             distances_text(in_order(systems)),
             *details(systems),
         )

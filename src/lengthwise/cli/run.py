@@ -136,7 +136,8 @@ def next_step(done: RecipeResult) -> str:
 
 def draw_summary(console: Console, sweep: Sweep) -> None:
     """The finding and how sure it is, then a curve and numbers for each system."""
-    from lengthwise.report.summary import SeedResult, headline, summarize
+    from lengthwise.report.finding import headline
+    from lengthwise.report.summary import SeedResult, summarize
     from lengthwise.report.terminal import accuracy_text
 
     results = (SeedResult.of(result.to_json()) for found in sweep.results for result in found)

@@ -15,6 +15,13 @@ FIRST_WORD, NEXT_WORD = 5.0, 10.0
 """Seconds until a search first says that it is at work, and from one such line to the next."""
 
 
+def duration(seconds: float) -> str:
+    """``45 s``, ``6 min`` or ``3 h``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.0f} h"
+
+
 @dataclass
 class _Budget:
     started: float

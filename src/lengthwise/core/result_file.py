@@ -33,7 +33,7 @@ Positive = Annotated[int, Field(ge=1, lt=EXACT_IN_JSON)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-CHECKPOINT, CONFIG = "checkpoint.safetensors", "config.json"
+CHECKPOINT, CONFIG, RESULT = "checkpoint.safetensors", "config.json", "result.json"
 """The files of weights, and of the configuration, in a run directory."""
 Axes = tuple[tuple[str, int], ...]
 """The axes of a test beside the length, e.g. ``(("chains", 4), ("depth", 20))``."""

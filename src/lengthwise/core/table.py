@@ -124,7 +124,8 @@ class Table:
         missing = f"not shown: {'; '.join(gone)}" * bool(gone)
         pages = [line for line in self.advice[1:] if line.startswith(STUDY)]
         step, *commands = self.advice[0].split("\n") if self.advice else [""]
-        step = f"{step}{' (more: `.advice`)' * (len(self.advice) > 1)}" * bool(step)
+        if step and len(self.advice) > 1:
+            step = f"{step[:-1]}; more: `.advice`)" if step.endswith(")") else f"{step} (more: `.advice`)"
         begins, rows = f"{NEXT}: ", dict(self.answer)
         if rows and step.startswith(begins):
             step = step.removeprefix(begins)

@@ -26,7 +26,7 @@ from lengthwise.core.config import canonical_json, config, digest, fields_of, fr
 from lengthwise.core.errors import LengthwiseError, OutOfTimeError, TooSmallError, TrainingDivergedError, require
 from lengthwise.core.files import locked, make_folder, read_json, remove_folder, remove_unfinished, slug, write_json
 from lengthwise.core.rank import how_far, rates_by_length, seed_far
-from lengthwise.core.result_file import RunResult, read_sealed, write_sealed
+from lengthwise.core.result_file import RESULT, RunResult, read_sealed, write_sealed
 from lengthwise.core.rng import stream
 from lengthwise.core.user_code import code_of
 from lengthwise.evaluation.config import EvaluationConfig
@@ -39,7 +39,7 @@ from lengthwise.experiments.execute import Executor, Processes, Unit
 from lengthwise.experiments.recipe import Job, Recipe
 from lengthwise.experiments.run import HERE, Place, in_distribution_score, run_seed, stack_folders, train
 from lengthwise.experiments.run_config import RunConfig
-from lengthwise.experiments.run_directory import LEASES, RESULT, claim_run_dir, finished, run_directory
+from lengthwise.experiments.run_directory import LEASES, claim_run_dir, finished, run_directory
 from lengthwise.models.mixers import layer_mixers
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES

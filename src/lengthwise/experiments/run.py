@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 from lengthwise.core.config import digest
 from lengthwise.core.errors import BusyError, require
 from lengthwise.core.files import locked, make_folder, remove_folder, write_json
-from lengthwise.core.result_file import RunResult, Score, StudyResult, sealed, total
+from lengthwise.core.result_file import RESULT, RunResult, Score, StudyResult, sealed, total
 from lengthwise.core.rng import stream
 from lengthwise.experiments.events import Report, silent
 from lengthwise.experiments.provenance import provenance
 from lengthwise.experiments.recipe import STUDY_FILE, Study
 from lengthwise.experiments.run_config import RESULT_FORMAT, RunConfig
-from lengthwise.experiments.run_directory import RESULT, claim_run_dir, finished, finished_study, run_directory
+from lengthwise.experiments.run_directory import claim_run_dir, finished, finished_study, run_directory
 from lengthwise.prediction.example import is_built_in, to_store
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from pathlib import Path
 from lengthwise.core.config import digest
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import LOCK, make_folder, read_json, write_json
-from lengthwise.core.result_file import CONFIG, RunResult, StudyResult, read_sealed, write_sealed
+from lengthwise.core.result_file import CONFIG, RESULT, RunResult, StudyResult, read_sealed, write_sealed
 from lengthwise.experiments.recipe import Study
 from lengthwise.experiments.run_config import RESULT_FORMAT, RunConfig
 
-RESULT, DIVERGED = "result.json", "diverged.json"
+DIVERGED = "diverged.json"
 LEASES = "leases"
 """The folder of what a cluster is at work on; runs come back from there when they end."""
 

@@ -20,6 +20,7 @@ from pydantic import TypeAdapter
 
 from lengthwise.core.config import digest
 from lengthwise.core.config import seconds as seconds_in
+from lengthwise.core.deadline import duration
 from lengthwise.core.errors import LengthwiseError, OutOfTimeError, require
 from lengthwise.core.files import locked, make_folder, remove_unfinished, write_json
 from lengthwise.core.result_file import read_sealed, sealed
@@ -532,11 +533,6 @@ class _Climb:
 
 FIRST_STEPS = 20
 """Steps after which the time that is needed is said."""
-
-
-def duration(seconds: float) -> str:
-    """``45 s`` or ``6 min``."""
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
 def _size(rung: Rung) -> float:

@@ -5,28 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations, count
+from itertools import count
 from math import ceil, comb
 
 from lengthwise.core.statistics import LEVEL
 from lengthwise.core.table import NEXT
 from lengthwise.report.control import PLAIN, controls_say, missing_control, with_controls
 from lengthwise.report.differences import Difference, between, differences, lengths_apart, surely_above
+from lengthwise.report.finding import in_groups, leader
 from lengthwise.report.next_steps import MoreSeeds, next_steps
 from lengthwise.report.summary import (
     MOST_COMPARED,
     MOST_NAMED,
     Setting,
     SystemSummary,
-    besides_positions,
     called,
     differing_settings,
     failing,
     group_of,
-    ids_alone,
-    in_groups,
     in_runs,
-    leader,
     nearest_rival,
     other_settings,
     ranked,
@@ -38,10 +35,6 @@ from lengthwise.report.words import setting_text, weight
 
 SURE, WHY = "how sure", "why"
 """What rows of an answer are called, behind the finding."""
-IDS_ALONE = "these two differ in the ids alone"
-"""The end of a clause about such a pair."""
-HIDDEN = "p is corrected for tests with systems not shown, too, as results may have decided which are"
-"""The clause for the author where not all systems are shown."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +49,6 @@ class Answer:
     """Systems that are compared with each other."""
     steps: tuple[str, ...] = ()
     """As `next_steps`."""
-    more: tuple[str, ...] = ()
-    """For the author: other pairs that differ in the ids alone."""
 
     @cached_property
     def why(self) -> str:
@@ -92,22 +83,20 @@ def answer(
     """Whether the best system is above the others beyond training, by what test, and whether the ids are the cause.
 
     p is corrected for the tests at all lengths and of all systems of ``whole``, since the choice may have followed the
-    results. Of several tasks the only step is to choose one, and what is sure of each is for the author.
+    results. Of several tasks the only step is to choose one.
     """
     contests = dict.fromkeys(system.contest for system in systems)
     if len(contests) > 1:
-        each = [answer([one for one in systems if one.contest == of], metric, whole) for of in contests]
-        more = dict.fromkeys(line for found in each for line in (found.sure, *found.cause, *found.more) if line)
         steps = (f"next: choose one task, such as `.only({name!r})`" for name in _names_of_one(systems)[:1])
-        return Answer(more=tuple(more), steps=tuple(steps))
+        return Answer(steps=tuple(steps))
     whole = [one for one in whole or systems if one.contest in contests]
     tests, order = differences(systems, metric, whole=whole), ranked(systems, metric)
     shown = {id(system.results[0]): system for system in systems}  # under their labels
     there = [shown.get(id(one.results[0]), one) for one in whole]
     found = _Contest(order, tests, there).answer(failing(order, metric))
     if not found.sure and len(systems) > 1 and sum(bool(one.fitted) for one in systems) == 1:
-        found = replace(found, sure="No other system fitted, so this shows nothing about positions.")
-    return replace(found, more=(*found.more, *[HIDDEN] * any(test.hidden for test in tests)))
+        return replace(found, sure="No other system fitted, so this shows nothing about positions.")
+    return found
 
 
 def _names_of_one(systems: Iterable[SystemSummary]) -> list[str]:
@@ -208,7 +197,7 @@ class _Contest:
         first, (lead, controls) = self.ranked[0], self.led
         said = [controls_say(lead, other, self.between(lead, other)) for other in controls]
         plain = first.positions.scheme in PLAIN
-        said += [f"Of {first.label} it is not tested"] * bool(said and lead is not first and not plain)
+        said += [f"Of {first.label} this is not tested"] * bool(said and lead is not first and not plain)
         mine = [two for two in (self.pair, *self.pairs) if self.pairs and (two[0] is first or not said)]
         mine = [two for two in mine if _ids_may_count(*two, self.tests)]
         control = ""
@@ -218,17 +207,6 @@ class _Contest:
             untested, control = missing_control(*mine[0], self.rivals, self.there, enough)
             said = said or untested
         return [*filter(None, said), *filter(None, [_confounded(*self.pair) if self.pairs else ""])], control
-
-    @cached_property
-    def alone(self) -> list[str]:
-        """For the author: other pairs that differ in the ids alone."""
-        lead, controls = self.led
-        said = list[str]()
-        for one, other in combinations(self.ranked, 2):
-            if ids_alone(one, other) and not (one is lead and other in controls):
-                found = _above(one, [other], {id(other): self.between(one, other)})
-                said.append(f"{found.removeprefix('Not sure: ').rstrip('.')}; {IDS_ALONE}")
-        return said
 
     @property
     def seeds(self) -> MoreSeeds:
@@ -249,10 +227,10 @@ class _Contest:
         who = [one for one in self.order if any(one in two for two in unsure)]
         if not who or min(len(one.fitted) for one in who) >= enough:
             return 0, "", "", who
-        why = f"of equal numbers, {enough} that fit are the least to be significant{f' in {made} tests' * (made > 1)}"
+        why = f"fewer of each cannot be significant{f' in {made} tests' * (made > 1)}"
         alone = ceil(_enough(len(tests)) * max(len(one.results) / len(one.fitted) for one in who))  # some may not fit
         cheaper = len(who) == 2 and alone < max(enough - len(one.results) for one in who)
-        less = f"; or {alone} new ones of the two alone, in a folder of their own" * cheaper
+        less = f" (or {alone} new ones of these two alone, in another folder)" * cheaper
         return enough, why, less, who
 
     def answer(self, fails: SystemSummary | None) -> Answer:
@@ -262,7 +240,7 @@ class _Contest:
             return Answer(order=self.order, steps=tuple(steps))
         cause, control = self.causes
         steps = next_steps(self.order, fails, control, self.seeds, (list(self.pair), [*_confounds(*self.pair)]))
-        return Answer(self.sure, tuple(cause), self.order, tuple(steps), tuple(self.alone))
+        return Answer(self.sure, tuple(cause), self.order, tuple(steps))
 
 
 def _enough(tests: int) -> int:
@@ -294,14 +272,13 @@ def _above(
     above = [other for other in others if lengths_apart(facing[id(other)])]
     alike = [other for other in others if other not in above]
     if not above:
-        return f"Not sure: {_not_apart(first, alike, facing)}."
+        return f"Not sure: {first.label} {_not_apart(alike, facing)}."
     sure = [other for other in above if surely_above(facing[id(other)])]
     said = list[str]()
     for some in filter(None, (sure, [other for other in above if other not in sure])):
         many = f"{'the ' if len(some) == len(others) else ''}{len(some)} {that}"
         said.append(_clear(first, _some(some) if len(some) < MOST_NAMED else many, [facing[id(of)] for of in some]))
-    level = f"; {_not_apart(first, alike, facing, 'it')}" * bool(alike)
-    return f"{'. '.join(said)}{level}."
+    return ". ".join([*said, *[f"It {_not_apart(alike, facing)}"] * bool(alike)]) + "."
 
 
 def _clear(first: SystemSummary, whom: str, each: Sequence[Sequence[Difference]]) -> str:
@@ -309,24 +286,20 @@ def _clear(first: SystemSummary, whom: str, each: Sequence[Sequence[Difference]]
     tests = [test for some in each for test in some]
     tested = {test.length for test in tests}
     lengths = [n for n in lengths_apart(tests) if all(any(test.length == n for test in some) for some in each)]
-    significant = surely_above(each[0])
     sure = [n for n in lengths if all(test.holm <= 1 - LEVEL for test in tests if test.length == n)]
-    rest, below = [n for n in lengths if n not in sure], lengths_apart(test.turned for test in tests)
-    fit = "fitted " * any(len(one.fitted) < len(one.results) for test in tests for one in (test.one, test.other))
-    every = f"every {fit}seed of {first.label} is above every {fit}seed of {whom}"
+    below = lengths_apart(test.turned for test in tests)
+    lower = f"; at {in_runs(below, tested)} it is below" * bool(below)
     if all((len(test.rates), len(test.other_rates)) == (1, 1) for test in tests):
-        said = f"Not known, from one seed each: {first.label} has more right than {whom} at {in_runs(lengths, tested)}"
-    elif not (sure if significant else lengths):
-        how = "Significant" if significant else f"Clear in every {fit}seed, not significant"
-        said = f"{how}: {every.replace('every', 'each', 1)}, at lengths that differ from one to the other"
-    elif significant:
-        p, made = _p([test.holm for test in tests if test.length in sure]), tests[0].made
-        of = f", {made} tests" * (made > 1)
-        said = f"Significant at {in_runs(sure, tested)}: {every} (exact rank test, Holm p {p}{of})"
-        said += f"; at {in_runs(rest, tested)}, too, not significantly" * bool(rest)
-    else:
-        said = f"Clear in every {fit}seed, not significant: at {in_runs(rest, tested)} {every}; {_too_few(tests)}"
-    return said + f"; at {in_runs(below, tested)} it is below" * bool(below)
+        more = f"{first.label} has more right than {whom} at {in_runs(lengths, tested) or 'different lengths'}"
+        return f"Not known, from one seed each: {more}{lower}"
+    every = f"every seed of {first.label} is above every seed of {whom}"
+    if surely_above(each[0]):
+        p = max((test.holm for test in tests if test.length in sure), default=0.0)
+        at = f" at {in_runs(sure, tested)}" * bool(sure)
+        by = f" (exact rank test, Holm p {'≤' if len(tests) > 1 else '='} {p:.2g})" * bool(sure)
+        return f"Significant{at}: {every}{by}{lower}"
+    at = f"at {in_runs(lengths, tested)} " if lengths else "at some length "
+    return f"Clear, not significant: {at}{every}, but {_too_few(tests)}{lower}"
 
 
 def _level(first: SystemSummary, among: Sequence[SystemSummary], facing: Mapping[int, Sequence[Difference]]) -> str:
@@ -334,25 +307,21 @@ def _level(first: SystemSummary, among: Sequence[SystemSummary], facing: Mapping
     above = [other for other in among if lengths_apart(facing[id(other)])]
     alike = [other for other in among if other not in above]
     if len(among) >= MOST_NAMED:
-        counts = [f"above {len(above) if alike else 'all'} in every seed at some length"] * bool(above)
-        counts += [f"not told apart from {len(alike)}"] * bool(alike)
-        return f"Of the {len(among)} others that go beyond training, it is {' and '.join(counts)}."
+        said = [f"is above {len(above) if alike else 'all'} of them in every seed"] * bool(above)
+        said += [f"is not told apart from {len(alike)}"] * bool(alike)
+        return f"{len(among)} others go beyond training: it {' and '.join(said)}."
     single = all(len(one.fitted) == 1 for one in (first, *above))
     is_above = "has more right than" if single else "is above"
     every, tests = " in every seed" * (not single), [test for of in above for test in facing[id(of)]]
     where = in_runs(lengths_apart(tests), {test.length for test in tests}) or "different lengths"
-    said = [f"it {is_above} {_some(above)}{every} at {where}"] * bool(above)
-    said += [_not_apart(first, alike, facing, "it")] * bool(alike)
-    return f"Of those that go beyond training, {'; '.join(said)}."
+    said = [f"{is_above} {_some(above)}{every} at {where}"] * bool(above)
+    said += [_not_apart(alike, facing)] * bool(alike)
+    return f"It {', and '.join(said)}."
 
 
-def _not_apart(
-    first: SystemSummary, others: Sequence[SystemSummary], facing: Mapping[int, Sequence[Difference]], who: str = ""
-) -> str:
+def _not_apart(others: Sequence[SystemSummary], facing: Mapping[int, Sequence[Difference]]) -> str:
     overlap = not any(test.turned.apart for other in others for test in facing[id(other)])
-    is_not = "is not told apart from" if overlap else "is not above"
-    why = "seeds overlap at every length beyond training" if overlap else "at no length are all its seeds above theirs"
-    return f"{who or first.label} {is_not} {_some(others)}{f' ({why})' * (not who)}"
+    return f"is {'not told apart from' if overlap else 'not above'} {_some(others)}"
 
 
 def _some(systems: Sequence[SystemSummary]) -> str:
@@ -363,15 +332,7 @@ def _too_few(tests: Sequence[Difference]) -> str:
     """Why tests are not significant though all seeds of one are above all of the other: these are too few."""
     n, m = min({(len(test.rates), len(test.other_rates)) for test in tests}, key=sum)
     few, made = f"{n} seeds each" if n == m else f"{n} and {m} seeds", max(test.made for test in tests)
-    more = ", with systems not shown" * any(test.hidden for test in tests)
-    return (
-        f"{few} cannot be significant in {made} test{'s' * (made > 1)} (exact rank test{', Holm' * (made > 1)}{more})"
-    )
-
-
-def _p(values: Sequence[float]) -> str:
-    """The largest of these values, and whether all are equal to it."""
-    return f"{'=' if len({*values}) == 1 else '≤'} {max(values, default=1):.2g}"
+    return f"{few} are too few for {made} test{'s' * (made > 1)}"
 
 
 def _confounds(first: SystemSummary, second: SystemSummary) -> dict[Setting, str]:
@@ -389,10 +350,8 @@ def _confounds(first: SystemSummary, second: SystemSummary) -> dict[Setting, str
 
 
 def _confounded(first: SystemSummary, second: SystemSummary) -> str:
-    """The clause of `_confounds`, which does not begin with a name, as a sentence may begin with it."""
+    """The clause of `_confounds`."""
     same, settings = first.positions == second.positions, [*_confounds(first, second).values()]
-    who = "The systems " * same + f"{first.label} and {second.label}"
-    if same and len(settings) == 1:
-        return f"{who} differ in nothing but {settings[0]}"
-    says = besides_positions((first, second), settings, who)
-    return f"{says.replace('besides', 'Besides', 1)}, which may be why" * bool(settings)
+    how = f"differs from {second.label} in {'nothing but' if len(settings) == 1 else ''}".rstrip()
+    how = how if same else f"differs from {second.label} in more than positions:"
+    return f"{first.label} {how} {some_of(settings, 'settings')}" * bool(settings)

@@ -12,11 +12,11 @@ from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.system import RANDOM_START
 from lengthwise.report.differences import Difference, lengths_apart, surely_above
-from lengthwise.report.summary import SystemSummary, ids_alone, in_runs, is_untrained, run_commands, some_of
-from lengthwise.report.why import needed_back, same_task
+from lengthwise.report.summary import SystemSummary, ids_alone, in_runs, is_untrained, median_rates, run_commands
+from lengthwise.report.why import needed_back
 
 PLAIN = ("sequential", RANDOM_START)
-UNTESTED = "Whether the lead is due to the ids is not tested"
+UNTESTED = "Not tested whether it is due to the ids"
 """The cause where nothing tests whether it is the ids."""
 
 
@@ -47,16 +47,14 @@ def controls_say(first: SystemSummary, control: SystemSummary, tests: Sequence[D
     """Whether a control shows that the ids are the cause: where every seed of the first is above every one of it."""
     fitted, seeds = len(control.fitted), len(control.results)
     some = f" ({fitted} of {seeds} seeds fitted)" * (fitted < seeds)
-    whom, what = f"{control.label}{some}, which differs in the ids alone", in_what(first, control)
-    lead = f"The lead of {first.label}"
+    what, other = in_what(first, control), f"{control.label}{some}, the same but for its ids,"
     if not (lengths := lengths_apart(tests)):
-        return f"{lead} is not shown to be due to the ids{what}: it is not in every seed above {whom}"
-    tested, sure = {test.length for test in tests}, surely_above(tests)
+        return f"Not shown to be due to the ids{what}: {other} is as good in some seed at every length"
+    tested, ours, theirs = {test.length for test in tests}, median_rates(first), median_rates(control)
+    due = "Due to the ids" if surely_above(tests) else "Likely due to the ids"
+    falls = f"{other} has {theirs[lengths[-1]]:.3f} at {lengths[-1]}, {first.label} {ours[lengths[-1]]:.3f}"
     level = in_runs(tested - {*lengths}, tested)
-    few = "" if sure else ", with too few seeds to be sure"
-    above = f"it is above {whom}, in every seed at {in_runs(lengths, tested)}{few}"
-    due = "is due" if sure else "may be due"
-    return f"{lead} {due} to the ids{what}: {above}" + f"; at {level} it is not" * bool(level)
+    return f"{due}{what}: {falls}, every seed above at {in_runs(lengths, tested)}" + f"; not at {level}" * bool(level)
 
 
 def beyond_reach(system: SystemSummary) -> str:
@@ -88,11 +86,11 @@ def missing_control(
     if first.positions.scheme in (second.positions.scheme, *PLAIN) or any(is_control(one, first) for one in alone):
         return [], ""
     if far := beyond_reach(first):
-        return [f"No control can tell whether the lead is due to the ids: {far}"], ""
+        return [f"No control can tell whether it is due to the ids: {far}"], ""
     encoding = first.experiment["encoding"]["name"]
     table = encoding in ENCODINGS and ENCODINGS.get(encoding).has_table
     control = replace(first.positions, scheme=RANDOM_START if table else "sequential")
-    tells = "it tells whether the lead is due to the ids"
+    tells = "it tells whether the ids are the cause"
     names = {other.results[0].system for other in there if ids_alone(first, other)}
     found = [
         one for one in there if one.positions == control and (ids_alone(first, one) or one.results[0].system in names)
@@ -108,16 +106,15 @@ def missing_control(
     if ENCODINGS.is_built_in(encoding):  # its settings are those of the first, too, such as a sink
         with suppress(LengthwiseError, TypeError):
             control = replace(control, encoding=ENCODINGS.build(first.experiment["encoding"]).label)
-    near = [one.label for one in there if one.positions == control and same_task(one, first)]
-    other = f": {some_of(near)} {'has' if len(near) == 1 else 'have'} such ids, and other settings" * bool(near)
     few, seeds = len(first.fitted) < enough, max(enough, len(first.results))
-    commands = run_commands([first], "--scheme", control.scheme, seeds=seeds) + run_commands([first] * few, seeds=seeds)
+    runs = [(first, ("--scheme", control.scheme)), *[(first, ())] * few]
+    commands = run_commands(runs, seeds=seeds)
     both = f", with {seeds} seeds of both" * few
-    train = f"train the control {control.name}, trained as {first.label} was{both}: {tells}{commands}"
+    train = f"train the control {control.name}, else as {first.label}{both}: {tells}{commands}"
     if alone := [other for other in alone if is_untrained(other)]:
         beyond = f"{UNTESTED} by {alone[0].label}, whose table met no id beyond training"
         return ([beyond], train) if control.random_start else ([], "")
-    return [UNTESTED + other], train
+    return [UNTESTED], train
 
 
 def in_what(first: SystemSummary, control: SystemSummary) -> str:

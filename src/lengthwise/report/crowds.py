@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from lengthwise.core.rank import REACH
 from lengthwise.report.looks import Gray, distinct
-from lengthwise.report.summary import REACH, Panel, SystemSummary, group_of
+from lengthwise.report.summary import Panel, SystemSummary, group_of
 
 MOST_COLOURED = 7
 """Lines of one task that are told apart beside a legend; of more, some share a gray entry of it."""

@@ -28,6 +28,7 @@ from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
 from lengthwise.core.files import named_file, replacing
 from lengthwise.prediction.example import TokenSequence
 from lengthwise.report.crowds import told_apart
+from lengthwise.report.finding import headline
 from lengthwise.report.looks import COLOURS, MARKERS, Gray, Look
 from lengthwise.report.summary import (
     Brackets,
@@ -40,7 +41,6 @@ from lengthwise.report.summary import (
     chance_text,
     common_chance,
     falling,
-    headline,
     is_interval,
     left_out_text,
     panels,

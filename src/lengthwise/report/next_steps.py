@@ -74,7 +74,7 @@ def next_steps(
         lack = [one for one in who if not _has(one, same)]
         stays = [f"{setting_text(f'{part}.{name}')} of {value_text(of)}" for part, of, name in settings if of]
         with_same += f"; {some_of(stays)} still differ{'s' * (len(stays) == 1)}" * bool(stays)
-        with_same += run_commands(lack, *words)
+        with_same += run_commands([(one, words) for one in lack])
         said.append(f"{equal}, " + (f"show those alone: `.only(systems={there})`" if enough else with_same))
     wanted, reason, less, pair = seeds
     few = [one for one in pair if len(one.fitted) < wanted]
@@ -87,7 +87,7 @@ def next_steps(
         runs = max(ceil(wanted * len(one.results) / len(one.fitted)) for one in few)
         of = "each system" if len(few) == len(order) else some_of([one.label for one in few])
         lost = f", and {wanted} of {runs} may fit" * (runs > wanted)
-        again = run_commands(few, seeds=runs)
+        again = run_commands([(one, ()) for one in few], seeds=runs)
         said.append(f"train {runs} seeds of {of} (seeds={runs}): {reason}{lost}{less}{again}")
     end = max((cell.length for cell in first.cells), default=0)
     if not said and end > first.max_length and not fall(first):
@@ -120,13 +120,14 @@ def _longer(order: Sequence[SystemSummary]) -> str:
         values, why = values | {LAYERS: 2}, "with fewer steps and one layer"
     it = "all" if len(order) > 1 else "it"
     words = [word for (part, _, name), to in values.items() for word in ("--set", f"{part}.{name}={dumps(to)}")]
-    again = run_commands(order, *words) if len(order) <= MOST_NAMED else ""
+    again = run_commands([(one, words) for one in order], steps=2) if len(order) <= MOST_NAMED else ""
     return f"train {it} with {_as_arguments(values)}: half or more of the seeds of {who} did not fit {why}{again}"
 
 
 def _more(system: SystemSummary) -> str:
     """The command that trains a system for twice as many steps."""
-    return run_commands([system], "--set", f"training.steps={2 * system.experiment['training']['steps']}")
+    steps = 2 * system.experiment["training"]["steps"]
+    return run_commands([(system, ("--set", f"training.steps={steps}"))], steps=2)
 
 
 def _has(system: SystemSummary, values: Mapping[Setting, Any]) -> bool:

@@ -17,6 +17,7 @@ from lengthwise.prediction.predict import predict_task
 from lengthwise.prediction.verdict import Verdict
 from lengthwise.report.answer import answer
 from lengthwise.report.figures import NARROW, Picture, draw_accuracy, draw_dependencies, write_pictures
+from lengthwise.report.finding import headline
 from lengthwise.report.html import render_page
 from lengthwise.report.influence import KIND, InfluenceResult, influence_section
 from lengthwise.report.summary import (
@@ -33,7 +34,6 @@ from lengthwise.report.summary import (
     differing_settings,
     fitted_text,
     hardest,
-    headline,
     kind_of,
     panels,
     recipe_titles,
@@ -307,8 +307,7 @@ def _run_section(recipe: str, systems: Sequence[SystemSummary], anchor: str, *, 
     return {
         "title": recipe or "results",
         "finding": headline(systems),
-        "answer": (found := answer(systems)).on_page,
-        "more": found.more,
+        "answer": answer(systems).on_page,
         "against": against_theory(systems),
         "anchor": anchor,
         "setting": f"{len(systems)} system{'s' if len(systems) != 1 else ''}, {trained_text(systems)}.",

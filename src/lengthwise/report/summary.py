@@ -14,17 +14,28 @@ from functools import cached_property, lru_cache
 from itertools import chain, combinations
 from math import floor
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field
 
 from lengthwise.core import config as arguments
 from lengthwise.core.config import canonical_json, changed_fields, fields_of
+from lengthwise.core.deadline import duration
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, did_you_mean, listed, require
 from lengthwise.core.files import read_json
-from lengthwise.core.rank import REACH, how_far, seed_far
-from lengthwise.core.result_file import CHECKPOINT, CONFIG, Axes, RunResult, Score, check_seal, each_once, result_files
+from lengthwise.core.rank import how_far
+from lengthwise.core.result_file import (
+    CHECKPOINT,
+    CONFIG,
+    RESULT,
+    Axes,
+    RunResult,
+    Score,
+    check_seal,
+    each_once,
+    result_files,
+)
 from lengthwise.core.rng import stream
 from lengthwise.core.statistics import LEVEL, Estimate, estimate, median_rank
 from lengthwise.core.user_code import code_words, no_new_code
@@ -35,7 +46,7 @@ from lengthwise.positions.system import ALIASES, RANDOM_START, PositionSystem
 from lengthwise.prediction.example import StoredTask, stored_task, title_of
 from lengthwise.prediction.target import typed_task
 from lengthwise.report.looks import FIRST, LOOKS, Look, beside, distinct
-from lengthwise.report.words import TRIFLES, reaches_text, setting_text, value_text, weight
+from lengthwise.report.words import TRIFLES, setting_text, value_text, weight
 from lengthwise.tasks import TASKS, Task
 from lengthwise.training.config import TrainingConfig
 
@@ -675,20 +686,27 @@ def explain_command(system: SystemSummary) -> str:
     return shlex.join(["lengthwise", *code_words(system.results[0].experiment), "explain", str(folder)])
 
 
-def run_commands(systems: Iterable[SystemSummary], *words: str, seeds: int = 0) -> str:
-    """A line for each of these systems that trains it anew with other ``words``, and with so many seeds or its own.
+Run = tuple[SystemSummary, Sequence[str]]
+"""A system to train anew, and the words behind its configuration."""
 
-    Empty where the configuration of one is not there, or its seeds are not the first ones.
+
+def run_commands(runs: Iterable[Run], seeds: int = 0, steps: int = 1) -> str:
+    """How long these runs take, with so many seeds or their own and so many times the steps, then a line for each.
+
+    Results of a study, which has no `CONFIG` beside them, get another folder. Empty where one has no folder, or its
+    seeds are not the first ones there.
     """
-    lines = list[str]()
-    for one in systems:
+    lines, took = list[str](), 0.0
+    for one, words in runs:
         folder, own = one.results[0].folder, [result.seed for result in one.results]
-        if folder is None or not (folder / CONFIG).exists() or own != [*range(len(own))]:
+        mine = folder is not None and (folder / CONFIG).exists()
+        if folder is None or not (folder / RESULT).exists() or (mine and own != [*range(len(own))]):
             return ""
-        end = ["--seeds", str(seeds or len(own)), "--out", str(folder.parent.parent)]
+        end = ["--seeds", str(seeds or len(own)), *(["--out", str(folder.parent.parent)] if mine else [])]
         code = code_words(one.results[0].experiment)
-        lines.append(shlex.join(["lengthwise", *code, "run", "--config", str(folder / CONFIG), *words, *end]))
-    return "".join(f"\n{line}" for line in lines)
+        lines.append(shlex.join(["lengthwise", *code, "run", "--config", str(folder / RESULT), *words, *end]))
+        took += steps * (seeds or len(own)) * fmean(result.seconds or 0.0 for result in one.results)
+    return f" (about {duration(took)}, as these took)" * bool(took) + "".join(f"\n{line}" for line in lines)
 
 
 def predict_command(system: SystemSummary) -> str:
@@ -711,7 +729,7 @@ def failing(systems: Sequence[SystemSummary], metric: str = "exact_match") -> Sy
         return order[0]
     best = {one.contest: one for one in reversed(order)}
     for one in best.values():
-        end = _hardest(one.cells)
+        end = hardest_of(one.cells)
         found, guess = end.estimate(metric), chance(one, end.length, end.axes, metric) or 0.0
         if found is None or (found.median >= WRONG and found.low > guess):
             return None
@@ -914,9 +932,9 @@ def fall(system: SystemSummary) -> tuple[Cell, SeedResult, Score] | None:
     """
     low = (
         cell for cell in system.cells
-        if cell.length > system.max_length and (_rate(cell) < RIGHT or min(one.rate() for one in cell.scores) < WRONG)
+        if cell.length > system.max_length and (rate_of(cell) < RIGHT or min(one.rate() for one in cell.scores) < WRONG)
     )  # fmt: skip
-    cell = min(low, key=lambda cell: (cell.length, _rate(cell)), default=None)
+    cell = min(low, key=lambda cell: (cell.length, rate_of(cell)), default=None)
     if cell is None:
         return None
     seeds = (
@@ -928,7 +946,7 @@ def fall(system: SystemSummary) -> tuple[Cell, SeedResult, Score] | None:
 def falling(system: SystemSummary) -> str:
     """Its label, or how many of its seeds where the median stays right and some fall."""
     beyond = [cell for cell in system.cells if cell.length > system.max_length]
-    if not beyond or any(_rate(cell) < RIGHT for cell in beyond):
+    if not beyond or any(rate_of(cell) < RIGHT for cell in beyond):
         return system.label
     low = {at for cell in beyond for at, score in enumerate(cell.scores) if score.rate() < WRONG}
     return f"{len(low)} of {len(system.fitted)} seeds of {system.label}" if low else system.label
@@ -945,13 +963,14 @@ def fall_text(system: SystemSummary) -> str:
     who = f"seed {seed.seed}, the lowest, is " * (len(cell.scores) > 1)
     tokens = "over 99.9 %" if 0.9995 <= share < 1 else percent(share, digits=int(share > 0.99))
     where = f"; {percent(ends / max(wrong, 1))} of its wrong strings stop too early or too late" * (2 * ends > wrong)
+    at = f"{cell.length}{layout_text(cell, tests_of(system))}"
     right = f"{who}right on {score.rate():.3f} of the strings and {tokens} of their tokens{where}"
-    return f"{system.label} is below {percent(RIGHT)} at length {cell.length}{_layout(cell, _tests(system))}: {right}"
+    return f"{system.label} is below {percent(RIGHT)} at length {at}: {right}"
 
 
 def trained_text(systems: Sequence[SystemSummary]) -> str:
     """The longest training length; where systems differ in it, which have which."""
-    return f"trained on lengths up to {_by_value(systems, lambda system: system.max_length, most=len(systems))}"
+    return f"trained on lengths up to {by_value(systems, lambda system: system.max_length, most=len(systems))}"
 
 
 def same_training(systems: Sequence[SystemSummary]) -> bool:
@@ -1053,7 +1072,7 @@ def _differing_in(systems: Sequence[SystemSummary], section: str) -> dict[str, s
 
     def values(key: str) -> str:
         most = len(systems) if section in ("scheme", "encoding") else 1  # not all have these ids
-        return _by_value(systems, lambda system: value_text(system.flat.get(key), key), most)
+        return by_value(systems, lambda system: value_text(system.flat.get(key), key), most)
 
     return {
         setting_text(key): values(key)
@@ -1084,7 +1103,7 @@ def left_out_text(systems: Sequence[SystemSummary]) -> str:
 
 def fitted_counts(systems: Sequence[SystemSummary]) -> str:
     """How many seeds of how many fitted, such as ``3 of 3 (rope, nope), 2 of 3 (alibi)``."""
-    return _by_value(systems, lambda system: f"{len(system.fitted)} of {len(system.results)}")
+    return by_value(systems, lambda system: f"{len(system.fitted)} of {len(system.results)}")
 
 
 SAID_APART = ("training.max_length", "training.steps")
@@ -1142,14 +1161,14 @@ def steps_text(system: SystemSummary) -> str:
 
 def steps_note(systems: Sequence[SystemSummary]) -> str:
     """For how many steps each system was trained; empty where all runs have as many."""
-    counts = _by_value(systems, steps_text)
+    counts = by_value(systems, steps_text)
     early = any(system.experiment["training"].get("stop_when_fitted") for system in systems)
     why = ", where some runs end once they fit" * early
     differ = len({steps_text(system) for system in systems}) > 1 or " to " in counts
     return f"trained for different numbers of steps{why}: {counts}" if differ else ""
 
 
-def _by_value(systems: Sequence[SystemSummary], value: Callable[[SystemSummary], Any], most: int = 1) -> str:
+def by_value(systems: Sequence[SystemSummary], value: Callable[[SystemSummary], Any], most: int = 1) -> str:
     """The values, each with the systems that have it in brackets where there are several values.
 
     More than ``most`` names of the value that most have, which is then the last, are *all others*.
@@ -1185,11 +1204,11 @@ def ranked(systems: Sequence[SystemSummary], metric: str = "exact_match") -> lis
     trained = max((system.max_length for system in systems), default=0)
 
     def far(system: SystemSummary) -> tuple[float, ...]:
-        reach, mean = how_far(system.results, system.max_length, metric, None, _layouts(system))
+        reach, mean = how_far(system.results, system.max_length, metric, None, layouts_of(system))
         farthest = max((cell.length for cell in system.cells), default=0)
         if not system.shared:
             return reach, mean, farthest
-        at, first = how_far(system.results, trained, metric, system.shared, _layouts(system))
+        at, first = how_far(system.results, trained, metric, system.shared, layouts_of(system))
         return at, reach, first, farthest, mean
 
     return sorted(systems, key=far, reverse=True)
@@ -1242,145 +1261,8 @@ def is_untrained(system: SystemSummary) -> bool:
 
 MOST_COMPARED = 3
 """Systems that a finding names all; of more it counts those that go equally far."""
-MOST_TASKS = 5
-"""Tasks that a finding has a line for; of more it says how many they are."""
 WIDE_RANGE = 0.1
 """From it on the range of the seeds is said beside their median, and chance no more."""
-NOT_FAR = "not beyond training"
-"""How far systems go in a finding that are wrong at the first length beyond training."""
-
-
-def headline(systems: Sequence[SystemSummary], between: str = "; ") -> str:
-    """The finding, a line for each task: how far systems go: each of a few, of more how many go how far.
-
-    It says how far how many seeds go, so that every tested length up to there is right, and the lowest median. Where
-    none goes beyond training, the accuracy is told at the shortest length beyond. `last_tests` ends it.
-    """
-    contests = dict[str, list[SystemSummary]]()
-    for one in in_order(systems):
-        contests.setdefault(one.contest, []).append(one)
-    said = [_finding(some, between) for some in contests.values()]
-    more = len(said) - MOST_TASKS + 1 if len(said) > MOST_TASKS else 0
-    ends = last_tests(systems)
-    lines = [
-        *said[: MOST_TASKS - 1 if more else None],
-        *[f"{more} more tasks are in the table."] * bool(more),
-        *[f"{ends[:1].upper()}{ends[1:]}."] * bool(ends),
-    ]
-    return ("\n" if len(contests) > 1 else " ").join(lines)
-
-
-def told_lengths(finding: str) -> list[int]:
-    """The lengths of which `headline` says what is right there, in its order."""
-    said = re.findall(r"\d\.\d{3} at (?:length )?(\d+)|(?<!lengths) up to (\d+)", finding)
-    return list(dict.fromkeys(int(length) for found in said for length in found if length))
-
-
-def _finding(order: Sequence[SystemSummary], between: str) -> str:
-    """The sentence of `headline` for systems that are compared with each other, in order."""
-    if not (tested := [one for one in order if one.cells]):
-        return _no_finding(order)
-    found, share = in_groups(tested), f"{percent(REACH)} of the strings"
-    best, many, alike = tested[0], len(tested) > MOST_COMPARED, same_training(order)
-    whose = _and_trained(best, alike)
-    of = f"{len(tested)} systems{' that fitted' * (len(tested) < len(order))}"
-    if found.far:
-        every = f"right on at least {share} of every tested length"
-        said = _groups(found, every, of, alike) if many else [f"{whose} is {every} {_goes(best)}"]
-        said += [f"{_and_trained(one, alike)} {_goes(one)}" for one in tested[1:] if not many]
-    else:
-        none = f"none of {of}" if many else "no system" * (len(tested) > 1) or f"{whose} not"
-        if any(_rate(cell) >= REACH for one in tested for cell in one.cells if cell.length > one.max_length):
-            first = f"{none} stays right" if len(tested) > 1 else f"{whose} does not stay right"
-            said = [f"{first} on {share} at longer lengths"]
-            said += [f"{_and_trained(one, alike)} {_goes(one)}".replace(f" {NOT_FAR}", "") for one in tested]
-        else:
-            first, at = f"{none} is right" if len(tested) > 1 else f"{whose} is not right", _first_beyond([best])
-            said = [f"{first} on {share} of any longer tested length"]
-            said += [f"{whose if len(tested) > 1 else 'it'} has {_at(best, at, at)}"]
-            said += [f"{_and_trained(one, alike)} {_at(one, at)}" for one in tested[1:]]
-        if many:
-            said = [*said[:2], f"the {len(tested) - 1} others have {_most(tested[1:])}"]
-    lost = [_and_trained(one, alike) for one in order if not one.fitted]
-    some = some_of(lost) if len(lost) < MOST_COMPARED else f"{len(lost)} systems"
-    said += [f"{some} did not fit"] * bool(lost)
-    return f"Trained on lengths up to {best.max_length}, " * alike + f"{between.join(said)}."
-
-
-@dataclass(frozen=True)
-class Groups:
-    """Systems that are compared with each other and were tested, in order, by how far their seeds are right."""
-
-    best: tuple[SystemSummary, ...]
-    """All seeds up to the longest of all tests."""
-    some: tuple[SystemSummary, ...]
-    """Others of which a seed goes beyond training."""
-    near: tuple[SystemSummary, ...]
-    """Those of which none does."""
-
-    @property
-    def far(self) -> tuple[SystemSummary, ...]:
-        """Those that go beyond training, the farthest first."""
-        return *self.best, *self.some
-
-
-def in_groups(order: Iterable[SystemSummary]) -> Groups:
-    """These systems, in order, by how far their seeds are right; those without a test are left out."""
-    tested = [one for one in order if one.cells]
-    best, some, near = (list[SystemSummary]() for _ in range(3))
-    end = max((cell.length for one in tested for cell in one.cells), default=0)
-    for one in tested:
-        far = _far(one)
-        whole = len(far) == len(one.results) and min(far) == end > one.max_length
-        (best if whole else some if max(far) > one.max_length else near).append(one)
-    return Groups(tuple(best), tuple(some), tuple(near))
-
-
-def leader(order: Sequence[SystemSummary]) -> SystemSummary:
-    """Of systems in order, the one that a finding names first."""
-    return next(iter(in_groups(order).far), order[0]) if len(order) > MOST_COMPARED else order[0]
-
-
-def _groups(found: Groups, every: str, of: str, alike: bool) -> list[str]:
-    """How many systems go how far, and which: the names of those that go all the way, of others how far seeds go."""
-    said = list[str]()
-    if best := found.best:
-        end, are = max(cell.length for cell in best[0].cells), "is" if len(best) == 1 else "are"
-        names = some_of([_and_trained(one, alike) for one in best])
-        said.append(f"{len(best)} of {of} {are} {every} up to {end}, the longest, in all seeds: {names}")
-    named = MOST_COMPARED - bool(best)
-    for one in found.some[:named]:
-        is_right = f" is {every}" * (not said)
-        said.append(f"{_and_trained(one, alike)}{is_right} {_goes(one)}")
-    if more := len(found.some[named:]):
-        said.append(f"{more} other{'s go' if more > 1 else ' goes'} beyond training, not as far or not in all seeds")
-    if near := found.near:
-        who = _and_trained(near[0], alike) if len(near) == 1 else f"{len(near)} others"
-        said.append(f"{who} {NOT_FAR} ({_most(near)})")
-    return said
-
-
-def _most(systems: Sequence[SystemSummary]) -> str:
-    """The highest accuracy of these at the first length beyond training, and at the last where it is another."""
-    highest = dict[int, float]()
-    for one in systems:
-        for length, rate in median_rates(one).items():
-            if length > one.max_length:
-                highest[length] = max(highest.get(length, 0.0), rate)
-    ends = sorted({min(highest, default=0), max(highest, default=0)} & {*highest})
-    most = "medians of at most " * (len(systems) > 1 and any(highest.values()))
-    return most + " and ".join(f"{highest[at]:.3f} at {at}" for at in ends if at == ends[0] or highest[ends[0]])
-
-
-def _first_beyond(systems: Iterable[SystemSummary]) -> int:
-    """The shortest tested length beyond training of these."""
-    lengths = {(cell.length > one.max_length, cell.length) for one in systems for cell in one.cells}
-    return min((n for beyond, n in lengths if beyond), default=max(n for _, n in lengths))
-
-
-def _far(system: SystemSummary) -> list[int]:
-    """The reach of each fitted seed."""
-    return [seed_far(one, 0, layouts=_layouts(system))[0] for one in system.fitted]
 
 
 def above(rates: Sequence[float], others: Sequence[float]) -> bool:
@@ -1392,101 +1274,38 @@ def median_rates(system: SystemSummary) -> dict[int, float]:
     """The median of the fitted seeds by length, of several layouts the lowest."""
     found = dict[int, float]()
     for cell in system.cells:
-        found[cell.length] = min(found.get(cell.length, 1.0), _rate(cell))
+        found[cell.length] = min(found.get(cell.length, 1.0), rate_of(cell))
     return found
 
 
-def _no_finding(systems: Sequence[SystemSummary]) -> str:
-    """The sentence where none fitted and was tested at longer lengths."""
-    best = max(systems, key=lambda one: one.in_distribution.median)
-    who = best.label if len(systems) == 1 else f"none of {len(systems)} systems"
-    said = f"Trained on lengths up to {_by_value(systems, lambda one: one.max_length)}, {who}"
-    if any(one.fitted for one in systems):
-        return f"{said} was tested at a longer length."
-    steps = {text.partition(" of at most")[0] for text in map(steps_text, systems)} - {"unknown"}
-    said += (" did not fit" if len(systems) == 1 else " fitted") + f" after {listed(sorted(steps))} steps" * bool(steps)
-    it = "it" if len(systems) == 1 else best.label
-    return f"{said}: {it} is right on {best.in_distribution.median:.3f} of strings of trained lengths."
-
-
-def _layouts(system: SystemSummary) -> Collection[Axes] | None:
+def layouts_of(system: SystemSummary) -> Collection[Axes] | None:
+    """The layouts that are kept of it; None where all are."""
     return {cell.axes for cell in system.cells} if system.layout else None
-
-
-def _goes(system: SystemSummary) -> str:
-    """How far the seeds of a system go; in brackets the lowest median, and that of the longest test if it is higher.
-
-    Of one that does not go beyond training it is the first there.
-    """
-    tests, fitted, seeds, far = _tests(system), len(system.fitted), len(system.results), _far(system)
-    end = _hardest(tests.values())
-    low = [cell for cell in tests.values() if _rate(cell) < REACH]
-    shown = sorted(low, key=lambda cell: (_rate(cell), cell.length))[:1]
-    if max(far) <= system.max_length:  # where it falls
-        beyond = sorted(low, key=lambda cell: (cell.length, _rate(cell)))
-        shown = [cell for cell in beyond if cell.length > system.max_length][:1]
-    shown += [end for low in shown if _rate(end) >= _rate(low) + WIDE_RANGE]
-    median_of = "median " * (len({*far}) > 1)  # which is not that of the seeds that stand before it
-    low_at = ", ".join(f"{_rate(cell):.3f} at {cell.length}{_layout(cell, tests)}" for cell in shown)
-    aside = [f"{median_of}{low_at}"] * bool(shown)
-    if max(far) > system.max_length:
-        said = f"up to {reaches_text(far, seeds, ', the longest' * (max(far) == end.length))}"
-    else:
-        said, aside = NOT_FAR, [*[f"{fitted} of {seeds} seeds fitted"] * (fitted < seeds), *aside]
-    if said.endswith(")"):
-        return "; ".join([said.removesuffix(")"), *aside]) + ")"
-    return said + f" ({'; '.join(aside)})" * bool(aside)
-
-
-def _at(system: SystemSummary, length: int, first: int = 0) -> str:
-    """The accuracy of a system where the first of a finding is told, or else at its longest test; then its lowest."""
-    tests, fitted, seeds = _tests(system), len(system.fitted), len(system.results)
-    cell = _hardest(cell for cell in tests.values() if cell.length == length) or _hardest(tests.values())
-    where = f"at{' length' * (cell.length == first)} {cell.length}{_layout(cell, tests)}"
-    aside = [*[f"{fitted} of {seeds} seeds fitted"] * (fitted < seeds), _aside(system, cell)]
-    low = min(tests.values(), key=lambda one: (_rate(one), one.length))
-    lower = f", {_rate(low):.3f} at {low.length}{_layout(low, tests)}" * (_rate(low) <= _rate(cell) - WIDE_RANGE)
-    return f"{_rate(cell):.3f} {where}" + f" ({'; '.join(filter(None, aside))})" * any(aside) + lower
 
 
 Tests = Mapping[tuple[int, Axes], Cell]
 """The tests of a system by length and axes."""
 
 
-def _tests(system: SystemSummary) -> Tests:
+def tests_of(system: SystemSummary) -> Tests:
+    """Its tests."""
     return {(cell.length, cell.axes): cell for cell in system.cells}
 
 
-def _hardest(cells: Iterable[Cell]) -> Any:
+def hardest_of(cells: Iterable[Cell]) -> Any:
     """Of the longest of these tests, that with the fewest right strings; None if there is none."""
-    return min(cells, key=lambda cell: (-cell.length, _rate(cell), axes_text(cell.axes)), default=None)
+    return min(cells, key=lambda cell: (-cell.length, rate_of(cell), axes_text(cell.axes)), default=None)
 
 
-def _rate(cell: Cell) -> float:
+def rate_of(cell: Cell) -> float:
+    """The median of the seeds."""
     return median(score.rate() for score in cell.scores)
 
 
-def _layout(cell: Cell, tests: Tests) -> str:
+def layout_text(cell: Cell, tests: Tests) -> str:
     """The layout of a test as a text such as `` with chains 1``, empty where the system has one at this length."""
     same = [one for (length, _), one in tests.items() if length == cell.length]
     return f" with {axes_text(panel_of(cell.axes, panel_axes(same)))}" * (len(same) > 1)
-
-
-def _aside(system: SystemSummary, cell: Cell) -> str:
-    """Chance where the accuracy may be no more; between which rates the fitted seeds lie where that is far apart.
-
-    Or where one of them fails and the median does not.
-    """
-    rates, found = [score.rate() for score in cell.scores], cell.estimate()
-    low, high = min(rates), max(rates)
-    guess = chance(system, cell.length, cell.axes) or 0.0
-    may_be = guess >= LEAST_CHANCE and found is not None and (found.low <= guess or found.median < guess + WIDE_RANGE)
-    far = high - low >= WIDE_RANGE or low < REACH <= median(rates)
-    return "; ".join([*[f"chance is {guess:.2f}"] * may_be, *[f"range {low:.3f}–{high:.3f}"] * far])
-
-
-def _and_trained(system: SystemSummary, alike: bool) -> str:
-    return system.label + f" (trained to {system.max_length})" * (not alike)
 
 
 def hardest(system: SystemSummary) -> tuple[float, int, str] | None:
@@ -1494,9 +1313,9 @@ def hardest(system: SystemSummary) -> tuple[float, int, str] | None:
 
     The layout is a text such as `` with chains 1``, empty where there is one only. None without a test.
     """
-    tests = _tests(system)
-    cell = _hardest(tests.values())
-    return None if cell is None else (_rate(cell), cell.length, _layout(cell, tests))
+    tests = tests_of(system)
+    cell = hardest_of(tests.values())
+    return None if cell is None else (rate_of(cell), cell.length, layout_text(cell, tests))
 
 
 RIGHT, WRONG = 0.95, 0.5

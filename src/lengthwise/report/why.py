@@ -28,13 +28,12 @@ from lengthwise.report.summary import (
     fall,
     falling,
     median_rates,
-    percent,
     some_of,
 )
 from lengthwise.report.words import setting_text, value_text
 from lengthwise.tasks import TASKS, Task
 
-FARTHER = "needing a token farther back than in training"
+FARTHER = "as they need a token farther back than in training"
 """What distances in ids say of some that fall, or should."""
 UNKNOWN = "Not known why"
 """The beginning of the clause of systems of which neither ids nor distances say why they fall."""
@@ -97,17 +96,19 @@ def why(order: Sequence[SystemSummary], *, short: bool = False) -> list[str]:
     left = [one for one in rest if not any(one is other.system for other in predicted)]
     alone = {id(one): found for one in left if (found := _one_setting(one, order))}
     unknown = [one for one in left if id(one) not in alone]
+    if short and not falls:
+        return []
     if short:
-        counts = (
+        ways = (
             (len(untrained), "where ids begin that were never trained"),
-            (len(predicted), f"as distances predict, {FARTHER}"),
-            (len(alone), "that one setting alone tells from one that does not"),
-            (len(unknown), "for reasons not known"),
+            (len(predicted), FARTHER),
+            (len(alone), "apart in one setting alone from one that does not"),
+            (len(unknown), "not known why"),
         )
-        said = [f"{count} {how}" for count, how in counts if count]
-        alike = "".join(how for count, how in counts if count) if len(said) == 1 else ""
-        one = f"{len(falls)} of {sum(bool(one.cells) for one in order)} systems fall"
-        return [f"{one}, {'all ' * (len(falls) > 1)}{alike}" if alike else f"{one}: {', '.join(said)}"] * bool(falls)
+        counts, one = [f"{count} {how}" for count, how in ways if count], len(falls) == 1
+        alike = "".join(how for count, how in ways if count == len(falls))
+        who = f"{len(falls)} of {sum(bool(one.cells) for one in order)} systems fall{'s' * one}"
+        return [f"{who}, {alike}" if alike else f"{who}: {', '.join(counts)}"]
     return [
         *_grouped(falls, untrained)[:MOST_COMPARED], *_as_predicted(predicted),
         *_right([one for one in known.values() if one.holds and one.system not in falls], bool(predicted)),
@@ -127,8 +128,8 @@ def _grouped(systems: Sequence[SystemSummary], says: Mapping[int, str]) -> list[
 def _right(holding: Sequence[Distance], some_fall: bool) -> list[str]:
     """Who is mostly right, though distances predict a fall; or, where they predict that of others, as they say."""
     far, near = ([one.system.label for one in holding if one.far is is_far] for is_far in (True, False))
-    said = [f"Mostly right, though {FARTHER}: {some_of(far)}"] * bool(far)
-    return said + [f"Mostly right, needing none farther: {some_of(near)}"] * bool(near and (some_fall or far))
+    said = [f"{some_of(far)} need{'s' * (len(far) == 1)} one farther back, too, without a fall"] * bool(far)
+    return said + [f"{some_of(near)} need{'s' * (len(near) == 1)} none farther back"] * bool(near and some_fall)
 
 
 def _in_one_setting(left: Sequence[SystemSummary], alone: Mapping[int, tuple[str, str, str]]) -> list[str]:
@@ -170,22 +171,16 @@ def _at_ends(system: SystemSummary) -> str:
 
 
 def _as_predicted(predicted: Sequence[Distance]) -> list[str]:
-    """Who falls as distances predict, with the first mistakes that say so, or that these cannot."""
-    said = list[str]()
-    for every in (True, False):
-        if found := [one for one in predicted if (one.share == 1) is every]:
-            names, first, one = some_of([falling(one.system) for one in found]), found[0], len(found) == 1
-            ids = f"{first.needed} position id{'s' * (first.needed != 1)}"
-            example = f"{ids} at length {first.length}, {first.trained} in training"
-            shares, (there, mistakes) = sorted({percent(one.share) for one in found}), _counts(found)
-            of = " to ".join(shares[:1] + shares[1:][-1:])
-            told = f"; {there:,} of {mistakes:,} first mistakes are at such tokens, and {of} of tokens"
-            told = told if mistakes else "; first mistakes do not test it"
-            told = ", as every token of the answer does, so that first mistakes do not test it" if every else told
-            which = f"{first.system.label}: " * (not one)
-            says = f"{names} fall{'s' * one}, {FARTHER} ({which}{example})"
-            said.append(f"As distances predict: {says}{told}")
-    return said
+    """Who falls as distances predict, with an example and the first mistakes that say so, where these can."""
+    if not predicted:
+        return []
+    names, first, one = some_of([falling(one.system) for one in predicted]), predicted[0], len(predicted) == 1
+    there, mistakes = _counts([one for one in predicted if one.share < 1])
+    told = f"{there:,} of {mistakes:,} first mistakes are there" if mistakes else "first mistakes cannot test it"
+    ids = f"{first.needed} ids back at length {first.length}, {first.trained} in training"
+    which = "" if one else f" ({first.system.label}: {ids}; {told})"
+    how = f"it needs a token {ids} ({told})" if one else f"they need a token farther back than in training{which}"
+    return [f"{names} fall{'s' * one} as theory says: {how}"]
 
 
 def _counts(found: Sequence[Distance]) -> tuple[int, int]:
