@@ -90,11 +90,9 @@ def test_a_system_keeps_its_name_colour_and_tests_in_every_subset(make: Any, dat
 
     assert corrected(part).items() <= corrected(whole).items(), "p is corrected for all that they were chosen from"
     table = part.wide()
-    notes, advice = table.answer.get("how sure", ""), "; ".join(table.advice)
+    notes = table.answer.get("how sure", "")
     left_out = sum(one.contest in tasks for one in whole.systems) > len(part.systems)
-    assert ("Holm, with systems not shown)" in notes) is (left_out and "cannot be significant" in notes)
-    assert left_out or "systems not shown" not in advice
-    assert "systems not shown" in advice or not left_out or "Holm" not in notes or len(tasks) > 1
+    assert ("with systems not shown" in notes) is (left_out and (" tests" in notes or " test " in notes))
     labels = {name: f"label {at}" for at, name in enumerate(whole.systems.names)}
     assert {row[0] for row in part.wide(labels=labels).rows} == {labels[name] for name in names}
     assert part.plot(labels=labels)
@@ -123,14 +121,8 @@ def test_tasks_do_not_compete() -> None:
             "copy",
             "reverse",
         }
-    said = [
-        clause
-        for clause in (*wide.answer.values(), *wide.advice)
-        if " above " in clause or " told apart from " in clause
-    ]
-    assert said
-    for clause in "; ".join(said).split("; "):
-        assert len({*re.findall(r"(copy|reverse), ", clause)}) < 2
+    for one, other, *_ in found.differences().rows:
+        assert one.partition(", ")[0] == other.partition(", ")[0]
     alone = found.only(systems=["copy, own", "reverse, sequential+rope"])
     assert not alone.wide().bold
     assert not alone.wide().alike
@@ -173,7 +165,7 @@ def test_what_differs_is_said_training_length_first_and_all_of_it() -> None:
     other["training"] |= dict.fromkeys(keys, 0.5)
     found = of(runs("a", [200, 199]), runs("b", [20, 19], other))
     said = found.wide().answer["why"]
-    assert "The systems a and b differ in training length, " in said
+    assert said.startswith("a differs from b in training length, ")
     assert "and 2 more settings" in said
     (every,) = [line for line in found.wide().advice if line.startswith("trainings differ: ")]
     assert all(f"{setting_text(f'training.{key}')} " in every for key in keys)

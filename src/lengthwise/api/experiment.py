@@ -21,7 +21,7 @@ from lengthwise.core import config as arguments
 from lengthwise.core.config import fields_of, one_line_errors
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, spelled
 from lengthwise.core.files import read_json, read_text
-from lengthwise.core.result_file import RunResult
+from lengthwise.core.result_file import CONFIG, RESULT, RunResult
 from lengthwise.core.table import Table, Tabular
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.defaults import MAX_LENGTH, STEPS, default_experiment, folder_name
@@ -488,15 +488,17 @@ def plan(
 
 
 def read_recipe(path: Path) -> Recipe:
-    """The recipe in a file, also of one run, its config.json; what is missing of an experiment has its default.
+    """The recipe in a file, or that of one run, by its folder; what is missing of an experiment has its default.
 
     A system without a name is called ``scheme+encoding``.
 
     Raises `LengthwiseError` that names the file and the mistake.
     """
+    if path.is_dir():
+        path /= CONFIG if (path / CONFIG).exists() else RESULT
     values = _parsed(path)
     if isinstance(values, dict) and "systems" not in values and {"experiment", "seed"} <= values.keys():
-        beside = path.parent / "result.json"
+        beside = path.parent / RESULT
         named = {"name": RunResult.of(read_json(beside, what="result file")).system} if beside.exists() else {}
         own = {"experiment": values["experiment"], "seeds": [values["seed"]], **named}
         values = {"recipe": path.resolve().parent.parent.name, "systems": [own]}

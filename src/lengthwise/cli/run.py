@@ -51,7 +51,7 @@ def run(
     ] = None,
     config: Annotated[
         Path | None,
-        typer.Option("--config", metavar="FILE", help="Systems, as --print-config writes; or config.json of a run."),
+        typer.Option("--config", metavar="PATH", help="Systems, as --print-config writes; or the folder of a run."),
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="This seed alone.")] = None,
     seeds: Seeds = None,

@@ -157,9 +157,11 @@ class _Contest:
     def sure(self) -> str:
         """How sure it is that the first is above its field, and how it stands to others."""
         that = "that do not go beyond training" if self.field[0] in in_groups(self.ranked).near else "others"
-        among = [one for one in self.rivals if one not in self.field]
-        level = f" {_level(self.ranked[0], among, self.facing)}" * bool(among)
-        return _above(self.ranked[0], self.field, self.facing, that) + level
+        first, apart = self.ranked[0], [one for one in self.field if lengths_apart(self.facing[id(one)])]
+        rest = [one for one in self.rivals if one not in apart]
+        said = _above(first, apart, self.facing, that, len(self.field)) if apart else "Not sure"
+        level = f"{'. It' if apart else f': {first.label}'} {_level(first, rest, self.facing)}" * bool(rest)
+        return f"{said}{level}."
 
     @cached_property
     def ahead(self) -> list[SystemSummary]:
@@ -263,22 +265,22 @@ def _ids_may_count(first: SystemSummary, rival: SystemSummary, tests: Sequence[D
 
 
 def _above(
-    first: SystemSummary, others: Sequence[SystemSummary], facing: Mapping[int, Sequence[Difference]], that: str = ""
+    first: SystemSummary,
+    others: Sequence[SystemSummary],
+    facing: Mapping[int, Sequence[Difference]],
+    that: str,
+    of: int,
 ) -> str:
-    """Whether, and where, all seeds of the first are above all of these others, and how likely that is by chance.
+    """Where all seeds of the first are above all of these others, and how likely that is by chance.
 
-    Those that it is significantly above come first. ``that`` is what many others have in common.
+    Those that it is significantly above come first. ``that`` is what many have in common, and ``of`` how many do.
     """
-    above = [other for other in others if lengths_apart(facing[id(other)])]
-    alike = [other for other in others if other not in above]
-    if not above:
-        return f"Not sure: {first.label} {_not_apart(alike, facing)}."
-    sure = [other for other in above if surely_above(facing[id(other)])]
+    sure = [other for other in others if surely_above(facing[id(other)])]
     said = list[str]()
-    for some in filter(None, (sure, [other for other in above if other not in sure])):
-        many = f"{'the ' if len(some) == len(others) else ''}{len(some)} {that}"
+    for some in filter(None, (sure, [other for other in others if other not in sure])):
+        many = f"{'the ' * (len(some) == of)}{len(some)} {that}"
         said.append(_clear(first, _some(some) if len(some) < MOST_NAMED else many, [facing[id(of)] for of in some]))
-    return ". ".join([*said, *[f"It {_not_apart(alike, facing)}"] * bool(alike)]) + "."
+    return ". ".join(said)
 
 
 def _clear(first: SystemSummary, whom: str, each: Sequence[Sequence[Difference]]) -> str:
@@ -294,34 +296,29 @@ def _clear(first: SystemSummary, whom: str, each: Sequence[Sequence[Difference]]
         return f"Not known, from one seed each: {more}{lower}"
     every = f"every seed of {first.label} is above every seed of {whom}"
     if surely_above(each[0]):
-        p = max((test.holm for test in tests if test.length in sure), default=0.0)
+        ps = {test.holm for test in tests if test.length in sure}
         at = f" at {in_runs(sure, tested)}" * bool(sure)
-        by = f" (exact rank test, Holm p {'≤' if len(tests) > 1 else '='} {p:.2g})" * bool(sure)
+        of = f", {_tests(tests)}" * (tests[0].made > 1)
+        by = f" (exact rank test, Holm p {'=' if len(ps) == 1 else '≤'} {max(ps, default=0.0):.2g}{of})" * bool(sure)
         return f"Significant{at}: {every}{by}{lower}"
     at = f"at {in_runs(lengths, tested)} " if lengths else "at some length "
     return f"Clear, not significant: {at}{every}, but {_too_few(tests)}{lower}"
 
 
-def _level(first: SystemSummary, among: Sequence[SystemSummary], facing: Mapping[int, Sequence[Difference]]) -> str:
-    """How the first stands to others that go beyond training, as a sentence."""
-    above = [other for other in among if lengths_apart(facing[id(other)])]
-    alike = [other for other in among if other not in above]
-    if len(among) >= MOST_NAMED:
-        said = [f"is above {len(above) if alike else 'all'} of them in every seed"] * bool(above)
-        said += [f"is not told apart from {len(alike)}"] * bool(alike)
-        return f"{len(among)} others go beyond training: it {' and '.join(said)}."
-    single = all(len(one.fitted) == 1 for one in (first, *above))
+def _level(first: SystemSummary, others: Sequence[SystemSummary], facing: Mapping[int, Sequence[Difference]]) -> str:
+    """How the first stands to the others, behind its name."""
+    above = [other for other in others if lengths_apart(facing[id(other)])]
+    alike = [other for other in others if other not in above]
+    overlap = not any(test.turned.apart for other in alike for test in facing[id(other)])
+    few, single = len(others) < MOST_NAMED, all(len(one.fitted) == 1 for one in (first, *above))
+    tests = [test for of in above for test in facing[id(of)]]
+    where = f" at {in_runs(lengths_apart(tests), {test.length for test in tests}) or 'some length'}" * few
     is_above = "has more right than" if single else "is above"
-    every, tests = " in every seed" * (not single), [test for of in above for test in facing[id(of)]]
-    where = in_runs(lengths_apart(tests), {test.length for test in tests}) or "different lengths"
-    said = [f"{is_above} {_some(above)}{every} at {where}"] * bool(above)
-    said += [_not_apart(alike, facing)] * bool(alike)
-    return f"It {', and '.join(said)}."
-
-
-def _not_apart(others: Sequence[SystemSummary], facing: Mapping[int, Sequence[Difference]]) -> str:
-    overlap = not any(test.turned.apart for other in others for test in facing[id(other)])
-    return f"is {'not told apart from' if overlap else 'not above'} {_some(others)}"
+    whom = _some(above) if few else f"{len(above)} others"
+    said = [f"{is_above} {whom}{' in every seed' * (not single)}{where}"] * bool(above)
+    whom = _some(alike) if few else f"{len(alike)} others"
+    said += [f"is {'not told apart from' if overlap else 'not above'} {whom}"] * bool(alike)
+    return " and ".join(said)
 
 
 def _some(systems: Sequence[SystemSummary]) -> str:
@@ -331,8 +328,14 @@ def _some(systems: Sequence[SystemSummary]) -> str:
 def _too_few(tests: Sequence[Difference]) -> str:
     """Why tests are not significant though all seeds of one are above all of the other: these are too few."""
     n, m = min({(len(test.rates), len(test.other_rates)) for test in tests}, key=sum)
-    few, made = f"{n} seeds each" if n == m else f"{n} and {m} seeds", max(test.made for test in tests)
-    return f"{few} are too few for {made} test{'s' * (made > 1)}"
+    few = f"{n} seeds each" if n == m else f"{n} and {m} seeds"
+    return f"{few} are too few for {_tests(tests)}"
+
+
+def _tests(tests: Sequence[Difference]) -> str:
+    """How many tests p is corrected for."""
+    made, hidden = max(test.made for test in tests), any(test.hidden for test in tests)
+    return f"{made} test{'s' * (made > 1)}" + " with systems not shown" * hidden
 
 
 def _confounds(first: SystemSummary, second: SystemSummary) -> dict[Setting, str]:

@@ -704,7 +704,7 @@ def run_commands(runs: Iterable[Run], seeds: int = 0, steps: int = 1) -> str:
             return ""
         end = ["--seeds", str(seeds or len(own)), *(["--out", str(folder.parent.parent)] if mine else [])]
         code = code_words(one.results[0].experiment)
-        lines.append(shlex.join(["lengthwise", *code, "run", "--config", str(folder / RESULT), *words, *end]))
+        lines.append(shlex.join(["lengthwise", *code, "run", "--config", str(folder), *words, *end]))
         took += steps * (seeds or len(own)) * fmean(result.seconds or 0.0 for result in one.results)
     return f" (about {duration(took)}, as these took)" * bool(took) + "".join(f"\n{line}" for line in lines)
 
