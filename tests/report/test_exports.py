@@ -539,6 +539,8 @@ def test_the_one_system_that_each_is_held_against_goes_by_all_its_names() -> Non
     assert [row[:2] for row in found.differences(against="rope").rows] == [
         ("sequential+rope", "other"), ("sequential+rope", "coupled+learned"),
     ]  # fmt: skip
+    every = {(frozenset(row[:2]), row[2]): row[-1] for row in found.differences().rows}
+    assert all(every[frozenset(row[:2]), row[2]] == row[-1] for row in found.differences(against="rope").rows)
     for typo, meant in (("couple", "coupled"), ("rop", "rope"), ("othr", "other")):
         for call in (lambda typo=typo: found.wide(labels={typo: "ours"}), lambda typo=typo: found.differences(typo)):
             with pytest.raises(UnknownNameError, match=f"'{meant}"):

@@ -256,7 +256,8 @@ def _under(source: Recipe, scheme: str) -> Recipe:
         made = dataclasses.replace(own, scheme=other)
         check_places(made.task, other)
         check_ids_are_used(other.name, made.encoding)
-        jobs.append(dataclasses.replace(job, name=_name(made), work=made))
+        of_task = job.name.removesuffix(_name(own)) if job.name.endswith(_name(own)) else ""
+        jobs.append(dataclasses.replace(job, name=of_task + _name(made), work=made))
     return dataclasses.replace(source, jobs=tuple(jobs))
 
 

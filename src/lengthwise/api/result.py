@@ -96,7 +96,7 @@ class Measured(Tabular):
         seeds, 0.008 for 5; with unequal numbers of seeds, ties can halve p.
 
         Arguments:
-            against: the system that each other is held against, chosen before looking; by default all pairs.
+            against: show the pairs of this system alone.
             labels: as of `wide`.
 
         Raises: `LengthwiseError` for an unknown system, and for one of which no seed fitted.

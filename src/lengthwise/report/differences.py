@@ -48,14 +48,14 @@ def differences(
 ) -> list[Difference]:
     """All pairs of systems, or each with ``against``, at the lengths beyond training that both were tested at.
 
-    Systems of different tasks are no pairs. p is corrected for all tests of a task; where the systems were chosen from
-    ``whole``, for all tests of these, since the choice may have followed the results.
+    Systems of different tasks are no pairs. p is corrected for all tests of a task, shown or not, also of those systems
+    of ``whole`` that these were chosen from, since a choice may have followed the results.
     """
     # A system under another label has the same runs.
     chosen, found = {id(system.results[0]): system for system in systems}, list[Difference]()
     every = [chosen.get(id(system.results[0]), system) for system in whole or systems]
-    for one, other in combinations(every, 2) if against is None else ((against, one) for one in every):
-        if one is other or one.contest != other.contest:
+    for one, other in combinations(every, 2):
+        if one.contest != other.contest:
             continue
         cells = {(cell.length, cell.axes): cell for cell in other.every_cell}
         for cell in sorted(one.every_cell, key=lambda cell: (cell.axes, cell.length)):
@@ -74,9 +74,12 @@ def differences(
         hidden = any(id(of.results[0]) not in chosen for test in mine for of in (test.one, test.other))
         corrected += [replace(test, holm=p, made=len(mine), hidden=hidden) for test, p in zip(mine, ps, strict=True)]
     mine = [test for test in corrected if {id(of.results[0]) for of in (test.one, test.other)} <= chosen.keys()]
-    return [
+    shown = [
         test for test in mine if all(test.axes in {cell.axes for cell in of.cells} for of in (test.one, test.other))
     ]
+    if against is None:
+        return shown
+    return [test if test.one is against else test.turned for test in shown if against in (test.one, test.other)]
 
 
 def lengths_apart(tests: Iterable[Difference]) -> list[int]:
