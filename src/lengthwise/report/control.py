@@ -16,7 +16,7 @@ from lengthwise.report.summary import SystemSummary, ids_alone, in_runs, is_untr
 from lengthwise.report.why import needed_back
 
 PLAIN = ("sequential", RANDOM_START)
-UNTESTED = "Not tested whether it is due to the ids"
+UNTESTED = "Whether the ids make the difference is not tested"
 """The cause where nothing tests whether it is the ids."""
 
 
@@ -49,12 +49,12 @@ def controls_say(first: SystemSummary, control: SystemSummary, tests: Sequence[D
     some = f" ({fitted} of {seeds} seeds fitted)" * (fitted < seeds)
     what, other = in_what(first, control), f"{control.label}{some}, the same but for its ids,"
     if not (lengths := lengths_apart(tests)):
-        return f"Not shown to be due to the ids{what}: {other} is as good in some seed at every length"
+        return f"The ids may not make the difference{what}: {other} is as good in some seed at every length"
     tested, ours, theirs = {test.length for test in tests}, median_rates(first), median_rates(control)
-    due = "Due to the ids" if surely_above(tests) else "Likely due to the ids"
+    make = "The ids make" if surely_above(tests) else "The ids likely make"
     falls = f"{other} has {theirs[lengths[-1]]:.3f} at {lengths[-1]}, {first.label} {ours[lengths[-1]]:.3f}"
-    level = in_runs(tested - {*lengths}, tested)
-    return f"{due}{what}: {falls}, every seed above at {in_runs(lengths, tested)}" + f"; not at {level}" * bool(level)
+    level = f"; not at {in_runs(tested - {*lengths}, tested)}" * (len(tested) > len(lengths))
+    return f"{make} the difference{what}: {falls}, every seed above at {in_runs(lengths, tested)}{level}"
 
 
 def beyond_reach(system: SystemSummary) -> str:
@@ -86,11 +86,11 @@ def missing_control(
     if first.positions.scheme in (second.positions.scheme, *PLAIN) or any(is_control(one, first) for one in alone):
         return [], ""
     if far := beyond_reach(first):
-        return [f"No control can tell whether it is due to the ids: {far}"], ""
+        return [f"No control can tell whether the ids make the difference: {far}"], ""
     encoding = first.experiment["encoding"]["name"]
     table = encoding in ENCODINGS and ENCODINGS.get(encoding).has_table
     control = replace(first.positions, scheme=RANDOM_START if table else "sequential")
-    tells = "it tells whether the ids are the cause"
+    tells = "it tells whether the ids make the difference"
     names = {other.results[0].system for other in there if ids_alone(first, other)}
     found = [
         one for one in there if one.positions == control and (ids_alone(first, one) or one.results[0].system in names)

@@ -176,11 +176,11 @@ def _as_predicted(predicted: Sequence[Distance]) -> list[str]:
         return []
     names, first, one = some_of([falling(one.system) for one in predicted]), predicted[0], len(predicted) == 1
     there, mistakes = _counts([one for one in predicted if one.share < 1])
-    told = f"{there:,} of {mistakes:,} first mistakes are there" if mistakes else "first mistakes cannot test it"
-    ids = f"{first.needed} ids back at length {first.length}, {first.trained} in training"
-    which = "" if one else f" ({first.system.label}: {ids}; {told})"
-    how = f"it needs a token {ids} ({told})" if one else f"they need a token farther back than in training{which}"
-    return [f"{names} fall{'s' * one} as theory says: {how}"]
+    told = f"; {there:,} of {mistakes:,} first mistakes are at such tokens" if mistakes else ""
+    ids = f"{first.needed} ids back at length {first.length}, at most {first.trained} in training"
+    many = f"they need a token farther back than in training ({first.system.label}: {ids})"
+    how = f"it needs a token {ids}" if one else many
+    return [f"{names} fall{'s' * one} as theory says{' (not tested)' * (not mistakes)}: {how}{told}"]
 
 
 def _counts(found: Sequence[Distance]) -> tuple[int, int]:
