@@ -158,6 +158,8 @@ class _Contest:
         """How sure it is that the first is above its field, and how it stands to others."""
         that = "that do not go beyond training" if self.field[0] in in_groups(self.ranked).near else "others"
         first, apart = self.ranked[0], [one for one in self.field if lengths_apart(self.facing[id(one)])]
+        if all(len(one.fitted) == 1 for one in (first, *self.rivals)):
+            apart = [one for one in self.rivals if lengths_apart(self.facing[id(one)])]
         rest = [one for one in self.rivals if one not in apart]
         said = _above(first, apart, self.facing, that, len(self.field)) if apart else "Not sure"
         level = f"{'. It' if apart else f': {first.label}'} {_level(first, rest, self.facing)}" * bool(rest)
