@@ -471,6 +471,20 @@ def test_chance_of_a_task_of_ones_own_is_what_it_says(guess: float) -> None:
     assert all(("0.50" in text) is bool(guess) for text in said)
 
 
+@pytest.mark.parametrize("scheme", ["sequential", "coupled"])
+def test_distances_of_a_task_of_ones_own_are_those_of_its_file(scheme: str) -> None:
+    """Of plain ids, which training draws as tests do: the last symbol of a reversed string needs the first one."""
+    config = {**experiment(scheme, "rope"), "task": {"name": "mine.py:Mine"}}
+    task = to_store(TASKS.build("reverse"), (8, 16, 40)).to_json()
+    scores = [score(8, 200), score(16, 20), score(40, 0)]
+    found = of(*({**result("a", seed, scores=scores, config=config), "task": task} for seed in range(2)))
+    known = distances(found.systems)
+    assert bool(known) is (scheme == "sequential")
+    for one in known:
+        assert (one.trained, one.needed, one.length) == (15, 31, 16), "the answer and its sign lie between"
+        assert "as theory says (not tested)" in found.wide().answer[WHY]
+
+
 @pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
 def test_a_part_of_the_systems_has_the_order_and_the_looks_of_all(folder: Path) -> None:
     for found in contests(folder):

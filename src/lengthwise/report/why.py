@@ -320,10 +320,21 @@ def needed_back(system: SystemSummary, length: int, *, training: bool = False, s
 
 def _tokens(system: SystemSummary, length: int, *, training: bool = False, scheme: str = "") -> Needs | None:
     """As `needed_back`, for each generated token the least and the most of all strings."""
-    if system.known_task is None or not _uses_ids(system):
+    if not _uses_ids(system):
         return None
+    if system.known_task is None:
+        return _stored(system, length) if not scheme and system.experiment["scheme"]["name"] == "sequential" else None
     spec = canonical_json({"name": scheme} if scheme else system.experiment["scheme"])
     return _needed(canonical_json(system.experiment["task"]), spec, length, training)
+
+
+def _stored(system: SystemSummary, length: int) -> Needs | None:
+    """As `_tokens` of plain ids, of a user's own task; its file has the farthest of all tokens, so the least is 0."""
+    found = None if system.task is None else system.task.structure
+    if found is None or length not in found.lengths:
+        return None
+    span = next(row.spans for row in found.rows if "sequential" in row.schemes)[found.lengths.index(length)]
+    return None if span is None else ((0, span),)
 
 
 def _uses_ids(system: SystemSummary) -> bool:
