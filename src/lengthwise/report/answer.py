@@ -312,15 +312,19 @@ def _level(first: SystemSummary, others: Sequence[SystemSummary], facing: Mappin
     above = [other for other in others if lengths_apart(facing[id(other)])]
     alike = [other for other in others if other not in above]
     overlap = not any(test.turned.apart for other in alike for test in facing[id(other)])
-    few, single = len(others) < MOST_NAMED, all(len(one.fitted) == 1 for one in (first, *above))
+    single = all(len(one.fitted) == 1 for one in (first, *above))
     tests = [test for of in above for test in facing[id(of)]]
-    where = f" at {in_runs(lengths_apart(tests), {test.length for test in tests}) or 'some length'}" * few
-    is_above = "has more right than" if single else "is above"
-    whom = _some(above) if few else f"{len(above)} others"
-    said = [f"{is_above} {whom}{' in every seed' * (not single)}{where}"] * bool(above)
-    whom = _some(alike) if few else f"{len(alike)} others"
-    said += [f"is {'not told apart from' if overlap else 'not above'} {whom}"] * bool(alike)
-    return " and ".join(said)
+    where = in_runs(lengths_apart(tests), {test.length for test in tests}) or "some length"
+    how = "has more right than" if single else "is above"
+    every = " in every seed" * (not single) + f" at {where}" * (len(above) < MOST_NAMED)
+    said = [f"{how} {_some_or_count(above, others)}{every}"] * bool(above)
+    how = "is not told apart from" if overlap else "is not above"
+    return " and ".join([*said, *[f"{how} {_some_or_count(alike, others)}"] * bool(alike)])
+
+
+def _some_or_count(systems: Sequence[SystemSummary], of: Sequence[SystemSummary]) -> str:
+    """Their names, or how many of these they are."""
+    return _some(systems) if len(systems) < MOST_NAMED else f"{'the ' * (len(systems) == len(of))}{len(systems)} others"
 
 
 def _some(systems: Sequence[SystemSummary]) -> str:

@@ -50,9 +50,12 @@ def controls_say(first: SystemSummary, control: SystemSummary, tests: Sequence[D
     what, other = in_what(first, control), f"{control.label}{some}, the same but for its ids,"
     if not (lengths := lengths_apart(tests)):
         return f"The ids may not make the difference{what}: {other} is as good in some seed at every length"
+    if fitted == len(first.fitted) == 1:
+        return f"Whether the ids make the difference{what} is not known from one seed each of {first.label} and {control.label}"
     tested, ours, theirs = {test.length for test in tests}, median_rates(first), median_rates(control)
+    most = max(lengths, key=lambda length: (ours[length] - theirs[length], length))
     make = "The ids make" if surely_above(tests) else "The ids likely make"
-    falls = f"{other} has {theirs[lengths[-1]]:.3f} at {lengths[-1]}, {first.label} {ours[lengths[-1]]:.3f}"
+    falls = f"{other} has {theirs[most]:.3f} at {most}, {first.label} {ours[most]:.3f}"
     level = f"; not at {in_runs(tested - {*lengths}, tested)}" * (len(tested) > len(lengths))
     return f"{make} the difference{what}: {falls}, every seed above at {in_runs(lengths, tested)}{level}"
 

@@ -1305,7 +1305,8 @@ def rate_of(cell: Cell) -> float:
 def layout_text(cell: Cell, tests: Tests) -> str:
     """The layout of a test as a text such as `` with chains 1``, empty where the system has one at this length."""
     same = [one for (length, _), one in tests.items() if length == cell.length]
-    return f" with {axes_text(panel_of(cell.axes, panel_axes(same)))}" * (len(same) > 1)
+    axes = axes_text(panel_of(cell.axes, panel_axes(same)))
+    return f" with {axes}" * bool(axes)
 
 
 def hardest(system: SystemSummary) -> tuple[float, int, str] | None:
