@@ -51,7 +51,8 @@ def controls_say(first: SystemSummary, control: SystemSummary, tests: Sequence[D
     if not (lengths := lengths_apart(tests)):
         return f"The ids may not make the difference{what}: {other} is as good in some seed at every length"
     if fitted == len(first.fitted) == 1:
-        return f"Whether the ids make the difference{what} is not known from one seed each of {first.label} and {control.label}"
+        both = f"{first.label} and {control.label}"
+        return f"Whether the ids make the difference{what} is not known from one seed each of {both}"
     tested, ours, theirs = {test.length for test in tests}, median_rates(first), median_rates(control)
     most = max(lengths, key=lambda length: (ours[length] - theirs[length], length))
     make = "The ids make" if surely_above(tests) else "The ids likely make"
