@@ -231,7 +231,7 @@ class _Contest:
         who = [one for one in self.order if any(one in two for two in unsure)]
         if not who or min(len(one.fitted) for one in who) >= enough:
             return 0, "", "", who
-        why = f"fewer of each cannot be significant{f' in {made} tests' * (made > 1)}"
+        why = f"{enough} that fit can be significant{f' in {made} tests' * (made > 1)}"
         alone = ceil(_enough(len(tests)) * max(len(one.results) / len(one.fitted) for one in who))  # some may not fit
         cheaper = len(who) == 2 and alone < max(enough - len(one.results) for one in who)
         less = f" (or {alone} new ones of these two alone, in another folder)" * cheaper
@@ -310,16 +310,19 @@ def _clear(first: SystemSummary, whom: str, each: Sequence[Sequence[Difference]]
 def _level(first: SystemSummary, others: Sequence[SystemSummary], facing: Mapping[int, Sequence[Difference]]) -> str:
     """How the first stands to the others, behind its name."""
     above = [other for other in others if lengths_apart(facing[id(other)])]
-    alike = [other for other in others if other not in above]
-    overlap = not any(test.turned.apart for other in alike for test in facing[id(other)])
-    single = all(len(one.fitted) == 1 for one in (first, *above))
-    tests = [test for of in above for test in facing[id(of)]]
-    where = in_runs(lengths_apart(tests), {test.length for test in tests}) or "some length"
-    how = "has more right than" if single else "is above"
-    every = " in every seed" * (not single) + f" at {where}" * (len(above) < MOST_NAMED)
-    said = [f"{how} {_some_or_count(above, others)}{every}"] * bool(above)
-    how = "is not told apart from" if overlap else "is not above"
-    return " and ".join([*said, *[f"{how} {_some_or_count(alike, others)}"] * bool(alike)])
+    turned = {id(of): [test.turned for test in facing[id(of)]] for of in others}
+    below = [other for other in others if other not in above and lengths_apart(turned[id(other)])]
+    alike = [other for other in others if other not in above and other not in below]
+    single = all(len(one.fitted) == 1 for one in (first, *above, *below))
+    words = ("has more right than", "has less right than") if single else ("is above", "is below")
+    said = list[str]()
+    for how, some, each in zip(words, (above, below), (facing, turned), strict=True):
+        tests = [test for of in some for test in each[id(of)]]
+        where = in_runs(lengths_apart(tests), {test.length for test in tests}) or "some length"
+        every = " in every seed" * (not single) + f" at {where}" * (len(some) < MOST_NAMED)
+        said += [f"{how} {_some_or_count(some, others)}{every}"] * bool(some)
+    said += [f"is not told apart from {_some_or_count(alike, others)}"] * bool(alike)
+    return " and ".join([*[", ".join(said[:-1])] * (len(said) > 1), *said[-1:]])
 
 
 def _some_or_count(systems: Sequence[SystemSummary], of: Sequence[SystemSummary]) -> str:

@@ -94,7 +94,7 @@ def missing_control(
     encoding = first.experiment["encoding"]["name"]
     table = encoding in ENCODINGS and ENCODINGS.get(encoding).has_table
     control = replace(first.positions, scheme=RANDOM_START if table else "sequential")
-    tells = "it tells whether the ids make the difference"
+    tells = "it tells, if its seeds fit, whether the ids make the difference"
     names = {other.results[0].system for other in there if ids_alone(first, other)}
     found = [
         one for one in there if one.positions == control and (ids_alone(first, one) or one.results[0].system in names)

@@ -9,12 +9,14 @@ from typing import Any
 
 from lengthwise.core.rank import seed_far
 from lengthwise.report.control import PLAIN, beyond_reach
+from lengthwise.report.finding import in_groups
 from lengthwise.report.summary import (
     MOST_NAMED,
     Setting,
     SystemSummary,
     explain_command,
     fall,
+    hardest,
     ids_alone,
     predict_command,
     run_commands,
@@ -47,17 +49,17 @@ def next_steps(
 ) -> list[str]:
     """What to do next with systems that are compared with each other, as lines: the first is the one to take.
 
-    First comes what did not fit where nothing is left to compare, then why the best itself ``fails``, the
-    ``control``, settings that should be equal, and more seeds. Other systems that did not fit come last.
+    First comes what did not fit where nothing is left to compare, then, where not even the best goes beyond training,
+    why it ``fails``, the ``control``, settings that should be equal, and more seeds, and why a better one fails at
+    last. Other systems that did not fit come last.
     """
     said, longer = list[str](), _longer(order)
     fitted = [one for one in order if one.fitted]
     if longer and len(fitted) < min(2, len(order)):
         said.append(longer)
-    if fails is not None:
-        said.append(f"see which positions are likelier to be right there: {predict_command(fails)}")
-        if command := explain_command(fails):
-            said.append(f"see why {fails.label} falls: {command}")
+    about_fails = [] if fails is None else _about(fails)
+    if not any(fails is one for one in in_groups(order).far):
+        said += about_fails
     said += [control] * bool(control)
     who, every = confounds
     settings = [one for one in every if one[0] != "task"]  # tasks that are compared are to differ
@@ -88,7 +90,8 @@ def next_steps(
         of = "each system" if len(few) == len(order) else some_of([one.label for one in few])
         lost = f", and {wanted} of {runs} may fit" * (runs > wanted)
         again = run_commands([(one, ()) for one in few], seeds=runs)
-        said.append(f"train {runs} seeds of {of} (seeds={runs}): {reason}{lost}{less}{again}")
+        said.append(f"train {of} to {runs} seeds: {reason}{lost}{less}{again}")
+    said += [line for line in about_fails if line not in said]
     end = max((cell.length for cell in first.cells), default=0)
     if not said and end > first.max_length and not fall(first):
         short = [one for one in first.fitted if seed_far(one, 0)[0] < end]
@@ -99,6 +102,15 @@ def next_steps(
         said.append(more_steps if short else longer_tests)
     more = [f"if what did not fit matters: {longer}"] * (bool(longer) and longer not in said)
     return [*(f"{'then' if at else 'next'}: {step}" for at, step in enumerate(said)), *more]
+
+
+def _about(fails: SystemSummary) -> list[str]:
+    """What tells why a system fails, and what may not."""
+    rate, length, layout = hardest(fails) or (0.0, 0, "")
+    right = f"{fails.label} has {rate:.3f} at {length}{layout}"
+    said = [f"see which positions are likelier to be right there, as {right}: {predict_command(fails)}"]
+    command = explain_command(fails)
+    return said + [f"see why {fails.label} falls: {command}"] * bool(command)
 
 
 def _longer(order: Sequence[SystemSummary]) -> str:
@@ -120,7 +132,7 @@ def _longer(order: Sequence[SystemSummary]) -> str:
         values, why = values | {LAYERS: 2}, "with fewer steps and one layer"
     it = "all" if len(order) > 1 else "it"
     words = [word for (part, _, name), to in values.items() for word in ("--set", f"{part}.{name}={dumps(to)}")]
-    again = run_commands([(one, words) for one in order], steps=2) if len(order) <= MOST_NAMED else ""
+    again = run_commands([(one, words) for one in order], steps=2 * len(values)) if len(order) <= MOST_NAMED else ""
     return f"train {it} with {_as_arguments(values)}: half or more of the seeds of {who} did not fit {why}{again}"
 
 

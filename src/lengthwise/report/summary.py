@@ -691,21 +691,25 @@ Run = tuple[SystemSummary, Sequence[str]]
 
 
 def run_commands(runs: Iterable[Run], seeds: int = 0, steps: int = 1) -> str:
-    """How long these runs take, with so many seeds or their own and so many times the steps, then a line for each.
+    """How long these runs take, up to so many seeds or as many as are there, and a line for each.
 
-    Results of a study, which has no `CONFIG` beside them, get another folder. Empty where one has no folder, or its
-    seeds are not the first ones there.
+    They take so many times the steps. Results of a study, which has no `CONFIG` beside them, have other seeds and get
+    another folder. Empty where one has no folder.
     """
     lines, took = list[str](), 0.0
     for one, words in runs:
-        folder, own = one.results[0].folder, [result.seed for result in one.results]
-        mine = folder is not None and (folder / CONFIG).exists()
-        if folder is None or not (folder / RESULT).exists() or (mine and own != [*range(len(own))]):
+        folder, own = one.results[0].folder, {result.seed for result in one.results}
+        if folder is None or not (folder / RESULT).exists():
             return ""
-        end = ["--seeds", str(seeds or len(own)), *(["--out", str(folder.parent.parent)] if mine else [])]
+        wanted = seeds or len(own)
+        if words:  # none of it is there
+            own = set[int]()
+        first = next(n for n in range(1, wanted + 1) if len(own | {*range(n)}) >= wanted)
+        mine = ["--out", str(folder.parent.parent)] * (folder / CONFIG).exists()
         code = code_words(one.results[0].experiment)
-        lines.append(shlex.join(["lengthwise", *code, "run", "--config", str(folder), *words, *end]))
-        took += steps * (seeds or len(own)) * fmean(result.seconds or 0.0 for result in one.results)
+        run = ["lengthwise", *code, "run", "--config", str(folder), *words, "--seeds", str(first), *mine]
+        lines.append(shlex.join(run))
+        took += steps * len({*range(first)} - own) * fmean(result.seconds or 0.0 for result in one.results)
     return f" (about {duration(took)}, as these took)" * bool(took) + "".join(f"\n{line}" for line in lines)
 
 

@@ -99,11 +99,13 @@ def why(order: Sequence[SystemSummary], *, short: bool = False) -> list[str]:
     if short and not falls:
         return []
     if short:
+        ends = [one for one in unknown if _at_ends(one)]
         ways = (
             (len(untrained), "where ids begin that were never trained"),
             (len(predicted), FARTHER),
             (len(alone), "apart in one setting alone from one that does not"),
-            (len(unknown), "not known why"),
+            (len(ends), "by stopping too early or too late"),
+            (len(unknown) - len(ends), "not known why"),
         )
         counts, one = [f"{count} {how}" for count, how in ways if count], len(falls) == 1
         alike = "".join(how for count, how in ways if count == len(falls))
