@@ -133,8 +133,8 @@ def test_a_wide_table_has_the_chosen_columns_names_and_facts() -> None:
     assert [row[0] for row in table.rows] == ["ours", "near"]
     compiled = "\n".join(line for line in table.to_latex().splitlines() if not line.startswith("%"))
     for fact in (
-        "Bold: best median of a length beyond training.\nHow sure: Clear, not significant: at 40 every seed of "
-        "ours is above every seed of near, but 2 seeds each are too few for 1 test.",
+        "Bold: best median of a length beyond training.\nHow sure: Clear in these seeds, not significant: at 40 every "
+        "seed of ours is above every seed of near, but 2 seeds each are too few for 1 test.",
         r"Trained on lengths up to 8, ours is right on at least 95 \% of the strings of every tested length up to 40",
         "Exact match on addition by length: medians of 2 seeds, 200 strings a length and seed.",
     ):
@@ -518,8 +518,8 @@ def test_what_overlaps_is_not_told_apart_and_asks_for_seeds() -> None:
     assert ". It is not told apart from b." in said
     few = how_sure(_of([*_seeds("a", [200, 199, 198]), *_seeds("c", [9, 8, 7], scheme="sequential")]).systems)
     assert few.startswith(
-        "Clear, not significant: at 16–40 every seed of a is above every seed of c, but 3 seeds each are too few for 2 "
-        "tests."
+        "Clear in these seeds, not significant: at 16–40 every seed of a is above every seed of c, but 3 seeds each "
+        "are too few for 2 tests."
     )
     frame = _of([*_seeds("c", [1, 2]), *_seeds("a", [200, 199])]).differences().to_frame()
     assert set(frame["ranges disjoint"]) == {"yes"}

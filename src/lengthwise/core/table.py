@@ -303,7 +303,8 @@ class Table:
         ]
         finding, *answered = self.answer.items() or [("", "")]
         whole = " ".join(filter(None, (finding[1], self.caption)))
-        notes = [*self._below("bold"), *(f"{name}: {says.rstrip('.')}" for name, says in answered)]
+        first = ((name, says.partition("\n")[0]) for name, says in answered)
+        notes = [*self._below("bold"), *(f"{name}: {says.rstrip('.')}" for name, says in first)]
         bare = caption == "" or not (caption or label or whole or notes)
         sizes = [size for size, of in SIZES.items() if self._wide(columns, *of) <= PAGE][:1]
         broad = ["wider than a page: choose fewer lengths, or shorter labels"] * (not sizes)

@@ -304,7 +304,7 @@ def _clear(first: SystemSummary, whom: str, each: Sequence[Sequence[Difference]]
         by = f" (exact rank test, Holm p {'=' if len(ps) == 1 else '≤'} {max(ps, default=0.0):.2g}{of})" * bool(sure)
         return f"Significant{at}: {every}{by}{lower}"
     at = f"at {in_runs(lengths, tested)} " if lengths else "at some length "
-    return f"Clear, not significant: {at}{every}, but {_too_few(tests)}{lower}"
+    return f"Clear in these seeds, not significant: {at}{every}, but {_too_few(tests)}{lower}"
 
 
 def _level(first: SystemSummary, others: Sequence[SystemSummary], facing: Mapping[int, Sequence[Difference]]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from json import dumps
 from typing import Any
 
 from lengthwise.core.errors import LengthwiseError
@@ -12,7 +13,15 @@ from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.system import RANDOM_START
 from lengthwise.report.differences import Difference, lengths_apart, surely_above
-from lengthwise.report.summary import SystemSummary, ids_alone, in_runs, is_untrained, median_rates, run_commands
+from lengthwise.report.summary import (
+    SystemSummary,
+    ids_alone,
+    in_runs,
+    is_untrained,
+    median_rates,
+    run_commands,
+    stands_for,
+)
 from lengthwise.report.why import needed_back
 
 PLAIN = ("sequential", RANDOM_START)
@@ -26,6 +35,11 @@ def is_control(one: SystemSummary, of: SystemSummary) -> bool:
     return plain and ids_alone(one, of) and not is_untrained(one)
 
 
+def is_overtaken(one: SystemSummary, among: Sequence[SystemSummary]) -> bool:
+    """Whether half or more of its seeds did not fit, and more did with other settings."""
+    return 2 * len(one.fitted) <= len(one.results) and stands_for(one, among) is not one
+
+
 def with_controls(
     alike: Sequence[SystemSummary],
     ranked: Sequence[SystemSummary],
@@ -36,7 +50,7 @@ def with_controls(
     What differs are controls, or else others that it is above. Another is one that is above its control.
     """
     for one in alike:
-        alone = [of for of in ranked if ids_alone(one, of) and not is_untrained(of)]
+        alone = [of for of in ranked if ids_alone(one, of) and not (is_untrained(of) or is_overtaken(of, ranked))]
         found = [of for of in alone if is_control(of, one)] or [of for of in alone if apart(one, of)]
         if found and (one is alike[0] or any(is_control(of, one) and apart(one, of) for of in found)):
             return one, found
@@ -86,7 +100,7 @@ def missing_control(
     The control has plain ids and all else of the first; beside a table they have a random start, since the table would
     else have met no id beyond training, and fail for that.
     """
-    alone = [other for other in rivals if ids_alone(first, other)]
+    alone = [other for other in rivals if ids_alone(first, other) and not is_overtaken(other, there)]
     if first.positions.scheme in (second.positions.scheme, *PLAIN) or any(is_control(one, first) for one in alone):
         return [], ""
     if far := beyond_reach(first):
@@ -99,11 +113,14 @@ def missing_control(
     found = [
         one for one in there if one.positions == control and (ids_alone(first, one) or one.results[0].system in names)
     ]
-    for one in sorted(found, key=lambda one: (not one.fitted, not ids_alone(first, one))):
+    for one in sorted(found, key=lambda one: (not one.fitted, is_overtaken(one, there), not ids_alone(first, one))):
         name = first.prefix + one.label.removeprefix(one.prefix)
         if one.fitted and not ids_alone(first, one):
             other = f"{UNTESTED}: the control {name} has other settings"
-            return [other], f"train {first.label} with the settings of {name}: {tells}"
+            own = (key for key in one.flat if key.startswith(("model.", "training.")))
+            keys = [key for key in own if one.flat[key] != first.flat.get(key)]
+            words = [word for key in keys for word in ("--set", f"{key}={dumps(one.flat[key])}")]
+            return [other], f"train {first.label} with the settings of {name}: {tells}{run_commands([(first, words)])}"
         if one.fitted:
             return [f"{UNTESTED} by the systems shown"], f"show the control {name}: {tells}"
         return [f"{UNTESTED}: the control {name} did not fit"], ""

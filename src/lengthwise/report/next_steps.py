@@ -21,6 +21,7 @@ from lengthwise.report.summary import (
     predict_command,
     run_commands,
     some_of,
+    stands_for,
 )
 from lengthwise.report.words import setting_text, value_text
 
@@ -183,13 +184,6 @@ def _value(system: SystemSummary, section: str, name: str) -> Any:
     for key in name.split("."):
         value = value.get(key) if isinstance(value, dict) else None
     return value
-
-
-def stands_for(system: SystemSummary, among: Sequence[SystemSummary]) -> SystemSummary:
-    """Of several configurations of a system the one of which most seeds fitted; of equals the system itself."""
-    own = (system.contest, system.results[0].system)
-    same = [system, *(one for one in among if (one.contest, one.results[0].system) == own)]
-    return max(same, key=lambda one: len(one.fitted) / len(one.results))
 
 
 def _as_arguments(values: Mapping[Setting, Any]) -> str:

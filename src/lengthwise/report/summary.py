@@ -1256,6 +1256,13 @@ def ids_alone(one: SystemSummary, other: SystemSummary) -> bool:
     return mine == theirs and one.experiment["scheme"] != other.experiment["scheme"]
 
 
+def stands_for(system: SystemSummary, among: Sequence[SystemSummary]) -> SystemSummary:
+    """Of several configurations of a system the one of which most seeds fitted; of equals the system itself."""
+    own = (system.contest, system.results[0].system)
+    same = [system, *(one for one in among if (one.contest, one.results[0].system) == own)]
+    return max(same, key=lambda one: len(one.fitted) / len(one.results))
+
+
 def is_untrained(system: SystemSummary) -> bool:
     """Whether strings beyond training have ids that no training string had, in a learned table."""
     scheme, encoding = system.experiment["scheme"], system.experiment["encoding"]["name"]

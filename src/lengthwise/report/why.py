@@ -265,19 +265,17 @@ def _falls(system: SystemSummary) -> bool:
 
 
 def _never_trained(system: SystemSummary) -> str:
-    """Where a table falls just where its ids leave those of training; empty where it falls clearly before, or not."""
+    """From where a table falls, and from where its ids are new; empty where it does not fall there."""
     rates, end = median_rates(system), system.max_length
     if system.known_task is None:
         return ""
     parts = (canonical_json(system.experiment[part]) for part in ("task", "scheme", "encoding"))
     known, first = _untrained(*parts, end, tuple(sorted(n for n in rates if n > end)))
-    before = [rates[n] for n in sorted(rates) if n < first]
-    if not first or rates[first] >= WRONG or before[-1:] < [WRONG] * bool(before):
+    if not first or rates[first] >= WRONG:
         return ""
     ids = f"where ids above {known} begin, which were never trained"
     start = min(n for n in rates if n > end and rates[n] < RIGHT)
-    before = f"falls from {start}, not known why, and is wrong from {first}"
-    return f"{f'falls from {first}' if start == first else before}, {ids}"
+    return f"falls from {first}, {ids}" if start == first else f"falls from {start}, not known why; from {first}, {ids}"
 
 
 @lru_cache(maxsize=REMEMBERED)
