@@ -220,6 +220,7 @@ def agree(found: Forecasts) -> None:
             assert "PoSE" not in each.line or each.share
             assert each.measured or "%" in each.line
             assert each.command.startswith("lengthwise run ")
+            assert each.system in each.words.lower() or "a scratchpad" in each.words
     assert found.settle == "" or found.settle.startswith("lengthwise ")
     assert module.ASKED[found.format] in text or found.format == "answer"
     assert "decoder-only" in text
@@ -571,7 +572,7 @@ def test_after_a_measured_failure_what_works_is_next():
             "next Train with ids modulo 2: .* Training with .* would only confirm", " ".join(found.text().split())
         )
     # A share of strings is no probability: 0.81 measured is wrong, and 76 % is better.
-    (better,) = predict("majority", encoding="ape")["ape"].instead
+    better, *_ = predict("majority", encoding="ape")["ape"].instead
     assert better.probability is not None
     assert better.probability < (predict("majority", encoding="ape")["ape"].accuracy or 0)
     alone = dataclasses.replace(predict("(aa)*", encoding="ape").systems[0], instead=())
@@ -820,7 +821,7 @@ def test_what_was_measured_of_a_task_is_of_its_whole_configuration():
     of_base = [module.measured_task(TASKS.build("addition", base=b), KNOWN["coupled"], 10, 4.0, 0.95) for b in (10, 2)]
     assert [bool(found.line) for found in of_base] == [True, False]
     other = module.measured_task(TASKS.build("sort"), KNOWN["alibi"], 10, 4.0, 0.95)
-    assert other.line.startswith("with other settings of the task, trained to 8")
+    assert other.line.startswith("with letters=80, trained to 8")
     assert other.accuracy is None
 
 
@@ -1107,7 +1108,9 @@ def test_beyond_what_was_measured_stands_what_is_known_of_the_farthest_length_th
     assert (f"so the answer is that at {found.nearer.test} " in first) is worse
     assert found.nearer.test < 800 <= found.test
     commands = re.findall(r"--test-lengths \S+", rest)
-    assert all(line.endswith(str(found.test)) for line in commands)
+    # What is told of the nearer length is tested there, too, and first.
+    tested = [line.split()[1].split(",") for line in commands]
+    assert all(lengths[-1] == str(found.test) and str(found.nearer.test) in lengths[:-1] for lengths in tested)
     again = lw.predict(target, train=40, test=found.nearer.test)
     assert [(f.system, f.answer, f.chance) for f in again] == [(f.system, f.answer, f.chance) for f in found.nearer]
 
@@ -1180,21 +1183,22 @@ def test_a_row_says_nothing_of_a_system_that_is_not_its_own() -> None:
     one = [f for f in found if f.probability is not None]
     assert len({f.probability for f in one}) == 1 < len({f.interval for f in one})
     rows = {name: row for row in rows_of(found.text()) for name in systems_in(row)[0]}
-    for f in one:
+    for f in one:  # A percentage weighs those that are similar: no second number stands beside it.
         assert f"{f.answer} {f.chance}" == rows[f.system]["answer"]
-        assert rows[f.system]["measured"] == "{} of {} similar".format(*f.record)
+        assert rows[f.system]["measured"] == "–"
     alone = predict("(ab|ba)*", encoding="alibi")
     assert alone.systems[0].interval == found["alibi"].interval
     assert alone.systems[0].chance in repr(alone)
-    # Why the chance is another than the count beside it.
+    # The sentence that has the count says why the chance is another.
     assert "also weighs other positions" in " ".join(alone.text().split())
 
 
 def test_the_test_that_tells_is_one_that_the_command_makes() -> None:
     for test in (100, 200):  # The second is beyond what was measured.
         found = " ".join(str(predict("(ab|ba)*", 20, test)).split())
-        assert f"the test at {test} tells" in found
-        assert f",{test}" in found.partition("--test-lengths ")[2].split()[0]
+        assert ("the test at 100 tells" if test == 100 else "the tests at 120 and 200 tell") in found
+        lengths = found.partition("--test-lengths ")[2].split()[0]
+        assert lengths == ("40,100" if test == 100 else "40,120,200")
 
 
 def test_ids_modulo_the_cycles_of_a_language_lead_where_such_ids_were_right() -> None:
@@ -1245,7 +1249,41 @@ def test_a_row_says_what_the_system_alone_does(target: str) -> None:
         said = re.findall(r"(\d+ of \d+) (?:similar|other) (?:task|language)s?", measured)
         cell = found[name].seen
         assert not cell.endswith("similar") or said == [cell.removesuffix(" similar")]
-        assert cell or not said
+        assert (
+            cell
+            or not said
+            or f"the {answer.percent(found[name].probability or 0.0)} % also weighs" in measured.lower()
+        )
+
+
+def test_a_setting_with_which_the_same_positions_were_right_is_named() -> None:
+    """Wrong as it is asked, right with another setting: the setting, all of its seeds, and the command."""
+    found = predict("parity-scratchpad", 20, 200, "coupled")
+    assert found.nearer is not None
+    (one,) = found.nearer.systems
+    assert one.answer == WRONG
+    (right, of) = map(int, re.findall(r"with end_mark=true, (\d+) of (\d+) seeds were right", one.measured)[0])
+    other = {"name": "parity-scratchpad", "end_mark": True}
+    near = [c for c in cells() if c.task == other and module.trained_plainly(c, KNOWN["coupled"])]
+    assert of == sum(len(c.seeds) for c in near if module.trained_near(c, 20))
+    assert "golowich-parity" in one.measured
+    other_system, setting = one.instead  # The task as it is asked comes first.
+    assert other_system.system == "predictive-coupling"
+    assert setting.words == "coupled ids and end_mark=true, another setting of the task"
+    assert setting.share == right / of
+    assert "--set task.end_mark=true --scheme coupled" in setting.command
+    assert "end_mark=true" in found.text()
+    assert "end_mark=true" in predict("parity-scratchpad", 20, 200).text()
+    # None is named of a task that is right as it is asked.
+    asked = predict(TASKS.build("parity-scratchpad", end_mark=True), 20, 160, "coupled")["coupled"]
+    assert asked.answer == RIGHT
+    assert "seeds were right" not in asked.measured
+
+
+def test_a_system_has_one_name_in_rows_sentences_and_commands() -> None:
+    for system in KNOWN.values():
+        assert module.name_of(system) in answer.words(system).lower()
+    assert "--encoding ape " in predict("needle-multi-hop", 10, 50, "ape").settle
 
 
 def basis_of(cell: str) -> str:

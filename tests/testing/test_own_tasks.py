@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -202,6 +203,26 @@ def test_a_bare_position_as_parents_is_one_line_with_its_place(tmp_path: Path) -
     for target, line, said in zip(targets, lines, done.stdout.splitlines(), strict=True):
         place = f"{target.rpartition(':')[0]}, line {line}, in EverySecond.write"
         assert said.startswith(f"{place}: parents and selectors are lists of positions, such as parents=[given[i]]")
+
+
+EXAMPLE = (Path(__file__).parents[2] / "examples" / "my_task.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("gues = 0.5", "guess"), ("parants = 1", "parents"), ("min_lenght = 3", "min_length"), ("kind = {}", "kinds"),
+     ("letters = 7", ""), ("length: int = 4\n    other = lambda self: self.length", "")],
+)  # fmt: skip
+def test_a_misspelt_field_is_named_and_own_ones_are_free(tmp_path: Path, written: str, meant: str) -> None:
+    (tmp_path / "mine.py").write_text(EXAMPLE.replace("    base: int", f"    {written}\n    base: int"))
+    found = lw.check(f"{tmp_path / 'mine.py'}:EverySecond")
+    assert [f"Did you mean {meant!r}?" in law.broken for law in found.broken] == [True] * bool(meant)
+
+
+def test_a_misspelt_argument_is_named(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(EXAMPLE.replace("parents=", "parants="))
+    (broken,) = lw.check(f"{tmp_path / 'mine.py'}:EverySecond").broken
+    assert re.search(r"mine.py, line \d+, .*seq.predicted has no 'parants'. Did you mean 'parents'\?", broken.broken)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from lengthwise.explanation.model import HuggingFaceNetwork, Subject
 from lengthwise.explanation.verdict import Verdict
 from lengthwise.forecast.predict import predict, typed_name
 from lengthwise.positions.schemes import Coupled, Sequential
-from lengthwise.positions.system import RANDOM_START
+from lengthwise.positions.system import RANDOM_START, named_pair
 from lengthwise.tasks.kinds import EDITS
 
 MORE = 4
@@ -129,7 +129,7 @@ def _named(command: str) -> tuple[str, str]:
     """Those that a command trains."""
     words = shlex.split(command)
     given = dict(itertools.pairwise(words))
-    return given.get("--scheme", "sequential"), given.get("--encoding", "learned")
+    return named_pair(given.get("--scheme", "sequential"), given.get("--encoding", "learned"))
 
 
 def _train_longer(subject: Subject, call: Call, verdict: Verdict, failures: Failures) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from lengthwise.crasp.decide import Answer
 from lengthwise.forecast.features import SCHEMES_OF_PLACES
 from lengthwise.forecast.model import Forecast, forecaster
 from lengthwise.measured.cells import Format
-from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, position_systems
+from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, named_pair, position_systems
 from lengthwise.prediction.predict import predict_target, predict_with_search
 from lengthwise.prediction.search import NOT_SEARCHED
 from lengthwise.prediction.verdict import CAVEATS, CONDITION, NO_ARGUMENT, SHOWN, STRONGEST, Prediction, Verdict
@@ -43,8 +43,6 @@ SO_FEW = "; so few that the chance is uncertain"
 """Said where few languages of a kind, and not the draws, make the interval that is shown wide."""
 FEW_MEASURED = "few were measured:"
 """The same beside the chance, where the chance alone would be LIKELY or UNLIKELY."""
-FAR_FROM_COUNT = 0.1
-"""How far a chance may be from the share of those `SIMILAR` that were right without a word."""
 CERTAINLY_NOT = 0.05
 """The probability up to which a whole interval says that a training would only confirm the answer."""
 BANDS = (
@@ -87,12 +85,12 @@ BASES = {
 }  # fmt: skip
 """What theory's answer rests on, in words."""
 NAMES = {
-    "nope": "no positions", "ape": "learned positions", "rope": "RoPE", "alibi": "ALiBi", "t5": "T5 bias",
+    "nope": "no positions (nope)", "ape": "learned positions (ape)", "rope": "RoPE", "alibi": "ALiBi", "t5": "T5 bias",
     "modulo": "ids modulo m", "randomized": "randomized ids", "pose": "PoSE", "fire": "FIRE",
     "sinusoidal": "sinusoidal positions", "coupled": "coupled ids",
-    "predictive-coupling": "coupled ids that are predicted",
+    "predictive-coupling": "coupled ids that are predicted (predictive-coupling)",
 }  # fmt: skip
-"""What a position system is called in a sentence; others by their name."""
+"""What a position system is called in a sentence, its name of rows and commands among the words; others by that."""
 USUAL = "rope"
 """What most language models have, so that a comparison of few has it beside what is likelier."""
 KNOWN = {system.known_as: system for system in SYSTEMS}
@@ -204,11 +202,11 @@ class SystemForecast:
 
     @property
     def seen(self) -> str:
-        """What was measured of this target, else of those `SIMILAR`, in two or three words; empty without both."""
+        """What was measured of this target, in few words; else of those `SIMILAR`, where no percentage weighs these."""
         if self.accuracy is not None:
             return NOT_FITTED if NOT_FITTED in self.chance else f"{self.chance} right"
         right, of = self.record
-        return self.own or (f"{right} of {of} {SIMILAR}" if of else "")
+        return self.own or (f"{right} of {of} {SIMILAR}" if of and self.counted is None else "")
 
     @property
     def words(self) -> str:
@@ -532,14 +530,15 @@ def purpose(found: Forecasts, best: SystemForecast) -> str:
         usual = f" (most models have {USUAL})" * bool(re.search(rf",{USUAL}\b", command))
         return "train and compare these" + f", {minutes} minutes" * bool(minutes) + usual
     trained = {"scheme": "sequential", "encoding": "learned"} | dict(re.findall(r"--(scheme|encoding) (\S+)", command))
-    name = PositionSystem(**trained).known_as
+    name = PositionSystem(*named_pair(**trained)).known_as
     of = best.words if name == best.system or name not in KNOWN else words(name)
     if m := re.search(r"scheme\.m=(\d+)", command):
         of = f"ids modulo {m[1]}"
     if best.against:
         return f"train with {of} only to confirm this: nothing better is known"
-    tested = re.search(r"--test-lengths (?:\S+,)?(\d+)", command)
-    tells = f": if it fits, the test at {tested[1]} tells (one seed)" if tested and best.answer != RIGHT else ""
+    beyond = max(map(int, re.findall(r"--test-lengths \S*?(\d+)(?: |$)", command)), default=0)
+    at = f"the test at {beyond}" if beyond <= found.test else f"the tests at {found.test} and {beyond}"
+    tells = f": if it fits, {at} tell{'s' * (beyond <= found.test)} (one seed)" * bool(beyond and best.answer != RIGHT)
     return f"train with {of} at your lengths{tells}"
 
 
@@ -547,7 +546,7 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
     """The answer."""
     same = (best.answer, best.in_brackets, None)
     alike = [f for f in found if (f.answer, f.in_brackets, f.accuracy) == same] or [best]
-    tied = [f.words if f.system in f.words.lower() else f"{f.words} ({f.system})" for f in alike]
+    tied = [f.words for f in alike]
     of = f" with {in_a_row(tied, 'or') if len(tied) < 4 else f'{tied[0]} and {len(tied) - 1} others'}"
     trained = f", trained to {found.train}, is right at {found.test}"
     if best.answer == NOT_KNOWN:
@@ -600,7 +599,7 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     if best.others is not None and best.alike == "task":
         yield "measured", "; ".join(filter(None, [*seen, alike_in_words(found, best, alone)]))
     elif seen:
-        yield "measured", "; ".join(filter(None, [*seen, far_from_count(best)]))
+        yield "measured", "; ".join(filter(None, [*seen, also_weighs(best)]))
     elif best.refusal:
         yield "measured", best.refusal
     if best.probe:
@@ -612,20 +611,15 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
         yield "doubt", "; ".join(doubts)
 
 
-def far_from_count(best: SystemForecast) -> str:
-    """Why the chance is another than what was measured of the target or of those `SIMILAR`; empty where it is near."""
+def also_weighs(best: SystemForecast) -> str:
+    """What the chance comes from, beside what was measured of the target or of those `SIMILAR`; empty without both."""
     if best.probability is None or best.by_probe:
         return ""
     if best.own.endswith("right"):
         many = "the {} % comes from all measured tasks; how this one came out depends on the model's settings"
         return many.format(percent(best.probability))
-    if not best.record[1]:
-        return ""
-    if abs(best.record[0] / best.record[1] - best.probability) <= FAR_FROM_COUNT:
-        return ""
-    shown = percent(best.probability)
-    go_by = "the {} % also weighs" if best.answer == UNCERTAIN else "go by the {} %: it also weighs"
-    return f"{go_by.format(shown)} other positions and other kinds of languages"
+    weighs = "the {} % also weighs other positions and other kinds of languages"
+    return weighs.format(percent(best.probability)) * bool(best.record[1])
 
 
 def in_a_row(names: Iterable[str], word: str = "and") -> str:
@@ -723,9 +717,8 @@ def legend(found: Forecasts, rows: Sequence[str], said: str) -> str:
     does += " (not membership)" * (found.format == "next" and not found.membership)
     of = "strings" if found.format == "answer" else "words"
     means = [f"right: on at least {100 * found.cut:.0f} % of the {of} of this length it {does}"]
-    if rows and any(map(far_from_count, found)) and not far_from_count(found.systems[0]):
-        weighs = "also weighs other positions and other kinds of languages than those counted"
-        means += [f"%: {'comes from all measured tasks' if found.format == 'answer' else weighs}"]
+    if any(" %" in row for row in rows[1:]):
+        means += ["%: the chance of that, a forecast from all that was measured"]
     if PROMISING in said:
         means += [
             f"{PROMISING}: possible in theory, and at least {LIKELY_FROM} % of {FEWEST} or more similar were right"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import shlex
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -60,7 +61,7 @@ from lengthwise.languages.automaton import Dfa, language, minimize
 from lengthwise.languages.sampling import lengths_with_words
 from lengthwise.measured.cells import Format, MeasuredCell, cells, others
 from lengthwise.positions.structure import farthest_step, needed_by_all, places_tell_content
-from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, check_ids_are_used
+from lengthwise.positions.system import ALIASES, CITED_LINK, RANDOM_START, SYSTEMS, PositionSystem, check_ids_are_used
 from lengthwise.prediction.couple import doubt_in_task
 from lengthwise.prediction.measured import same_task
 from lengthwise.prediction.predict import COUPLING, nearest, predict_target, predict_with_search
@@ -199,7 +200,7 @@ def predict(
 
     trainable, couple = task_of(parsed), ""
     test, meant = meant_length(parsed, name, train, test)
-    at = tested or test
+    at = (test, tested or test)
     if isinstance(probe, str | int | float):
         probe = run_probe(trainable, name, requested[0], train, probe, note, folder)
 
@@ -266,14 +267,19 @@ def predict(
             return ""  # All of its ids would be 0.
         scheme = named_scheme(found)
         more = f" --set scheme.m={period_of(trainable)}" if trainable and scheme == "modulo" else ""
-        return run_command(trainable, word, scheme, found.encoding, train, at, more)
+        return run_command(trainable, word, scheme, found.encoding, train, *at, more=more)
 
     chosen = tuple(
-        replace(f, instead=instead_of(f, ranked, periods, pad, train_it, cut))
+        replace(
+            f,
+            instead=instead_of(f, ranked, periods, pad, setting_instead(trainable, f, train, test, cut, at), train_it),
+        )
         for f in ranked
         if not requested or f.system in wanted
     )
-    settle = settle_command(trainable, word, chosen, bool(requested), train, at, probe, folder, train_it, bool(span))
+    settle = settle_command(
+        trainable, word, chosen, bool(requested), train, at[-1], probe, folder, train_it, bool(span)
+    )
     by_hand = ""
     if trainable is None:
         by_hand = "there are no strings of it to train on: write it as an expression or a task (docs/howto/own-task.md)"
@@ -508,17 +514,21 @@ def why_untrained(task: Task, system: str) -> str:
     return ""
 
 
-def run_command(task: Task | None, word: str, scheme: str, encoding: str, train: int, test: int, more: str = "") -> str:
-    """The command that trains a system to ``train`` and tests at ``test`` and, first, at 2N; empty if none does."""
+def run_command(
+    task: Task | None, word: str, scheme: str, encoding: str, train: int, *tests: int, more: str = ""
+) -> str:
+    """The command that trains a system to ``train`` and tests at 2N, then at ``tests``; empty if none does."""
     if task is None or not word or why_untrained(task, f"{scheme}+{encoding}"):
         return ""
-    tests = sorted({*task.lengths(train + 1, min(2 * train, test))[-1:], *task.lengths(train + 1, test)[-1:]})
-    if not tests:
+    ends = (min(2 * train, max(tests)), *tests)
+    lengths = sorted({length for end in ends for length in task.lengths(train + 1, end)[-1:]})
+    if not lengths:
         return ""
     # A scheme of its own has a learned table, unless another encoding is named.
     ids = "" if scheme == "sequential" else f" --scheme {scheme}"
     ids += f" --encoding {encoding}" * (not ids or encoding != "learned")
-    return f"lengthwise run {word}{ids}{more} --max-length {train} --test-lengths {','.join(map(str, tests))}"
+    ids = " --encoding ape" if scheme == RANDOM_START and encoding == "learned" else ids
+    return f"lengthwise run {word}{ids}{more} --max-length {train} --test-lengths {','.join(map(str, lengths))}"
 
 
 def aimless(found: SystemForecast) -> bool:
@@ -672,11 +682,11 @@ def instead_of(
     ranked: list[SystemForecast],
     periods: Instead | None,
     pad: Instead | None,
+    setting: Instead | None,
     train_it: Callable[[SystemForecast], str],
-    cut: float,
 ) -> tuple[Instead, ...]:
     """What would do better: the cheapest system with a forecast above `GOOD_FROM`, else ids modulo m where these were
-    mostly right, else the best of the others and a scratchpad of states."""
+    mostly right, else the best of the others, another setting of the task and a scratchpad of states."""
     own = share(found) or 0.0
     if found.answer == RIGHT or own >= GOOD_FROM:
         return ()
@@ -700,7 +710,8 @@ def instead_of(
         seen = f"measured right, {f.measured.removeprefix(OWN_LANGUAGE)}" if f.answer == RIGHT else seen
         number = (None, None) if seen else (f.probability, f.interval)
         known.append(Instead(f.system, words(f.system), *number, seen, line, share=share(f)))
-    return tuple(known + ([pad] if pad is not None and not good and better(pad.share, found) else []))
+    tasks = [each for each in (setting, pad) if each is not None and better(each.share, found)]
+    return (*known, *tasks * (not good))
 
 
 def share(found: SystemForecast) -> float | None:
@@ -749,7 +760,7 @@ def scratchpads(ratio: float, cut: float) -> dict[str, bool]:
     return written
 
 
-def scratchpad_instead(task: Task | None, train: int, test: int, cut: float, at: int) -> Instead | None:
+def scratchpad_instead(task: Task | None, train: int, test: int, cut: float, at: tuple[int, int]) -> Instead | None:
     """A scratchpad of the states of a machine, under the best positions that its own forecast names, with its record.
 
     Its command tests at ``at``.
@@ -765,8 +776,8 @@ def scratchpad_instead(task: Task | None, train: int, test: int, cut: float, at:
         writes = "before the answer the model writes a machine's state after each symbol"
     else:
         return None
-    best = predict(pad, train, test, cut=cut, tested=at).systems[0]
-    command = run_command(pad, typed, named_scheme(best), best.encoding, train, at)
+    best = predict(pad, train, test, cut=cut, tested=at[-1]).systems[0]
+    command = run_command(pad, typed, named_scheme(best), best.encoding, train, *at)
     known = best.others or best.record
     line = f"{writes}; with {best.words} {in_words(known, best.alike)} {near_ratio(test / train)}"
     for cell, place in traced_cells(test / train):
@@ -791,7 +802,7 @@ def means_member(states: Sequence[str]) -> str:
 
 
 def modulo_instead(
-    dfa: Dfa, format: Format, task: Task | None, word: str, train: int, test: int, at: int, cut: float
+    dfa: Dfa, format: Format, task: Task | None, word: str, train: int, test: int, at: tuple[int, int], cut: float
 ) -> Instead | None:
     """Ids modulo a language's period, where such ids were mostly right when measured.
 
@@ -803,7 +814,7 @@ def modulo_instead(
     measured, speaks, rate = measured_modulo(dfa, format, train, test / train, cut)
     if not speaks:
         return None
-    command = run_command(task, word, system.scheme, system.encoding, train, at, f" --set scheme.m={m}")
+    command = run_command(task, word, system.scheme, system.encoding, train, *at, more=f" --set scheme.m={m}")
     return Instead("modulo", f"ids modulo {m}", None, None, measured.line, command, share=rate)
 
 
@@ -1152,25 +1163,24 @@ def never_fitted(task: Task, system: PositionSystem, train: int) -> Measured:
     return Measured(line, 0.0 if trained_near(cell, train) else None, seen=NOT_FITTED)
 
 
+Tested = Sequence[tuple[MeasuredCell, tuple[int, int]]]
+"""Cells, each with tested lengths."""
+
+
 def measured_task(
     task: Task, system: PositionSystem, train: int, ratio: float, cut: float, among: Sequence[MeasuredCell] = ()
 ) -> Measured:
-    """What these cells have of this task near this ratio: near this N, with its median accuracy, else at others."""
-    setting = TASKS.show(task)
-    found = [
-        (cell, place)
-        for cell in among or cells()
-        if cell.task["name"] == setting["name"]
-        and trained_plainly(cell, system)
-        and same_task(cell.task, setting)
-        and (place := bin_of(ratio, cell)) is not None
-    ]
-    own = [(cell, place) for cell, place in found if TASKS.build(dict(cell.task)) == task]
+    """What these cells have of this task near this ratio: near this N, with its median accuracy, else at others.
+
+    Where it is not right there, the settings with which it is are named, too.
+    """
+    by_setting = settings_tested(task, system, ratio, among)
+    own = by_setting.pop("", [])
     near = [(cell, place) for cell, place in own if trained_near(cell, train)]
-    found = own or found
+    found = own or [each for tested in by_setting.values() for each in tested]
     if not found:
         return Measured("", None)
-    shares = [cell.accuracy(*place) or 0.0 for cell, place in (own or found)]
+    shares = [cell.accuracy(*place) or 0.0 for cell, place in found]
     middle, mixed = statistics.median(shares), not agreeing(shares, cut)
     studies = {cell.study for cell, _ in found}
     of = f" of {studies.pop()}" if len(studies) == 1 else ""
@@ -1183,5 +1193,58 @@ def measured_task(
     seen = f"{apart} right" if near else seen
     if all(cell.accuracy(*place) is None for cell, place in found):
         seen = NOT_FITTED
-    line = line if own else f"with other settings of the task, {line}"
-    return Measured(line, middle if near and not mixed else None, seen=seen)
+    accuracy = middle if near and not mixed else None
+    if not own:
+        line = f"with {'other settings of the task' if len(by_setting) > 1 else ''.join(by_setting)}, {line}"
+    right = setting_right(by_setting, train, ratio, cut)
+    if right and (len(by_setting) > 1 if not own else accuracy is None or accuracy < cut):
+        line += f"; with {right[0]}, {right[1]}"
+    return Measured(line, accuracy, seen=seen)
+
+
+def settings_tested(
+    task: Task, system: PositionSystem, ratio: float, among: Sequence[MeasuredCell] = ()
+) -> dict[str, Tested]:
+    """What was trained of a task with a system and tested near this ratio, by the settings that are not those asked."""
+    asked, found = TASKS.show(task), dict[str, list[tuple[MeasuredCell, tuple[int, int]]]]()
+    for cell in among or cells():
+        alike = cell.task["name"] == asked["name"] and same_task(cell.task, asked) and trained_plainly(cell, system)
+        if alike and (place := bin_of(ratio, cell)) is not None:
+            own = TASKS.show(TASKS.build(dict(cell.task)))
+            apart = ", ".join(f"{key}={json.dumps(value)}" for key, value in own.items() if value != asked.get(key))
+            found.setdefault(apart, []).append((cell, place))
+    return found  # type: ignore[return-value]
+
+
+def setting_right(
+    by_setting: Mapping[str, Tested], train: int, ratio: float, cut: float
+) -> tuple[str, str, float] | None:
+    """The setting of which all cells near this N are right, with its seeds in words and their share, the best."""
+    found = list[tuple[str, str, float]]()
+    for name, tested in by_setting.items():
+        near = [(cell, place) for cell, place in tested if trained_near(cell, train)]
+        if near and all((cell.accuracy(*place) or 0.0) >= cut for cell, place in near):
+            seeds = [seed for cell, place in near for seed in seeds_right(cell, place, cut)]
+            studies = ", ".join(sorted({cell.study for cell, _ in near}))
+            record = f"{sum(seeds)} of {len(seeds)} seeds were right {near_ratio(ratio)} ({studies})"
+            found.append((name, record, sum(seeds) / len(seeds)))
+    return max(found, key=lambda each: each[2], default=None)
+
+
+def setting_instead(
+    task: Task | None, found: SystemForecast, train: int, test: int, cut: float, at: tuple[int, int]
+) -> Instead | None:
+    """The setting of a task with which the positions that were wrong were right, and the command that trains it."""
+    if task is None or found.answer != WRONG or isinstance(task, Language):
+        return None
+    system = PositionSystem(named_scheme(found), found.encoding)
+    by_setting = settings_tested(task, system, test / train)
+    by_setting.pop("", None)
+    right = setting_right(by_setting, train, test / train, cut)
+    if right is None:
+        return None
+    name, record, share_right = right
+    other: Any = TASKS.build(dict(by_setting[name][0][0].task))
+    command = run_command(other, typed_name(other), system.scheme, system.encoding, train, *at)
+    words = f"{found.words} and {name}, another setting of the task"
+    return Instead(found.system, words, None, None, record, command, share=share_right)

@@ -20,7 +20,7 @@ from pydantic import BeforeValidator, PlainSerializer
 
 from lengthwise.core.batch import Batch, Layout, SequenceBuilder
 from lengthwise.core.config import Alphabet1, config
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, reject, shortened
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, reject, shortened, suggestion
 from lengthwise.core.levels import LevelKind, PlaceRule
 from lengthwise.core.registry import NameOfClass, Registry
 from lengthwise.core.rng import Rng, stream
@@ -298,6 +298,9 @@ class Task(ABC):
                 what = f"parents and selectors are lists of positions, such as parents=[given[i]] ({error})"
             elif any(words in str(error) for words in ONE_VALUE):
                 what = MANY_ROWS
+            elif unknown := re.search(r"SequenceBuilder\.(\w+)\(\) got an unexpected .* '(\w+)'", str(error)):
+                known = getattr(SequenceBuilder, unknown[1]).__code__.co_varnames
+                what = f"seq.{unknown[1]} has no {unknown[2]!r}. {suggestion(unknown[2], known[1:])}"
             else:
                 raise
             where = place_in_user_code(error)

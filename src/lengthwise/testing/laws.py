@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,6 +18,7 @@ from lengthwise.core.batch import NOT_SCORED, Batch, Layout
 from lengthwise.core.errors import LawError, LengthwiseError, shortened
 from lengthwise.core.registry import Registry
 from lengthwise.core.rng import stream
+from lengthwise.core.user_code import file_of
 from lengthwise.core.vocab import BOS
 from lengthwise.models.attention_state import Cache
 from lengthwise.models.build import build_model
@@ -465,13 +468,32 @@ def nonsense_is_refused(task: Task) -> None:
             task.answer(prompt)
 
 
+NEAR_MISS = 0.8
+"""How much alike a name must be to one that tasks have."""
+
+
+def fields_are_spelled(task: Task) -> None:
+    """No field that nothing reads has nearly the name of one that tasks have."""
+    known = {*(name for name in dir(Task) if not name.startswith("_")), "parents", "selectors", "place"}
+    own = [
+        cls for cls in type(task).__mro__ if issubclass(cls, Task) and cls.__module__.partition(".")[0] != "lengthwise"
+    ]
+    given = {name for cls in own for name in (*vars(cls), *vars(cls).get("__annotations__", ()))}
+    source = "".join(file.read_text(encoding="utf-8") for file in {file_of(cls) for cls in own} if file is not None)
+    unread = [name for name in sorted(given - known) if len(re.findall(rf"\b{name}\b", source)) == 1]
+    for name in unread:
+        near = difflib.get_close_matches(name, known - given, n=1, cutoff=NEAR_MISS)
+        meant = f"Did you mean {''.join(near)!r}?"
+        need(not near, f"{name!r} is no field of a task, and nothing in the file reads it. {meant}")
+
+
 TASK_LAWS: dict[str, Callable[[Task], None]] = {
     law.__name__: law for law in (
         same_stream_same_batch, shapes_and_labels, answers_agree, kinds_are_kinds, details_are_details,
         parents_are_earlier,
         token_is_a_function_of_its_parents, no_parent_is_superfluous, no_selector_is_missing,
         places_start_at_one_without_gaps, places_follow_the_rule, places_are_functions_of_the_prefix, json_round_trip,
-        lengths_without_instances_are_refused, nonsense_is_refused,
+        lengths_without_instances_are_refused, nonsense_is_refused, fields_are_spelled,
     )
 }  # fmt: skip
 """Every law of a task by name."""

@@ -9,8 +9,13 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.user_code import code_of
 from lengthwise.tasks import Task
 
-NO_PART_OF_A_VERDICT = ("json_round_trip", "lengths_without_instances_are_refused", "nonsense_is_refused")
-"""Laws about errors and files, on which no verdict rests; `lengthwise check` holds a task to them."""
+NO_PART_OF_A_VERDICT = (
+    "json_round_trip",
+    "lengths_without_instances_are_refused",
+    "nonsense_is_refused",
+    "fields_are_spelled",
+)
+"""Laws about errors, files and names, on which no verdict rests; `lengthwise check` holds a task to them."""
 _broken: dict[tuple[type[Task], str], str] = {}
 """By the class, its code and the fields of a task: how it breaks the first law that it does; empty without one."""
 
