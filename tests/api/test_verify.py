@@ -20,7 +20,7 @@ from lengthwise.experiments.blind.ladder import Rung
 from lengthwise.experiments.blind.run import StepWatch
 from lengthwise.experiments.blind.study import write_study
 from lengthwise.experiments.events import Event
-from lengthwise.prediction.measured import reliability_line
+from lengthwise.prediction.reliability import reliability_line
 from lengthwise.tasks.language import Language
 
 RUNG = Rung(layers=1, heads=1, width=8, lr=1e-2, steps=24, batch=4, norm="rms", weight_decay=0.1)

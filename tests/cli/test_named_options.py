@@ -19,8 +19,9 @@ from lengthwise.cli.options import with_flags
 
 SOURCES = Path(__file__).parents[2] / "src" / "lengthwise"
 OTHERS = (
+    "forecast/advice.py",
     "forecast/predict.py",
-    "forecast/answer.py",
+    "forecast/text.py",
     "explanation/advice.py",
     "experiments/run_directory.py",
     "report/summary.py",

@@ -91,36 +91,6 @@ def test_errors_are_one_line(terminal: Terminal, arguments: tuple[str, ...], mes
     assert answer.err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("target", "command"),
-    [
-        ("addition", "lengthwise run addition --only coupled"),
-        ("variable-assignment", "lengthwise run variable-assignment --only 'scratchpad + PPC'"),
-        ("copy", "lengthwise run copy --only predictive-coupling+learned"),
-        ("parity", "lengthwise compare parity --budget 10m"),
-        (f"{EXAMPLE}:EverySecond", f"lengthwise run {EXAMPLE}:EverySecond --only predictive-coupling+learned"),
-        ("(ab)*", "lengthwise verify '(ab)*' --budget 30m"),
-        ("Tomita-4", "lengthwise verify Tomita-4 --budget 30m"),
-    ],
-)
-def test_json_has_the_command_that_trains(terminal: Terminal, target: str, command: str) -> None:
-    assert terminal("predict", target, "--json").json()["to_train"] == command
-    words = shlex.split(command)[1:]
-    if words[0] == "run":
-        (system,) = terminal(*words, "--print-config").json()["systems"]
-        scheme, encoding = (system["experiment"][part]["name"] for part in ("scheme", "encoding"))
-        verdicts = terminal("predict", target, "--json").json()["verdicts"]
-        answers = {(v["scheme"], v["encoding"]): v["answer"] for v in verdicts}
-        assert answers[scheme, encoding] == "yes"
-
-
-def test_nothing_trains_on_a_program(terminal: Terminal, tmp_path: Path) -> None:
-    path = tmp_path / "p.crasp"
-    path.write_text(terminal("crasp", "print", "majority").out)
-    assert "to train it" not in terminal("predict", path, "--why").out
-    assert terminal("predict", path, "--json").json()["to_train"] == ""
-
-
 COMMANDS = (
     ("(aa)*", "nope"), ("(aa|b)*", "nope"), ("(a|b)*abb", "nope"), ("(aaa)*", "ape"), ("addition", "rope"),
     ("copy", "nope"), ("induction", "nope"), ("Tomita-4", "rope"), ("parity", "ape"), ("Dyck-1", "alibi"),

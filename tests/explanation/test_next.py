@@ -23,7 +23,7 @@ from lengthwise.explanation.explain import Explanation
 from lengthwise.explanation.failures import Distance, Failures
 from lengthwise.explanation.model import Accuracy, FunctionNetwork, Subject, subject_of
 from lengthwise.explanation.verdict import LengthShares, Share
-from lengthwise.forecast.predict import run_command
+from lengthwise.forecast.advice import run_command
 from lengthwise.positions.system import SYSTEMS, PositionSystem
 
 COMMAND = re.compile(r"lengthwise (?:explain|run|compare) .*|lengthwise\.\w+[(.].*\)")

@@ -18,14 +18,15 @@ import lengthwise as lw
 from lengthwise.api import compare
 from lengthwise.cli.decide import _BASES, _cell
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.core.table import WIDTH
 from lengthwise.crasp.decide import no_counting
 from lengthwise.experiments.defaults import chosen_systems
-from lengthwise.forecast import answer, features
+from lengthwise.forecast import advice, answer, features
+from lengthwise.forecast import measured as evidence
 from lengthwise.forecast import predict as module
 from lengthwise.forecast import probe as probing
 from lengthwise.forecast.answer import (
     BANDS,
-    BASES,
     KNOWN,
     LIKELY,
     NOT_FITTED,
@@ -35,15 +36,16 @@ from lengthwise.forecast.answer import (
     RIGHT,
     UNCERTAIN,
     UNLIKELY,
-    WIDTH,
     WRONG,
     Forecasts,
 )
 from lengthwise.forecast.features import SCHEMES_OF_PLACES
+from lengthwise.forecast.measured import others_by_name, others_measured
 from lengthwise.forecast.model import Forecast, Forecaster, Logistic, forecaster, kinds
-from lengthwise.forecast.others import others_by_name, others_measured
 from lengthwise.forecast.predict import predict
 from lengthwise.forecast.probe import SETTINGS, ProbedRung, ProbeSettings
+from lengthwise.forecast.text import BASES
+from lengthwise.forecast.text import text as printed
 from lengthwise.languages.automaton import language
 from lengthwise.measured.cells import cells
 from lengthwise.positions import structure as positions_structure
@@ -136,12 +138,12 @@ def agree(found: Forecasts) -> None:
             places = f.scheme in SCHEMES_OF_PLACES and f.verdict == "unknown"
             theory = {"if predicted" * f.unmet, "needs places" * places, "plain ids" * places} - {""}
             theory |= {{"yes": "possible", "no": "no program", "unknown": "unknown"}[f.verdict]}
-            answer = f"{f.answer} {f.chance}" if f.probability is not None else f.answer
+            said = f"{f.answer} {f.chance}" if f.probability is not None else f.answer
             same = [
                 row
                 for row in ([of[f.system]] if f.system in of else rows)
                 if row["in theory"] in theory
-                and row.get("answer", NOT_KNOWN) == answer
+                and row.get("answer", NOT_KNOWN) == said
                 and row["measured"] == (f.seen or "–")
             ]
             assert same, (f, rows)
@@ -165,19 +167,19 @@ def agree(found: Forecasts) -> None:
             assert BANDS in text
             alone = f.answer == UNCERTAIN and not 30 < middle < 70  # So the interval alone makes it uncertain.
             assert (", but " in f.in_brackets) == alone
-            assert ("few were measured" in f.in_brackets) == (alone and module.SO_FEW in f.measured)
+            assert ("few were measured" in f.in_brackets) == (alone and answer.SO_FEW in f.measured)
     # Few languages are named only where they are why the interval that is shown is wide.
     assert all(
-        f.interval[1] - f.interval[0] >= module.WIDE for f in found if f.interval and module.SO_FEW in f.measured
+        f.interval[1] - f.interval[0] >= module.WIDE for f in found if f.interval and answer.SO_FEW in f.measured
     )
     # Of few that are alike no end is surer than their count; beside a probe this holds for the end that it saw.
     for f in found:
-        if f.interval and 0 < f.record[1] < module.FEW:
+        if f.interval and 0 < f.record[1] < answer.FEW:
             low, high = module.wilson(*f.record, z=module.Z90)
             ends = f.interval[0] <= max(low, module.LEAST), min(high, 1 - module.LEAST) <= f.interval[1]
             assert any(ends) if f.by_probe else all(ends), f
     # What is weak is said, of exactly the kinds that the third study was wrong about.
-    regular = module.language_in(module.parse_target(found.source) if isinstance(found.source, str) else found.source)
+    regular = features.language_in(module.parse_target(found.source) if isinstance(found.source, str) else found.source)
     for f in found:
         forecast_alone = regular is not None and f.answer in (LIKELY, UNCERTAIN) and not f.by_probe
         kind = features.kind(*regular, f.encoding) if regular and forecast_alone else ""
@@ -214,15 +216,15 @@ def agree(found: Forecasts) -> None:
         assert p == pytest.approx(system.forecast.fits * system.forecast.holds)
         assert not system.theory.startswith("yes")
         for each in system.instead:
-            assert each.probability is None or each.probability > (module.sure(system) or 0.0)
+            assert each.probability is None or each.probability > (advice.sure(system) or 0.0)
             # What is named instead is better than what it replaces by what was measured, or nobody measured it.
-            assert each.share is None or each.share > (module.share(system) or 0.0)
+            assert each.share is None or each.share > (advice.share(system) or 0.0)
             assert "PoSE" not in each.line or each.share
             assert each.measured or "%" in each.line
             assert each.command.startswith("lengthwise run ")
             assert each.system in each.words.lower() or "a scratchpad" in each.words
     assert found.settle == "" or found.settle.startswith("lengthwise ")
-    assert module.ASKED[found.format] in text or found.format == "answer"
+    assert answer.ASKED[found.format] in text or found.format == "answer"
     assert "decoder-only" in text
     # Ids modulo m are not trained without an m.
     commands = [found.settle, found.confirm, *(each.command for f in found for each in f.instead)]
@@ -245,7 +247,7 @@ def test_first_line_answers_and_no_line_contradicts_it(target: str):
     yes = [f for f in found if f.verdict == "yes" and f.answer in (PROMISING, NOT_KNOWN) and f.system != "modulo"]
     if proposed and found.systems[0].answer in (PROMISING, NOT_KNOWN) and yes:
         named = {n for f in yes for n in (f.encoding, f.scheme, f.system)}
-        assert set(proposed[0].split(",")) <= named | {module.USUAL}
+        assert set(proposed[0].split(",")) <= named | {answer.USUAL}
     for system in found:
         if system.answer == RIGHT:
             assert found.systems[0].answer == RIGHT
@@ -262,7 +264,7 @@ def test_of_one_system(target: str, encoding: str):
     [("(ab|ba)*", 40, 200), ("addition", 10, 40), ("examples/my_task.py:EverySecond", 40, 200)],
 )
 def test_the_answer_is_a_screen(target: str, train: int, test: int):
-    assert len(answer.text(predict(target, train, test), more="--why").splitlines()) <= 26
+    assert len(printed(predict(target, train, test), more="--why").splitlines()) <= 26
 
 
 def test_the_flagship_is_a_system_that_is_named_and_measured():
@@ -323,32 +325,13 @@ def test_outside_of_what_was_measured_there_is_no_number():
     assert "states" in predict(f"regex:{many}", encoding="nope")["nope"].refusal
 
 
-@pytest.mark.parametrize("target", ["(a|b)*a", "(aa)*", "a*b*", "(a|bb)*", "addition", "sort", "flip-flop"])
-@pytest.mark.parametrize(("train", "test"), [(3, 9), (2, 9), (10, 50), (150, 200), (300, 1500)])
-def test_outside_the_nearest_training_length_with_a_forecast_is_named(target: str, train: int, test: int):
-    outside = predict(target, train, test)
-    for system in outside:
-        named = re.search(
-            r"the (shortest|longest) with a forecast is (\d+) \(--train \2 --test (\d+)\)", system.refusal
-        )
-        assert bool(named) >= ("languages were trained to" in system.refusal)
-        if named is None:
-            continue
-        near, at = int(named[2]), int(named[3])
-        assert (near > train) == (named[1] == "shortest")
-        there = predict(target, near, at, system.system)[system.system]
-        assert there.probability is not None or there.accuracy is not None
-        nearer = near + (1 if near < train else -1)
-        assert predict(target, nearer, max(at, nearer + 3), system.system)[system.system].forecast is None
-
-
 def test_what_would_be_better_is_named():
     """The cheapest system above 0.9; else the best one that is known, and a scratchpad of states."""
     for target in TARGETS[:12]:
         found = predict(target)
         for system in found:
             named = [each for each in system.instead if each.probability is not None]
-            own = (module.sure(system) or 0.0) * (system.answer != WRONG)
+            own = (advice.sure(system) or 0.0) * (system.answer != WRONG)
             assert all((each.probability or 0) > own for each in named)
             assert not (system.instead and own >= 0.9)
     (pad,) = predict("(a|b)*abb", encoding="nope")["nope"].instead
@@ -370,7 +353,7 @@ def test_residues_leave_periods_local_and_exact_counts_as_they_are():
         ("(aa|b)*", 2, True),
     ):
         dfa = language(text)
-        marked = module.with_residues(dfa, m)
+        marked = evidence.with_residues(dfa, m)
         assert no_counting(marked) is not counts
         for word in itertools.chain.from_iterable(itertools.product(dfa.alphabet, repeat=n) for n in range(7)):
             right = [f"{place % m}:{symbol}" for place, symbol in enumerate(word)]
@@ -383,7 +366,7 @@ def test_residues_leave_periods_local_and_exact_counts_as_they_are():
 def test_ids_modulo_m_have_an_m_where_a_probe_trains_them(target: str):
     task = module.task_of(module.parse_target(target))
     assert task is not None
-    assert module.period_of(task) == (3 if target == "(aaa)*" else 2)
+    assert advice.period_of(task) == (3 if target == "(aaa)*" else 2)
 
 
 def test_ids_modulo_a_period_are_named_with_what_was_measured():
@@ -585,7 +568,7 @@ def test_what_was_measured_at_other_lengths_stands_in_the_first_lines(monkeypatc
     tests = (dataclasses.replace(cell.tests[0], low=32, high=32, accuracy=(0.99, 0.97)),)
     llama = dataclasses.replace(cell, study="llama", encoding="rope", train=8, seeds=(0, 1), fitted=(True, True),
                                 enough=2, tests=tests, settings={})  # fmt: skip
-    monkeypatch.setattr(module, "cells", lambda: (*cells(), llama))
+    monkeypatch.setattr(evidence, "cells", lambda: (*cells(), llama))
     assert predict("addition", 8, 32, "rope", "coupled").text().startswith("MEASURED RIGHT (0.98): addition with ")
     far = predict("addition", 40, 200, "rope", "coupled")
     text = " ".join(far.text().split())
@@ -644,7 +627,7 @@ def test_where_this_target_was_measured_the_measurement_answers():
      (0.2, 0.1, 0.706, UNCERTAIN), (0.0002, 0.0001, 0.2, UNLIKELY)],
 )  # fmt: skip
 def test_one_rule_of_the_words_on_the_percents_that_are_shown(p: float, low: float, high: float, word: str):
-    made = module.SystemForecast("rope", "sequential", "rope", Forecast(p, (low, high), p, 1.0, 0.95), "", "")
+    made = answer.SystemForecast("rope", "sequential", "rope", Forecast(p, (low, high), p, 1.0, 0.95), "", "")
     assert made.answer == word
     assert (p >= 0.01) or made.chance.startswith("<1 % [<1, ")
 
@@ -816,11 +799,13 @@ def test_systems_are_known_whatever_their_capitals():
 
 def test_what_was_measured_of_a_task_is_of_its_whole_configuration():
     """Of 273 cells of languages, none is of another language; other sizes of a task are called so."""
-    none = [module.measured_task(TASKS.build("Dyck-1"), system, 10, 4.0, 0.95) for system in KNOWN.values()]
+    none = [evidence.measured_task(TASKS.build("Dyck-1"), system, 10, 4.0, 0.95) for system in KNOWN.values()]
     assert not any(found.line for found in none)
-    of_base = [module.measured_task(TASKS.build("addition", base=b), KNOWN["coupled"], 10, 4.0, 0.95) for b in (10, 2)]
+    of_base = [
+        evidence.measured_task(TASKS.build("addition", base=b), KNOWN["coupled"], 10, 4.0, 0.95) for b in (10, 2)
+    ]
     assert [bool(found.line) for found in of_base] == [True, False]
-    other = module.measured_task(TASKS.build("sort"), KNOWN["alibi"], 10, 4.0, 0.95)
+    other = evidence.measured_task(TASKS.build("sort"), KNOWN["alibi"], 10, 4.0, 0.95)
     assert other.line.startswith("with letters=80, trained to 8")
     assert other.accuracy is None
 
@@ -977,8 +962,8 @@ def test_the_scratchpad_that_is_named_is_the_best_of_its_own_forecast(target: st
 )
 def test_the_last_state_that_a_scratchpad_writes_says_whether_a_word_is_in_the_language(expression: str) -> None:
     pad, dfa = StateScratchpad(language=expression), language(expression)
-    accepting = module.accepting_states(Language(language=expression))
-    said = module.means_member(accepting)
+    accepting = advice.accepting_states(Language(language=expression))
+    said = advice.means_member(accepting)
     assert re.findall(r"<q\d+>", said) == list(accepting[: answer.MOST_NAMED])
     assert f"and {len(accepting) - answer.MOST_NAMED} more" in said or len(accepting) <= answer.MOST_NAMED
     for word in itertools.chain.from_iterable(itertools.product(dfa.alphabet, repeat=n) for n in range(1, 7)):
@@ -991,7 +976,7 @@ def test_the_tasks_with_the_same_verdict_are_counted() -> None:
         "(ab)*", 10, 40, "coupled"
     )  # Theory of the measured tasks is kept with them; it is what is said now.
     assert found
-    measured = [c for c in cells() if c.format == "answer" and module.trained_plainly(c, KNOWN["coupled"])]
+    measured = [c for c in cells() if c.format == "answer" and evidence.trained_plainly(c, KNOWN["coupled"])]
     for cell in {json.dumps(dict(cell.task)): cell for cell in measured}.values():
         (verdict,) = module.predict_with_search(TASKS.build(dict(cell.task)), position_systems(["coupled"])).verdicts
         assert cell.theory["coupled"] == verdict.short
@@ -1173,7 +1158,7 @@ def test_a_comparison_has_rope_unless_it_is_excluded(target: str, has: bool) -> 
     found = predict(target)
     (named,) = re.findall(r"--systems (\S+)", found.settle)
     assert ("rope" in named.split(",")) is has
-    assert len(named.split(",")) <= module.MOST_COMPARED
+    assert len(named.split(",")) <= advice.MOST_COMPARED
     assert ("most models have rope" in found.text()) is has
     assert has or found["rope"].verdict == "no" or found["rope"].answer == UNLIKELY
 
@@ -1264,8 +1249,8 @@ def test_a_setting_with_which_the_same_positions_were_right_is_named() -> None:
     assert one.answer == WRONG
     (right, of) = map(int, re.findall(r"with end_mark=true, (\d+) of (\d+) seeds were right", one.measured)[0])
     other = {"name": "parity-scratchpad", "end_mark": True}
-    near = [c for c in cells() if c.task == other and module.trained_plainly(c, KNOWN["coupled"])]
-    assert of == sum(len(c.seeds) for c in near if module.trained_near(c, 20))
+    near = [c for c in cells() if c.task == other and evidence.trained_plainly(c, KNOWN["coupled"])]
+    assert of == sum(len(c.seeds) for c in near if evidence.trained_near(c, 20))
     assert "golowich-parity" in one.measured
     other_system, setting = one.instead  # The task as it is asked comes first.
     assert other_system.system == "predictive-coupling"
@@ -1282,7 +1267,7 @@ def test_a_setting_with_which_the_same_positions_were_right_is_named() -> None:
 
 def test_a_system_has_one_name_in_rows_sentences_and_commands() -> None:
     for system in KNOWN.values():
-        assert module.name_of(system) in answer.words(system).lower()
+        assert answer.name_of(system) in answer.words(system).lower()
     assert "--encoding ape " in predict("needle-multi-hop", 10, 50, "ape").settle
 
 
@@ -1308,10 +1293,10 @@ def test_predict_and_decide_name_one_basis_where_they_ask_the_same(text: str) ->
     for system in position_systems():
         if system.fragment is None:
             continue
-        asked, said = next_symbols.verdict(system.fragment, "next"), found[module.name_of(system)]
+        asked, said = next_symbols.verdict(system.fragment, "next"), found[answer.name_of(system)]
         assert said.verdict == asked.verdict
         assert said.basis == ("" if asked.verdict == "unknown" else basis_of(_cell(asked, system).plain))
-        decided, row = membership.verdict(system.fragment, "visible"), whole[module.name_of(system)]
+        decided, row = membership.verdict(system.fragment, "visible"), whole[answer.name_of(system)]
         assert row.answer == decided.verdict
         assert row.basis is None or row.basis == basis_of(_cell(decided, system).plain)
     # A sentence about several systems names the weakest basis among them.

@@ -51,7 +51,7 @@ def test_the_join(found: list[Argument]) -> None:
 def test_json_keys() -> None:
     assert set(verdict(YES).to_json()) == {
         "system", "scheme", "encoding", "fragment", "answer", "basis", "why", "help", "source", "condition",
-        "conflict", "next_symbols", "certificate", "arguments", "limit",
+        "next_symbols", "certificate", "arguments", "limit",
     }  # fmt: skip
     assert verdict(YES).to_json()["certificate"] == {"kind": "program"}
 

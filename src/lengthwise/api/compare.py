@@ -308,7 +308,7 @@ def verify(
     """
     from lengthwise.experiments.blind.ladder import ENCODINGS
     from lengthwise.experiments.blind.run import provisional_row, run_within
-    from lengthwise.prediction.measured import measured_reliability, reliability_line
+    from lengthwise.prediction.reliability import measured_reliability, reliability_line
     from lengthwise.report.pages import verification_page
     from lengthwise.training.threads import cores
 

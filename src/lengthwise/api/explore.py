@@ -117,7 +117,7 @@ def answer(target: str, train: int = TRAIN, test: int = TEST) -> dict[str, Any]:
     """All that the page shows of a target; raises `LengthwiseError` as `lengthwise.predict` does."""
     from lengthwise.api.theory import predict
     from lengthwise.forecast.answer import ASKED
-    from lengthwise.forecast.predict import language_in
+    from lengthwise.forecast.features import language_in
     from lengthwise.prediction.target import Expression, parse_target, task_of
     from lengthwise.tasks.base import EXPRESSION
 
@@ -272,7 +272,7 @@ Reached = Sequence[tuple[int, "Structure", int]]
 
 def _period(task: Task, drawn: Sequence[Example]) -> int:
     """The m of ids modulo m: the smallest that says what may come next, else the period of theory's program, else 2."""
-    from lengthwise.forecast.predict import period_of
+    from lengthwise.forecast.advice import period_of
 
     asks = any(token.allowed for one in drawn for token in one.tokens)
     says = (m for m in range(2, MOST_PERIOD + 1) if asks and _says(drawn, m))

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from lengthwise.prediction.couple import CouplingFinding
     from lengthwise.prediction.example import Example as TaskExample
     from lengthwise.prediction.example import StructureTable
-    from lengthwise.prediction.verdict import Prediction
     from lengthwise.report.figures import Drawing
     from lengthwise.tasks import Task
 from lengthwise.testing.own_tasks import refuse_broken
@@ -33,8 +32,6 @@ FRAGMENT_NAMES = {
     "ape": "C-RASP[periodic, local]",
 }
 """What a fragment is called in a table."""
-VERIFY, COMPARE = "30m", "10m"
-"""Budgets of the recommended commands: that of `verify` pays for five seeds of three rungs."""
 MOST_EXAMPLES, LONGEST = 1_000_000, 10_000
 """Bounds of ``examples`` and ``lengths`` of `couple`."""
 
@@ -95,38 +92,6 @@ def predict(
         target, train, test, names, asked, probe, cut, progress,
         None if out is None else arguments.path("out", out), typed=typed,
     )  # fmt: skip
-
-
-def training_command(target: str, prediction: Prediction) -> str:
-    """What to type to train on the target of a prediction; empty where no command trains on it.
-
-    For a task this is ``run`` with the first system of its recipe whose verdict is *yes*. Where there is none,
-    ``compare`` ranks all systems. For a language, ``verify`` trains on it and compares the result with the verdict.
-    """
-    from lengthwise.experiments import recipes as _recipes  # noqa: F401
-    from lengthwise.experiments.defaults import recipe_for
-    from lengthwise.experiments.run_config import RunConfig
-    from lengthwise.positions.system import SYSTEMS, system_of
-    from lengthwise.tasks import TASKS
-
-    word = shlex.quote(target)
-    if prediction.kind in ("program", "examples") or target.endswith(".json"):
-        return ""
-    if prediction.kind == "language" or (target not in TASKS and ".py" not in target):
-        return command("verify", word, budget=VERIFY)
-    recommended = {v.system for v in prediction.verdicts if v.answer == "yes" and not v.measured_otherwise}
-    try:
-        jobs = recipe_for(target, "quick").jobs
-    except LengthwiseError:
-        return ""
-    for job in jobs:
-        trained = job.works[0]
-        if job.extra or not isinstance(trained, RunConfig) or trained.task.name != TASKS.build(target).name:
-            continue
-        system = system_of(trained.scheme, trained.encoding, trained.model.mixer)
-        if system in SYSTEMS and system.known_as in recommended:
-            return command("run", word, only=shlex.quote(job.name))
-    return command("compare", word, budget=COMPARE)
 
 
 def command(verb: str, word: str, **parameters: str) -> str:

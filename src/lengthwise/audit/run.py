@@ -582,4 +582,6 @@ def theory_of(plan: AuditPlan, facts: ModelFacts | None = None) -> list[dict[str
     """What theory says of the model's position system on this task; of each common one where it is not known."""
     names = [facts.encoding] if facts is not None and facts.encoding is not None else COMMON
     found = predict_task(plan.task, position_systems(names)).verdicts
-    return [{"system": each.system, "answer": each.answer, "shown": each.shown, "why": each.reason} for each in found]
+    return [
+        {"system": each.system, "answer": each.answer, "shown": each.shown, "why": each.in_theory} for each in found
+    ]

@@ -35,14 +35,12 @@ def predict(
     models are trained within the lengths that you have, and what they do there counts, too. --why adds all that is
     known. For a task about which nothing is known, a small program and a coupling are searched for a few seconds.
     """
-    from lengthwise.api.theory import training_command
-    from lengthwise.forecast.answer import fill, text, verdict_lines
+    from lengthwise.forecast.text import fill, text, verdict_lines
 
     notes = err()
     found = forecast(target, progress=lambda line: notes.print(line, soft_wrap=True))
     if as_json:
-        theory = found.theory
-        emit_json({**theory.to_json(), "forecast": found.to_json(), "to_train": training_command(target, theory)})
+        emit_json({**found.theory.to_json(), "forecast": found.to_json()})
         return
     out().print(text(found, why or certificate, "--why"), soft_wrap=True, markup=False, highlight=False)
     if certificate:

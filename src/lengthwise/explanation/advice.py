@@ -18,9 +18,10 @@ from lengthwise.explanation.failures import Failures
 from lengthwise.explanation.kinds import NAMED, weakest_way
 from lengthwise.explanation.model import HuggingFaceNetwork, Subject
 from lengthwise.explanation.verdict import Verdict
-from lengthwise.forecast.predict import predict, typed_name
+from lengthwise.forecast.predict import predict
 from lengthwise.positions.schemes import Coupled, Sequential
 from lengthwise.positions.system import RANDOM_START, named_pair
+from lengthwise.prediction.target import typed_name
 from lengthwise.tasks.kinds import EDITS
 
 MORE = 4

@@ -11,11 +11,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 from lengthwise.crasp.decide import NEXT, Decision, FragmentVerdict, decide, no_counting
-from lengthwise.languages.automaton import Dfa
+from lengthwise.languages.automaton import Dfa, language
 from lengthwise.languages.sampling import count_words
 from lengthwise.measured.cells import Format
 from lengthwise.positions.system import PositionSystem
+from lengthwise.prediction.target import AutomatonFile, Expression
 from lengthwise.prediction.verdict import Prediction
+from lengthwise.tasks.language import Language
 
 if TYPE_CHECKING:
     from lengthwise.forecast.probe import Probe
@@ -184,6 +186,18 @@ ADVERSE = frozenset(
     }
 )
 """Features of which more can only lower a forecast."""
+
+
+def language_in(target: Any) -> tuple[Dfa, Format] | None:
+    """The automaton of a target and what a model is asked; None if it is no regular language."""
+    match target:
+        case Expression(text):
+            return language(text), "next"
+        case AutomatonFile(_, dfa):
+            return language(dfa), "next"
+        case Language() if (dfa := target.automaton()) is not None:
+            return dfa, target.ask
+    return None
 
 
 def language_of(task: Mapping[str, Any]) -> Dfa | None:

@@ -22,7 +22,6 @@ from lengthwise.positions.encodings import ENCODINGS, LocalBiasSpec
 from lengthwise.positions.schemes import PositionScheme, scheme_with_ids
 from lengthwise.positions.structure import has_places, places_tell_content, structure_at
 from lengthwise.positions.system import SYSTEMS, PositionSystem, contains, position_systems
-from lengthwise.prediction.measured import measured, with_conflicts
 from lengthwise.prediction.predicted_ids import certificate, id_rules
 from lengthwise.prediction.recurrent import model_verdicts
 from lengthwise.prediction.search import search_places, search_programs
@@ -37,7 +36,7 @@ from lengthwise.prediction.suites import (
 from lengthwise.prediction.target import AutomatonFile, ExamplesFile, Expression, ProgramFile, parse_target
 from lengthwise.prediction.verdict import Argument, Prediction, StructureRow, Verdict, note_on, with_next_symbols
 from lengthwise.sparsity.dependence import dependencies_from_data
-from lengthwise.tasks import TASKS, Task
+from lengthwise.tasks import Task
 from lengthwise.tasks.language import Language
 
 
@@ -356,16 +355,15 @@ def predict_task(
     combined = with_help(verdicts, systems, _otherwise(rows))
     if isinstance(task, Language) and (dfa := task.automaton()) is not None:
         combined = with_next_symbols(combined, dfa)
-    note, setting = note_on(combined), TASKS.show(task)
+    note = note_on(combined)
     summary = ASKED.get(task.ask, task.summary) if isinstance(task, Language) else task.summary
     return Prediction(
         target=task.name,
         kind="task",
         summary=summary + (f"; {note}" if note else ""),
-        verdicts=with_conflicts(combined, setting),
+        verdicts=combined,
         structure=tuple(rows.values()),
         depends=dependencies(task) if rows else (),
-        measured=measured(setting),
         models=model_verdicts(task, known),
     )
 
@@ -383,13 +381,11 @@ def predict_language(source: str | Dfa, name: str, systems: tuple[PositionSystem
     """The prediction from the exact decision, with the last symbol visible (the convention of the published suite)."""
     verdicts = with_next_symbols(verdicts_of(list(language_evidence(source)), systems, ON_LANGUAGES), source)
     text, note = source if isinstance(source, str) else name, note_on(verdicts)
-    setting = {"name": "language", "language": text}
     return Prediction(
         name,
         "language",
         f"the regular language {text}, membership read at the last symbol" + (f"; {note}" if note else ""),
-        with_conflicts(verdicts, setting),
-        measured=measured(setting),
+        verdicts,
         models=model_verdicts(source),
     )
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lengthwise.core.config import changed_fields
 from lengthwise.core.errors import LengthwiseError, did_you_mean
 from lengthwise.crasp.program import Program
 from lengthwise.crasp.syntax import load_program
@@ -69,6 +70,19 @@ def typed_task(configured: Mapping[str, Any]) -> str:
         name = values.pop("language", Language.language)
         name = name if name in {*LANGUAGES, *COUNTER_LANGUAGES} else EXPRESSION + name
     return " ".join([shlex.quote(name), *(setting(f"task.{key}", value) for key, value in values.items())])
+
+
+def settings_of(task: Task) -> dict[str, Any]:
+    """The settings of a task that are not the usual ones, but for what its name says of them."""
+    if "name" not in vars(type(task)):
+        return {}
+    return {key: value for key, value in changed_fields(task).items()
+            if not (isinstance(task, Language) and key == "language")}  # fmt: skip
+
+
+def typed_name(task: Task) -> str:
+    """As `typed_task`; empty for a task that no name stands for."""
+    return typed_task({"name": task.name, **changed_fields(task)}) if "name" in vars(type(task)) else ""
 
 
 def setting(key: str, value: Any) -> str:

@@ -47,25 +47,6 @@ class Argument:
 
 
 @dataclass(frozen=True)
-class Contradiction:
-    """Committed measurements against a *yes*: ``below`` of ``settings`` that fitted; ``why`` names the worst.
-
-    ``highest`` is the largest median accuracy of the worst setting at its longest test, ``length``.
-    """
-
-    below: int
-    settings: int
-    highest: float
-    length: int
-    why: str
-
-    @property
-    def shown(self) -> str:
-        """*measured otherwise* where every setting failed, else *measured both ways*."""
-        return "measured otherwise" if self.below == self.settings else "measured both ways"
-
-
-@dataclass(frozen=True)
 class Verdict:
     """The answer for one position system, combined from all arguments that cover it."""
 
@@ -81,8 +62,6 @@ class Verdict:
     """The theorem that links the encoding to its fragment."""
     condition: str = ""
     """What a *yes* presupposes beyond the encoding, such as the rule for predicted ids; empty for no condition."""
-    conflict: Contradiction | None = None
-    """The committed measurements that contradict a *yes*, if there are any."""
     next_symbols: Answer | None = None
     """Of a regular language, whether next symbols can be predicted, which is easier than membership; else None."""
     limit: str = ""
@@ -102,11 +81,6 @@ class Verdict:
         return min(self.arguments, key=lambda argument: STRONGEST.index(argument.basis)).basis
 
     @property
-    def measured_otherwise(self) -> bool:
-        """Whether every setting that was measured contradicts a *yes*."""
-        return self.conflict is not None and self.conflict.below == self.conflict.settings
-
-    @property
     def unmet(self) -> bool:
         """Whether the condition of a *yes* is not known to hold: no rule was found for some of the predicted ids."""
         rules = [a.certificate["id_rule"] for a in self.arguments if "id_rule" in a.certificate]
@@ -119,22 +93,16 @@ class Verdict:
 
     @property
     def shown(self) -> str:
-        """The answer as a reader sees it, with its condition and its conflict named."""
-        words = UNMET if self.unmet else SHOWN[self.answer]
-        if self.answer == "yes" and self.condition and not self.unmet:
-            words += ", on a condition"
-        return f"{words}; {self.conflict.shown}" if self.conflict else words
+        """The answer as a reader sees it, with whether it has a condition."""
+        if self.unmet:
+            return UNMET
+        return SHOWN[self.answer] + ", on a condition" * bool(self.answer == "yes" and self.condition)
 
     @property
     def in_theory(self) -> str:
         """The reasons with the condition."""
         why = self.why.removeprefix("no guarantee: ")
         return f"{why}{CONDITION}{self.condition}" if self.condition else why
-
-    @property
-    def reason(self) -> str:
-        """The reasons with the condition and the measurement that contradicts."""
-        return f"{self.in_theory}. but measured: {self.conflict.why}" if self.conflict else self.in_theory
 
     @property
     def why(self) -> str:
@@ -190,7 +158,7 @@ class StructureRow:
 
 @dataclass(frozen=True, repr=False)
 class Prediction(Tabular):
-    """The prediction for one target: verdicts, structure, an example of the dependencies, and measured results."""
+    """The prediction for one target: verdicts, structure, and an example of the dependencies."""
 
     target: str
     kind: Literal["task", "language", "program", "examples"]
@@ -199,21 +167,20 @@ class Prediction(Tabular):
     structure: tuple[StructureRow, ...] = ()
     depends: tuple[str, ...] = ()
     """The lines of one example: each predicted token with the tokens on which it depends."""
-    measured: tuple[str, ...] = ()
     searched: tuple[str, ...] = ()
     """What was searched for a task about which nothing is known, a line each."""
     models: tuple[Verdict, ...] = ()
     """Verdicts for models without attention, which have no position system."""
 
     def table(self) -> Table:
-        """One row per position system and model; below it the structure, the measurements and what the words mean."""
-        rows = tuple((v.system, v.shown, v.basis, v.reason) for v in (*self.verdicts, *self.models))
+        """One row per position system and model; below it the structure and what the words mean."""
+        rows = tuple((v.system, v.shown, v.basis, v.in_theory) for v in (*self.verdicts, *self.models))
         structure = tuple(
             f"{row.scheme} ids at lengths {row.lengths}: parents k = {row.sparsity}, span {row.span}; "
             f"selectors {row.selectors}, span {row.selector_span}; both {row.both}, span {row.both_span}"
             for row in self.structure
         )
-        notes = (*structure, *self.searched, *(f"measured: {line}" for line in self.measured), *CAVEATS)
+        notes = (*structure, *self.searched, *CAVEATS)
         asked = "membership generalizes?" if self.kind == "language" else "generalizes?"
         columns = ("positions", asked, "basis", "why")
         caption = f"{self.target}: {self.summary}"

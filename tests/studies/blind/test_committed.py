@@ -16,7 +16,7 @@ from table_parts import results
 
 from lengthwise.experiments.blind.ladder import LADDER
 from lengthwise.experiments.blind.study import FILE, FROZEN, frozen_study, read_study
-from lengthwise.prediction.measured import measured_reliability
+from lengthwise.prediction.reliability import measured_reliability
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "studies" / "blind" / "results" / "blind"

@@ -1,0 +1,485 @@
+"""The answer as text: on one screen, and with ``why`` all that is known."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from lengthwise.core.table import WIDTH, command_lines
+from lengthwise.forecast.answer import (
+    AFTER,
+    ASKED,
+    BANDS,
+    BEYOND,
+    ELSEWHERE,
+    FEW_MEASURED,
+    FEWEST,
+    IF_PREDICTABLE,
+    KNOWN,
+    LIKELY,
+    LIKELY_FROM,
+    LOCAL_BIAS,
+    NEAR_ALONE,
+    NEEDS_PLACES,
+    NO_PLACES,
+    NOT_FITTED,
+    NOT_KNOWN,
+    OWN_LANGUAGE,
+    PLAIN_PLACES,
+    PROMISING,
+    RIGHT,
+    SIMILAR,
+    SO_FEW,
+    TOO_FAR,
+    UNCERTAIN,
+    UNLIKELY,
+    UNTRIED,
+    USUAL,
+    WRONG,
+    Forecasts,
+    SystemForecast,
+    counted,
+    exceptions,
+    in_a_row,
+    in_words,
+    percent,
+    words,
+)
+from lengthwise.forecast.features import SCHEMES_OF_PLACES
+from lengthwise.forecast.model import forecaster
+from lengthwise.positions.system import CITED_LINK, PositionSystem, named_pair
+from lengthwise.prediction.search import NOT_SEARCHED
+from lengthwise.prediction.verdict import CAVEATS, CONDITION, NO_ARGUMENT, SHOWN, STRONGEST, Prediction, Verdict
+
+if TYPE_CHECKING:
+    pass
+
+INDENT = 11
+"""Columns before the text beside a name."""
+IN_THEORY = SHOWN | {"yes": "possible", "no": "no program"}
+INTERVAL = "90 % of the refits of the forecast lie in it"
+BASES = {
+    "proved": "proved, and checked by separate code", "ours": "our proof, unreviewed", "cited": "published",
+    "evidence": "seen, not proved",
+}  # fmt: skip
+"""What theory's answer rests on, in words."""
+MORE = ".text(why=True)"
+"""What says more, in Python; the command has a flag in its place."""
+
+
+def text(found: Forecasts, why: bool = False, more: str = MORE) -> str:
+    """The engine of `Forecasts.text`; ``more`` is what to type for all that is known."""
+    asked = found
+    if found.nearer is not None:
+        found = found.nearer
+    best, alone = found.systems[0], found.named and len(found) == 1
+    lines = fill(head(found, best, alone), "")
+    if asked is not found:
+        reason = next(f.refusal for f in asked if BEYOND in f.refusal).removeprefix("no forecast: ")
+        if best.answer in (UNLIKELY, UNCERTAIN, WRONG):
+            lines = fill(f"{head(found, best, alone)}, and at {asked.test} no likelier", "")
+            lines += fill(f"{reason}, so the answer is that at {found.test}")
+        else:
+            lines = fill(f"{NOT_KNOWN} at {asked.test}: {reason}", "")
+            lines += fill(f"at {found.test}: {head(found, best, alone)}")
+    lines += fill(found.meant) * bool(found.meant)
+    rows = [] if alone else table(found)
+    lines += [*rows, ""] * bool(rows)
+    for name, reason in reasons(found, best, alone):
+        lines += beside(name, in_sentences(reason))
+    given = condition_in(best.theory)
+    lines += beside("if", in_sentences(given))
+    for name, (sentence, command) in zip(("next", "or"), steps(found, best, alone), strict=False):
+        after = sentence.startswith(AFTER)
+        lines += beside("then" if after else name, in_sentences(sentence.removeprefix(AFTER))) + command_lines(command)
+    lines += [
+        "",
+        *fill(legend(found, rows, " ".join(" ".join(lines).split())) + "." + f" More:\u00a0{more}" * (not why)),
+    ]
+    if why:
+        for heading, sentences in everything(found, best).items():
+            lines += ["", heading, *(line for each in sentences for line in fill(each))] * bool(sentences)
+    return "\n".join(lines).replace("\u00a0", " ")
+
+
+def steps(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tuple[str, str]]:
+    """What to do and why, the best first, each with its command where there is one."""
+    instead = best.instead if alone or best.answer not in (RIGHT, LIKELY) else ()
+    helps, settle = found.helps * (not instead), found.settle
+    change = helps if found.couple or not helps.startswith(UNTRIED) else ""
+    if change or found.couple:
+        places = "write the places that a search found into the task (place=…): under coupled ids they bring near all"
+        yield change or f"{places} that a token needs; this shows them", found.couple
+    better = next((each for each in instead if each.command and each.command == settle), None)
+    if better is not None:
+        would = f"; training with {best.words} would only confirm this" * best.against
+        yield f"train with {in_short(better.line)}{would}", settle
+        if found.confirm:
+            proof = " all the same: a forecast is no proof" if best.counted else " itself"
+            yield f"train with {best.words}{proof}", found.confirm
+    elif found.by_hand or settle:
+        yield found.by_hand or purpose(found, best), settle
+    for each in instead:
+        if each is not better and each.command:
+            yield f"train with {in_short(each.line)}", each.command
+    if helps and not change:
+        yield helps, ""
+
+
+def purpose(found: Forecasts, best: SystemForecast) -> str:
+    """What the command does that settles it."""
+    command = found.settle
+    if command.startswith("lengthwise predict"):
+        return "go on with the probe where it stopped"
+    if command.startswith("lengthwise compare"):
+        minutes = command.partition("--budget ")[2].partition("m")[0]
+        usual = f" (most models have {USUAL})" * bool(re.search(rf",{USUAL}\b", command))
+        return "train and compare these" + f", {minutes} minutes" * bool(minutes) + usual
+    trained = {"scheme": "sequential", "encoding": "learned"} | dict(re.findall(r"--(scheme|encoding) (\S+)", command))
+    name = PositionSystem(*named_pair(**trained)).known_as
+    of = best.words if name == best.system or name not in KNOWN else words(name)
+    if m := re.search(r"scheme\.m=(\d+)", command):
+        of = f"ids modulo {m[1]}"
+    if best.against:
+        return f"train with {of} only to confirm this: nothing better is known"
+    beyond = max(map(int, re.findall(r"--test-lengths \S*?(\d+)(?: |$)", command)), default=0)
+    at = f"the test at {beyond}" if beyond <= found.test else f"the tests at {found.test} and {beyond}"
+    tells = f": if it fits, {at} tell{'s' * (beyond <= found.test)} (one seed)" * bool(beyond and best.answer != RIGHT)
+    return f"train with {of} at your lengths{tells}"
+
+
+def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
+    """The answer."""
+    same = (best.answer, best.in_brackets, None)
+    alike = [f for f in found if (f.answer, f.in_brackets, f.accuracy) == same] or [best]
+    tied = [f.words for f in alike]
+    of = f" with {in_a_row(tied, 'or') if len(tied) < 4 else f'{tied[0]} and {len(tied) - 1} others'}"
+    trained = f", trained to {found.train}, is right at {found.test}"
+    if best.answer == NOT_KNOWN:
+        whether = f"{NOT_KNOWN} whether {found.target}{of * alone}{trained}"
+        known = best.others or best.record
+        count = f"; {in_words(known, best.alike)}" * bool(known[1] and best.verdict != "unknown")
+        if alone or best.verdict != "yes":
+            return whether + count * alone
+        return f"{whether}. Best positions known: {tied[0]}" + (count or ", possible in theory")
+    if best.answer in (UNLIKELY, UNCERTAIN) and len(found) > 1:
+        even = ", even" * (best.answer == UNLIKELY)
+        return f"{best.answer} {best.in_brackets}: {found.target}{trained}{even}{of}, the best positions known"
+    if best.accuracy is None:
+        return f"{best.answer} {best.in_brackets}: {found.target}{of}{trained}"
+    at = re.search(rf"trained to (\d+): ({NOT_FITTED}|\S+ at (\S+))", best.measured)
+    tested = f", tested at {at[3]}" if at and at[3] else ""
+    seen = f"trained to {at[1]}{tested}," if at else "trained and tested"
+    asked = f"near the {found.train} and {found.test} in question"
+    return f"{best.answer} {best.in_brackets}: {found.target}{of}, {seen} {asked}"
+
+
+def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tuple[str, str]]:
+    """Why, in short, each beside a name: theory, what was measured, a probe, and what to doubt."""
+    word, colon, reason = brief(best.theory).replace(SHOWN["no"], IN_THEORY["no"]).partition(": ")
+    if not alone and best.verdict == "unknown":
+        reason = reason.replace("no theorem covers such ids", "no theorem decides it for any positions")
+    given = condition_in(best.theory)
+    alike = [
+        f
+        for f in found
+        if f.verdict == "yes" and not f.unmet
+        if brief(f.theory).partition(": ")[2] == reason and (f.scheme == "modulo" or condition_in(f.theory) == given)
+    ]
+    same = [f.words for f in alike]
+    named = [same[0], f"{len(same) - 1} others"] if len(same) > 3 else same
+    of = f" with {in_a_row(named)}" if same and not alone else ""
+    twice = f"{IN_THEORY['no']}: " * reason.startswith(IN_THEORY["no"])
+    first, semicolon, rest = f"{word}{of}{colon}{reason}".removeprefix(twice).partition("; ")
+    bases = [f.basis for f in (alike if same and not alone else [best]) if f.basis]
+    basis = BASES[max(bases, key=STRONGEST.index)] if bases else ""
+    if found.format == "next" and basis == BASES["ours"]:
+        basis = basis.replace("proof", "proof on next symbols")
+    attends = f"; the proof is of {NEAR_ALONE}, which {LOCAL_BIAS} has and a table must learn"
+    attends *= best.scheme in SCHEMES_OF_PLACES and best.encoding == "learned" and best.verdict == "yes"
+    yield "theory", f"{first}{f' ({basis})' * bool(basis)}{semicolon}{rest}{attends}"
+    if found.span and (best.verdict != "yes" if not alone else best.scheme in SCHEMES_OF_PLACES):
+        yield "", brief(found.span)
+    said = FEW_MEASURED in best.in_brackets
+    seen = [in_short(best.measured.replace(SO_FEW * said, ""))] * bool(best.measured)
+    if best.others is not None and best.alike == "task":
+        yield "measured", "; ".join(filter(None, [*seen, alike_in_words(found, best, alone)]))
+    elif seen:
+        yield "measured", "; ".join(filter(None, [*seen, also_weighs(best)]))
+    elif best.refusal:
+        yield "measured", best.refusal
+    if best.probe:
+        yield "probe", best.probe
+    doubts = [best.weak] * bool(best.weak)
+    if best.answer in (PROMISING, NOT_KNOWN) and seen and "was trained with" not in best.refusal:
+        doubts += [best.refusal.removeprefix("no forecast: ")] * best.refusal.startswith("no forecast")
+    if doubts:
+        yield "doubt", "; ".join(doubts)
+
+
+def also_weighs(best: SystemForecast) -> str:
+    """What the chance comes from, beside what was measured of the target or of those `SIMILAR`; empty without both."""
+    if best.probability is None or best.by_probe:
+        return ""
+    if best.own.endswith("right"):
+        many = "the {} % comes from all measured tasks; how this one came out depends on the model's settings"
+        return many.format(percent(best.probability))
+    weighs = "the {} % also weighs other positions and other kinds of languages"
+    return weighs.format(percent(best.probability)) * bool(best.record[1])
+
+
+def alike_in_words(found: Forecasts, best: SystemForecast, alone: bool) -> str:
+    """How tasks came out that are like this one in what theory says of them; empty for one system that it leaves open.
+
+    Of several such systems all tasks are counted that it leaves open under any of them.
+    """
+    right, of = best.others or (0, 0)
+    if best.verdict == "unknown":
+        tasks = {} if alone else left_open(found)
+        which = f"{sum(tasks.values())} of {counted(len(tasks), 'other task')} that theory leaves open"
+        were = "was" if len(tasks) == 1 else "were"
+        return f"{which} {were} right under any of these positions {found.near}{exceptions(tasks)}" * bool(tasks)
+    kind = in_common(best)
+    if not of:
+        return f"no {SIMILAR} task was trained: {kind}"
+    were = "was" if of == 1 else "were"
+    return f"{right} of {counted(of, f'{SIMILAR} task')} ({kind}) {were} right {found.near}{exceptions(best.named)}"
+
+
+def left_open(found: Forecasts) -> dict[str, bool]:
+    """The other tasks of which theory says nothing, and whether each was right under any of these positions."""
+    tasks = dict[str, bool]()
+    for f in found:
+        if f.others and f.verdict == "unknown" and f.alike == "task":
+            tasks |= {name: right or tasks.get(name, False) for name, right in f.named.items()}
+    return tasks
+
+
+def in_common(f: SystemForecast) -> str:
+    """What those that are counted as `SIMILAR` have in common with the one in question."""
+    if f.scheme in SCHEMES_OF_PLACES and f.verdict == "yes":
+        return "sparse and local under such ids"
+    return f"{IN_THEORY[f.verdict]} in theory, too"
+
+
+def table(found: Forecasts) -> list[str]:
+    """The systems with their answers, those of which it says the same in one row."""
+    groups: dict[tuple[str, str, str], list[SystemForecast]] = {}
+    for f in found:
+        if PLAIN_PLACES in f.theory and not found.named:
+            continue
+        theory = IF_PREDICTABLE if f.unmet else IN_THEORY[f.verdict]
+        theory = NO_PLACES if NEEDS_PLACES in f.theory else "plain ids" if PLAIN_PLACES in f.theory else theory
+        answer = f"{f.answer} {f.chance}" if f.counted else f.answer
+        groups.setdefault((answer, theory, f.seen or "–"), []).append(f)
+    if len(groups) == 1 and not found.named:
+        return []  # Nothing tells them apart.
+    chances = any("[" in f.chance and f.counted for f in found)
+    heading = "answer [90 % interval]" if chances else "answer"
+    rows: list[tuple[str, ...]] = [("positions", heading, "in theory", "measured")]
+    rows += [("", *said) for said in groups]
+    if all(f.answer == NOT_KNOWN for f in found):
+        rows = [(name, *rest) for name, _, *rest in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    room = WIDTH - 2 * len(widths) - sum(widths[1:])
+    names = [["positions"], *(named_within(room, same) for same in groups.values())]
+    widths[0] = max(len(line) for lines in names for line in lines)
+    lines = list[str]()
+    for (first, *more), (_, *rest) in zip(names, rows, strict=True):
+        cells = (f"{cell:{width}}" for cell, width in zip((first, *rest), widths, strict=True))
+        lines += [f"  {'  '.join(cells)}".rstrip(), *(f"  {name}" for name in more)]
+    return lines
+
+
+def named_within(room: int, same: Sequence[SystemForecast]) -> list[str]:
+    """The names of systems of one row, in two lines at most; where these have no room, a name and how many others."""
+    names = [f.system for f in same]
+    wrapped = textwrap.wrap(", ".join(names), room, break_long_words=False, break_on_hyphens=False)
+    if len(names) == 1 or (len(wrapped) < 3 and all(len(line) <= room for line in wrapped)):
+        return wrapped
+    first = USUAL if USUAL in names else min(names, key=len)
+    return [f"{first} and {len(names) - 1} other{'s' * (len(names) > 2)}"]
+
+
+def legend(found: Forecasts, rows: Sequence[str], said: str) -> str:
+    """What the words of the answer mean, of which ``said`` is all before."""
+    does = "writes the whole answer" if found.format == "answer" else f"tells {ASKED[found.format]}"
+    does += " (not membership)" * (found.format == "next" and not found.membership)
+    of = "strings" if found.format == "answer" else "words"
+    means = [f"right: on at least {100 * found.cut:.0f} % of the {of} of this length it {does}"]
+    if any(" %" in row for row in rows[1:]):
+        means += ["%: the chance of that, a forecast from all that was measured"]
+    if PROMISING in said:
+        means += [
+            f"{PROMISING}: possible in theory, and at least {LIKELY_FROM} % of {FEWEST} or more similar were right"
+        ]
+    if IF_PREDICTABLE in said:
+        means += [f"{IF_PREDICTABLE}: possible if the model can predict its ids, too"]
+    if f" {NO_PLACES} " in said:
+        means += [f"{NO_PLACES}: the task states none"]
+    if LOCAL_BIAS in said and NEAR_ALONE not in said:
+        proof = any(f.encoding == LOCAL_BIAS and f.verdict == "yes" for f in found)
+        means += [f"{LOCAL_BIAS}: {NEAR_ALONE}" + ", what the proof is about" * proof]
+    if ELSEWHERE in said:
+        means += [f"{ELSEWHERE}: with other settings of the task, or trained to other lengths"]
+    return ". ".join(means)
+
+
+def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
+    """What is known beside the answer, as sentences below headings: theory, measurements, what the numbers mean."""
+    theory, basis = found.theory, f"theory and {found.cells} measured settings"
+    said = {verdict.system: verdict.in_theory for verdict in theory.verdicts}
+    own = [
+        (f, f.theory)
+        for f in found
+        if NOT_SEARCHED not in f.theory and (f.theory.partition(": ")[2] or f.theory) not in said.get(f.system, "")
+    ]
+    instead = [each.line for each in best.instead if in_short(each.measured) != each.measured]
+    if any(f.by_probe for f in found):
+        of = forecaster("task" if found.format == "answer" else "language").cells
+        basis = f"theory, {found.cells} measured settings (of {of}: those that had a probe) and the probe"
+    numbers = ["the model: a decoder-only transformer"]
+    if any(f.interval for f in found):
+        numbers += [f"chance: a forecast by {basis}. No test at {found.test}", f"interval: {INTERVAL}", BANDS]
+    if found.format != "answer":
+        numbers.append("words are drawn evenly among those of a length")
+    numbers.append("possible: a program for such models does it at every length; training may miss it")
+    if any(f.others for f in found):
+        numbers.append(f"{SIMILAR}: theory says the same of them; trained with such ids, tested {found.near}")
+    numbers.append("measured: in this package's studies; your own runs are not counted")
+    asked = {"next": " of next symbols", "state": " of states", "member": " of membership"}.get(found.format, "")
+    whole = [*in_full(theory), *[found.span] * bool(found.span)]
+    if found.format != "answer" and any(f.verdict != "unknown" for f, _ in own):  # Those of `theory` are of membership.
+        own = [(f, f.theory) for f in found]
+        decide = f"lengthwise decide {shlex.quote(theory.target.removeprefix('regex:'))}"
+        whole = [f"whether a whole word is in the language is another question: {decide}"]
+    return {
+        f"theory{asked}: does a program exist? (not: does training find it)": [*together(own), *whole],
+        "measured": [
+            *together((f, f.measured) for f in found if f.measured), *other_tasks(found), *instead,
+        ],
+        "numbers": [*together((f, f.refusal) for f in found if f.refusal), *numbers, *CAVEATS],
+    }  # fmt: skip
+
+
+def in_full(theory: Prediction) -> Iterator[str]:
+    """Dependencies, structure, theory's answers with their reasons, and what would help."""
+    yield f"{theory.target}: {theory.summary}"
+    yield from (f"  {line}" for line in theory.depends[:9])
+    if len(theory.depends) > 9:
+        yield f"  … {len(theory.depends) - 9} more"
+    rows: list[tuple[str, Sequence[int]]] = []
+    for row in theory.structure:
+        if not rows:
+            rows += [("length", row.lengths), ("sparsity k (parents)", row.sparsity), ("selectors", row.selectors)]
+        rows.append((f"span of parents, {row.scheme} ids", row.span))
+        if any(row.selectors):
+            rows.append((f"span of selectors, {row.scheme} ids", row.selector_span))
+            rows.append((f"span of both, {row.scheme} ids", row.both_span))
+    yield from (
+        f"  {name:34}" + "".join(f"{number:>7}" for number in numbers) for name, numbers in rows if any(numbers)
+    )
+    yield from verdict_lines(theory.verdicts)
+    yield from dict.fromkeys(f"what would help in theory: {v.help}" for v in theory.verdicts if v.help)
+    yield from theory.searched
+    if linked := ", ".join(v.system for v in theory.verdicts if v.source.startswith("cited") and v.answer == "yes"):
+        yield f"that a program is enough for {linked} is {CITED_LINK}"
+
+
+def verdict_lines(verdicts: Iterable[Verdict]) -> Iterator[str]:
+    """Theory's answers with their reasons; those that are alike share a sentence, but for conditions."""
+    groups: dict[tuple[str | None, ...], list[Verdict]] = {}
+    for v in verdicts:
+        groups.setdefault((v.shown, v.basis, v.why, v.next_symbols), []).append(v)
+    for (shown, basis, why, next_symbols), found in groups.items():
+        easier = f"; next symbols: {next_symbols}" * (next_symbols not in (None, found[0].answer))
+        rests = f" ({basis})" * bool(basis)
+        reason = (why or "").removeprefix("no guarantee: ")
+        yield f"{', '.join(v.system for v in found)}: {shown}{easier}{rests}: {reason}"
+        for condition in dict.fromkeys(v.condition for v in found if v.condition):
+            yield f"  {', '.join(v.system for v in found if v.condition == condition)}, on condition: {condition}"
+
+
+def other_tasks(found: Forecasts) -> Iterator[str]:
+    """Which the other tasks are: those that were right, and, under systems that theory allows, the others, too."""
+    first, lines = found.systems[0], list[tuple[SystemForecast, str]]()
+    for f in found:
+        if f.others and f.others[1] and f.alike == "task":
+            of = "other tasks that theory leaves open" if f.verdict == "unknown" else f"{SIMILAR} tasks"
+            lines.append((f, f"{of}: {named(f.named, f is first or f.verdict == 'yes')}"))
+    yield from together(lines)
+    yield from (f"{each.words}: {named(each.counted)}" for each in first.instead if each.counted)
+
+
+def named(found: Mapping[str, bool], both: bool = True) -> str:
+    """The tasks that were right, and with ``both`` the others, too."""
+    right, wrong = (", ".join(n for n, good in found.items() if good is of) or "none" for of in (True, False))
+    return f"right: {right}" + f". Not: {wrong}" * both
+
+
+def together(found: Iterable[tuple[SystemForecast, str]]) -> Iterator[str]:
+    """Sentences on systems; those of which the same is said share one."""
+    groups: dict[str, list[str]] = {}
+    for f, line in found:
+        groups.setdefault(line.replace(f.words, "such positions"), []).append(f.system)
+    return (f"{', '.join(names)}: {line}" for line, names in groups.items())
+
+
+def brief(theory: str) -> str:
+    """Theory in short: without sources, steps of a proof, and what a learned rule is."""
+    short = theory.partition(CONDITION)[0]
+    for detail in (
+        f"; {NO_ARGUMENT}",
+        f", and {NO_ARGUMENT}",
+        ", counting parents",
+        " and selectors",
+        "under coupled ids ",
+        "under sequential ids ",
+        "earlier ",
+        ", at every length",
+        "C-RASP ",
+    ):
+        short = short.replace(detail, "")
+    short = re.sub(r" \((?:[^()]|\([^()]*\))*\)(?=[,.; ]|$)", "", short).partition(". ")[0]
+    return short.replace("communication bound", "it needs more memory than such a model has")
+
+
+def condition_in(theory: str) -> str:
+    """The condition of theory's *yes* in short; empty without one."""
+    return theory.partition(CONDITION)[2].partition(":")[0]
+
+
+def in_short(measured: str) -> str:
+    """What was measured without its study and names, and, where that is this very language, without others."""
+    if own := re.search(rf"{OWN_LANGUAGE}.* seeds({TOO_FAR} \d+)?(?=; \d)", measured):
+        return measured[: own.end()]
+    more = r"\d+ of \d+ seeds of .*|[\w-]+(, commit \w+)?(?=;|$)|(not|namely) [^;]*|the forecast without it .*"
+    return re.sub(rf"; ({more})", "", measured)
+
+
+def in_sentences(text: str) -> str:
+    """What semicolons keep apart, as sentences."""
+    said = (part[:1].upper() + part[1:] for part in text.split("; "))
+    return ". ".join(said) + "." if text else ""
+
+
+def fill(sentence: str, first: str = "  ", later: int = 4) -> list[str]:
+    """Lines of at most 80 columns, but for longer words: a target stays what can be typed."""
+    return textwrap.wrap(
+        sentence.replace(" %", "\u00a0%"), WIDTH, initial_indent=first, subsequent_indent=" " * later,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def beside(name: str, sentence: str, indent: int = INDENT) -> list[str]:
+    """A sentence beside a name; no line without a sentence."""
+    return fill(sentence, f"  {name:{indent - 2}}", indent) if sentence else []
+
+
+def typed(name: str, command: str, indent: int) -> list[str]:
+    """A command beside a name, in lines that a shell takes as they are."""
+    first, *more = command_lines(command, indent)
+    return [f"  {name:{indent - 2}}{first[indent:]}", *more]
