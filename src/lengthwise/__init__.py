@@ -89,9 +89,9 @@ if TYPE_CHECKING:
     from lengthwise.experiments.recipe import Study as Study
     from lengthwise.experiments.recipe import study as study
     from lengthwise.experiments.run_config import RunConfig as RunConfig
-    from lengthwise.forecast.answer import Forecasts as Forecasts
     from lengthwise.forecast.answer import Instead as Instead
     from lengthwise.forecast.answer import SystemForecast as SystemForecast
+    from lengthwise.forecast.forecasts import Forecasts as Forecasts
     from lengthwise.measured.cells import evidence as evidence
     from lengthwise.models.config import ModelConfig as ModelConfig
     from lengthwise.models.extension import extend as extend
@@ -134,7 +134,8 @@ _NAMES = {
     "models.config": ("ModelConfig",),
     "models.extension": ("extend",),
     "positions.system": ("PositionSystem",),
-    "forecast.answer": ("Forecasts", "Instead", "SystemForecast"),
+    "forecast.answer": ("Instead", "SystemForecast"),
+    "forecast.forecasts": ("Forecasts",),
     "prediction.verdict": ("Prediction",),
     "tasks.base": ("Task",),
     "training.config": ("TrainingConfig",),

@@ -21,7 +21,7 @@ SOURCES = Path(__file__).parents[2] / "src" / "lengthwise"
 OTHERS = (
     "forecast/advice.py",
     "forecast/predict.py",
-    "forecast/text.py",
+    "forecast/forecasts.py",
     "explanation/advice.py",
     "experiments/run_directory.py",
     "report/summary.py",

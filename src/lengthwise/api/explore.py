@@ -22,7 +22,8 @@ from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.user_code import failure_in_user_code, summary
 
 if TYPE_CHECKING:
-    from lengthwise.forecast.answer import Forecasts, SystemForecast
+    from lengthwise.forecast.answer import SystemForecast
+    from lengthwise.forecast.forecasts import Forecasts
     from lengthwise.positions.schemes import PositionScheme
     from lengthwise.positions.structure import Structure
     from lengthwise.prediction.example import Example

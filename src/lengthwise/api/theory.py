@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lengthwise.crasp.certificates import CheckedCertificate
     from lengthwise.crasp.decide import Decision as LanguageDecision
     from lengthwise.crasp.margin import Margin
-    from lengthwise.forecast.answer import Forecasts
+    from lengthwise.forecast.forecasts import Forecasts
     from lengthwise.forecast.probe import Probe
     from lengthwise.positions.schemes import PositionScheme
     from lengthwise.prediction.couple import CouplingFinding

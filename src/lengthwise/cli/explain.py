@@ -34,7 +34,7 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Say what a trained model computes, what each head does, and where it breaks; writes one page."""
-    from lengthwise.forecast.text import MORE
+    from lengthwise.forecast.forecasts import MORE
 
     use_threads(threads)
     notes, target = err(), folder or Path(f"explain-{model.resolve().name}")

@@ -35,7 +35,7 @@ def predict(
     models are trained within the lengths that you have, and what they do there counts, too. --why adds all that is
     known. For a task about which nothing is known, a small program and a coupling are searched for a few seconds.
     """
-    from lengthwise.forecast.text import fill, text, verdict_lines
+    from lengthwise.forecast.forecasts import fill, text, verdict_lines
 
     notes = err()
     found = forecast(target, progress=lambda line: notes.print(line, soft_wrap=True))

@@ -28,7 +28,7 @@ from lengthwise.explanation.kinds import OF_TOKENS
 from lengthwise.explanation.model import Accuracy, RandomStrings, Subject, WordOracle, accuracy
 from lengthwise.explanation.program import ModelProgram, learn_program
 from lengthwise.explanation.verdict import CUT, Share, Verdict
-from lengthwise.forecast.text import MORE, beside, fill, typed
+from lengthwise.forecast.forecasts import MORE, beside, fill, typed
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.language import Language

@@ -17,7 +17,7 @@ from lengthwise.core.rng import stream
 from lengthwise.core.vocab import EOS
 from lengthwise.explanation.features import CLEAR, LEAST, holds
 from lengthwise.explanation.model import Subject
-from lengthwise.forecast.text import MORE
+from lengthwise.forecast.forecasts import MORE
 from lengthwise.tasks import Task
 from lengthwise.tasks.kinds import select
 

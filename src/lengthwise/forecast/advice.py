@@ -142,10 +142,12 @@ def setting_instead(
     return Instead(found.system, words, None, None, record, command, share=share_right)
 
 
-def scratchpad_instead(task: Task | None, train: int, test: int, cut: float, at: tuple[int, int]) -> Instead | None:
-    """A scratchpad of the states of a machine, under the best positions that its own forecast names, with its record.
+def scratchpad_instead(
+    task: Task | None, train: int, at: tuple[int, int], best_of: Callable[[Task], SystemForecast]
+) -> Instead | None:
+    """A scratchpad of the states of a machine, under the best positions of its own forecast, with its record.
 
-    Its command tests at ``at``.
+    ``at`` are the lengths in question and that of the last test of its command.
     """
     if isinstance(task, Language) and task.ask == "next" and task.automaton() is not None:
         pad: Task = StateScratchpad(language=task.language, alphabet=task.alphabet)
@@ -158,13 +160,11 @@ def scratchpad_instead(task: Task | None, train: int, test: int, cut: float, at:
         writes = "before the answer the model writes a machine's state after each symbol"
     else:
         return None
-    from lengthwise.forecast.predict import predict
-
-    best = predict(pad, train, test, cut=cut, tested=at[-1]).systems[0]
+    best = best_of(pad)
     command = run_command(pad, typed, named_scheme(best), best.encoding, train, *at)
     known = best.others or best.record
-    line = f"{writes}; with {best.words} {in_words(known, best.alike)} {near_ratio(test / train)}"
-    for cell, place in traced_cells(test / train):
+    line = f"{writes}; with {best.words} {in_words(known, best.alike)} {near_ratio(at[0] / train)}"
+    for cell, place in traced_cells(at[0] / train):
         if TASKS.build(cell.task["task"]) == task:
             line += f"; with {words(SCRATCHPAD_SYSTEM)}, {line_of(cell, place)}"
     return Instead(best.system, "a scratchpad, another task", None, None, line, command, best.named, share(best))
@@ -247,7 +247,7 @@ def settle_command(
     if isinstance(task, Language) and task.automaton() is not None:
         as_best = percent(found[0].probability or 0.0)
         close = [f for f in found if f.answer == UNCERTAIN or (f.counted and percent(f.counted.probability) == as_best)]
-        tied = [short_name(f) for f in close if train_it(f)]
+        tied = [f.system for f in close if train_it(f)]
         if first and (one.answer != UNCERTAIN or len(tied) < 2 or test > MULTIPLES[-1] * train):
             return first[0][1]
         return compare_command(word, with_usual(tied, found), train) if first else ""
@@ -265,7 +265,7 @@ def settle_command(
         named_ones = [f for f in named_ones if f.scheme != "predictive-coupling"]
     if not named_ones:
         return ""
-    systems = with_usual(list(dict.fromkeys(map(short_name, named_ones))), found)
+    systems = with_usual(list(dict.fromkeys(f.system for f in named_ones)), found)
     if one.answer == RIGHT or len(systems) < 2 or test > MULTIPLES[-1] * train:  # A comparison tests no farther.
         return train_it(named_ones[0])
     return compare_command(word, systems, train)
@@ -293,21 +293,6 @@ def compare_command(word: str, systems: Sequence[str], train: int) -> str:
     """The command that compares systems, by default the usual ones."""
     named = f" --systems {','.join(systems)}" if systems else ""
     return f"lengthwise compare {word}{named} --max-length {train} --budget 10m"
-
-
-def short_name(found: SystemForecast) -> str:
-    """The shortest name that `compare` takes for a system."""
-    from lengthwise.experiments.defaults import chosen_systems
-
-    scheme = named_scheme(found)
-    own = PositionSystem(scheme, found.encoding)
-    for name in (found.system, found.encoding, scheme):
-        try:
-            if chosen_systems(TASKS.build("copy"), [name]) == (own,):
-                return name
-        except LengthwiseError:
-            continue
-    return own.name
 
 
 def run_command(

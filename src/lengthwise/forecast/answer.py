@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-from lengthwise.core.config import fields_of
-from lengthwise.core.errors import UnknownNameError, spelled
-from lengthwise.core.table import Table, Tabular
 from lengthwise.crasp.decide import Answer
 from lengthwise.forecast.model import Forecast
 from lengthwise.measured.cells import Format
-from lengthwise.positions.system import ALIASES, SYSTEMS, PositionSystem, position_systems
-from lengthwise.prediction.predict import predict_target, predict_with_search
-from lengthwise.prediction.verdict import Prediction
-from lengthwise.tasks import Task
+from lengthwise.positions.system import SYSTEMS, PositionSystem
 
 SIMILAR = "similar"
 """Said of tasks and languages that are counted beside one: theory says the same of them."""
@@ -34,8 +27,6 @@ FEW = 10
 that all came out alike gives no spread."""
 SO_FEW = "; so few that the chance is uncertain"
 """Said where few languages of a kind, and not the draws, make the interval that is shown wide."""
-FEW_MEASURED = "few were measured:"
-"""The same beside the chance, where the chance alone would be LIKELY or UNLIKELY."""
 CERTAINLY_NOT = 0.05
 """The probability up to which a whole interval says that a training would only confirm the answer."""
 BANDS = (
@@ -279,7 +270,7 @@ class SystemForecast:
         low, high = map(percent, self.interval or (0.0, 0.0))
         between = f"anything from {low} to {high} %"
         if not UNLIKELY_TO < whole_percent(self.probability or 0.0) < LIKELY_FROM:  # The interval alone makes it so.
-            between = f"but {FEW_MEASURED if SO_FEW in self.measured else 'its interval is'} {low} to {high} %"
+            between = f"but its interval is {low} to {high} %"
         ends = {LIKELY: f"at least {low} %", UNLIKELY: f"at most {high} %", UNCERTAIN: between}
         return f"({percent(self.probability or 0.0)} %, {ends[self.answer]})"
 
@@ -292,117 +283,6 @@ class SystemForecast:
 
     def __repr__(self) -> str:
         return f"<{self.words}: {' '.join(part for part in (self.answer, self.chance) if part)}>"
-
-
-@dataclass(frozen=True, repr=False)
-class Forecasts(Tabular):
-    """The forecasts for one target, best first; ``forecasts["rope"]`` is one of them."""
-
-    target: str
-    train: int
-    test: int
-    cut: float
-    systems: tuple[SystemForecast, ...]
-    named: bool
-    """Whether the systems were asked for by name."""
-    format: Format
-    """What a model is asked."""
-    cells: int
-    """Measured cells behind the forecaster."""
-    settle: str
-    """A command that measures instead; empty where there is none."""
-    source: str | Task
-    """The target as it was given."""
-    meant: str = ""
-    """Why ``test`` is another length than the one asked for, which nothing has; empty where it is that one."""
-    couple: str = ""
-    """The command that shows the coupling that a search found; empty where none was looked for or found."""
-    span: str = ""
-    """What coupled ids do not mend in this task; empty where they do, or where it has no places."""
-    helps: str = ""
-    """What would help in theory where no system has a *yes*; empty where one has."""
-    by_hand: str = ""
-    """What to do where no command settles it, or before one does; empty where a command is enough."""
-    membership: bool = False
-    """Whether the next symbols of a word say if it is in the language: every symbol may always follow, so the end alone
-    is left to tell."""
-    confirm: str = ""
-    """The command that trains the best system itself, where ``settle`` trains what is named instead."""
-    nearer: Forecasts | None = None
-    """Where ``test`` is beyond all that was measured: the forecasts for the farthest length that is not."""
-
-    @cached_property
-    def theory(self) -> Prediction:
-        """What theory guarantees under each of these position systems, with its reasons."""
-        chosen = [found.system for found in self.systems if found.system in KNOWN] if self.named else []
-        if isinstance(self.source, str):
-            return predict_target(self.source, chosen)
-        return predict_with_search(self.source, position_systems(chosen))
-
-    def __repr__(self) -> str:
-        best = self.systems[0]
-        of = f", the likeliest of {counted(len(self), 'system')}" * (len(self) > 1)
-        return f"<{self.target}, trained to {self.train}, right at {self.test}? {best!r}{of}>"
-
-    def __str__(self) -> str:
-        return self.text()
-
-    def __len__(self) -> int:
-        return len(self.systems)
-
-    def __getitem__(self, name: str) -> SystemForecast:
-        """The forecast of a position system; raises `UnknownNameError` with a suggestion for any other name."""
-        known = spelled(name, {*(found.system for found in self.systems), *ALIASES})
-        for found in self.systems:
-            if found.system == ALIASES.get(known, known):
-                return found
-        raise UnknownNameError("position system", name, [found.system for found in self.systems])
-
-    def __iter__(self) -> Iterator[SystemForecast]:
-        return iter(self.systems)
-
-    def table(self) -> Table:
-        """One row a position system."""
-        rows = tuple(
-            (
-                f.system,
-                f.answer,
-                f.probability,
-                *(f.interval or (None, None)),
-                *((f.counted.fits, f.counted.holds) if f.counted else (None, None)),
-                "; ".join([*[f.base_rate] * bool(f.base_rate), *f.reasons]),
-            )
-            for f in self.systems
-        )
-        columns = ("system", "answer", "probability", "from", "to", "fits", "holds if it fits", "reasons")
-        caption = f"{self.target}, trained to {self.train}: accuracy at least {self.cut} at {self.test}?"
-        return Table(columns, rows, caption=caption, sentences=("reasons",))
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        shown = ("target", "train", "test", "cut", "named", "format", "cells", "settle", "meant", "couple")
-        own = {name: getattr(self, name) for name in (*shown, "span", "helps", "by_hand")}
-        systems = [
-            {**fields_of(f), "answer": f.answer, "probability": f.probability, "interval": f.interval,
-             "reasons": list(f.reasons)}
-            for f in self.systems
-        ]  # fmt: skip
-        return {**own, "systems": systems}
-
-    @property
-    def near(self) -> str:
-        """How far beyond training measurements are that count here."""
-        return near_ratio(self.test / self.train)
-
-    def text(self, why: bool = False) -> str:
-        """The answer, then why, then what to do, and of several systems a table; at most 80 columns but for long words.
-
-        Arguments:
-            why: Add what theory says of each system, all that was measured, and what the numbers mean.
-        """
-        from lengthwise.forecast.text import text
-
-        return text(self, why)
 
 
 def near_ratio(ratio: float) -> str:

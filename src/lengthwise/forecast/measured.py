@@ -281,22 +281,21 @@ def measured_language(
     """What was measured of this language; if it was not, how often languages with the same answer were right."""
     if system.scheme == "modulo":
         return measured_modulo(dfa, format, train, ratio, cut)[0]
-    alike: dict[str, dict[str, bool]] = {of_kind(dfa, format, system): {}}
-    others: list[bool] = []
-    kind = features.kind(dfa, format, system.encoding)
-    tested = list(measured_languages(format, system, ratio))
+    tested = [
+        (cell, other, place)
+        for cell in cells()
+        if cell.format == format and trained_plainly(cell, system)
+        if (other := features.language_of(cell.task)) and (place := bin_of(ratio, cell))
+    ]
     own = [(cell, place) for cell, other, place in tested if other == dfa]
-    tested = [each for each in tested if each[0].rung is not None]
+    kind, needs = features.kind(dfa, format, system.encoding), of_kind(dfa, format, system)
+    alike: dict[str, dict[str, bool]] = {}
     for cell, other, place in tested:
-        accuracy = cell.accuracy(*place) or 0.0
-        same = features.kind(other, format, system.encoding) == kind
-        right = accuracy >= cut
-        if same:
-            alike.setdefault(of_kind(other, format, system), {})[str(cell.task["language"])] = right
-        else:
-            others.append(right)
-    if first := alike[of_kind(dfa, format, system)]:  # Of languages that need something else the same is known.
-        alike = {of_kind(dfa, format, system): first}
+        if cell.rung is not None and features.kind(other, format, system.encoding) == kind:
+            same = alike.setdefault(of_kind(other, format, system), {})
+            same[str(cell.task["language"])] = (cell.accuracy(*place) or 0.0) >= cut
+    if needs in alike:  # Of languages that need something else the same is known.
+        alike = {needs: alike[needs]}
     counts = sum(sum(found.values()) for found in alike.values()), sum(map(len, alike.values()))
     near = [one for one in own if trained_near(one[0], train)]
     elsewhere = ""
@@ -312,30 +311,12 @@ def measured_language(
             return Measured(elsewhere, None, counts)
         elsewhere += "; "
     if not counts[1]:
-        right = f"{sum(others)} {'was' if sum(others) == 1 else 'were'} right"
-        line = f"no {SIMILAR} language was trained with {words(system)}, and of {len(others)} others {right}"
-        return Measured(elsewhere + line * bool(others), None)
-    said = ", and ".join(f"{sum(found.values())} of {len(found)} {of}" for of, found in alike.items() if found)
+        none = f"no {SIMILAR} language was trained with {words(system)}"
+        return Measured(elsewhere + none * any(cell.rung is not None for cell, _, _ in tested), None)
+    said = ", and ".join(f"{sum(found.values())} of {len(found)} {of}" for of, found in alike.items())
     named = exceptions(*alike.values()).strip(" ()") if len(alike) == 1 else ""
-    reached = {(round(low / cell.train), round(high / cell.train)) for cell, _, (low, high) in tested}
-    at = "; ".join(f"{low} to {high}" if low < high else f"{low}" for low, high in sorted(reached))
-    return Measured(
-        f"{elsewhere}{said} were right with {words(system)}, at {at} times the training length"
-        + f"; {named}" * bool(named),
-        None,
-        counts,
-    )
-
-
-def measured_languages(
-    format: Format, system: PositionSystem, ratio: float
-) -> Iterator[tuple[MeasuredCell, Dfa, tuple[int, int]]]:
-    """The languages that were trained with a system, with the tested lengths near this ratio."""
-    for cell in cells():
-        if cell.format == format and trained_plainly(cell, system):
-            other, place = features.language_of(cell.task), bin_of(ratio, cell)
-            if other is not None and place is not None:
-                yield cell, other, place
+    line = f"{elsewhere}{said} were right with {words(system)} {near_ratio(ratio)}" + f"; {named}" * bool(named)
+    return Measured(line, None, counts)
 
 
 def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float, cut: float) -> tuple[Measured, bool, float]:

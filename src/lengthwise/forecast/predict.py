@@ -26,7 +26,6 @@ from lengthwise.forecast.advice import (
     scratchpad_instead,
     setting_instead,
     settle_command,
-    short_name,
     why_untrained,
 )
 from lengthwise.forecast.answer import (
@@ -44,13 +43,13 @@ from lengthwise.forecast.answer import (
     UNCERTAIN,
     UNLIKELY,
     UNTRIED,
-    Forecasts,
     SystemForecast,
     chance_of,
     name_of,
     words,
 )
 from lengthwise.forecast.features import language_in
+from lengthwise.forecast.forecasts import Forecasts
 from lengthwise.forecast.measured import (
     SCRATCHPAD_SYSTEM,
     Measured,
@@ -169,14 +168,14 @@ def predict(
     if (regular := language_in(parsed)) is not None:
         dfa, format = regular
         forecasts = [of_language(dfa, format, system, train, test, cut, probed(system)) for system in systems]
-        count, pad = forecaster("language").cells, scratchpad_instead(trainable, train, test, cut, at)
+        count = forecaster("language").cells
         span = helps = ""
         periods = modulo_instead(dfa, format, trainable, word, train, test, at, cut)
     else:
         theory = predict_target(name, note=note) if isinstance(target, str) else predict_with_search(target, note=note)
         forecasts = [of_task(parsed, theory, system, train, test, cut, probed(system)) for system in systems]
         format = parsed.ask if isinstance(parsed, Language) else "answer"
-        count, periods, pad = forecaster("task").cells, None, scratchpad_instead(trainable, train, test, cut, at)
+        count, periods = forecaster("task").cells, None
         found_by_search = any(a.certificate.get("kind") == "coupling" for v in theory.verdicts for a in v.arguments)
         couple = f"lengthwise couple {word}" if found_by_search and word else ""
         span, mend = not_near(theory, trainable)
@@ -191,8 +190,11 @@ def predict(
             else:
                 looks = "a search of seconds found none, this takes its time" if searched else "this looks for them"
                 helps, couple = f"{helps}; {looks}", f"lengthwise couple {word}"
-    if probe is not None and (probe.accuracy or 0.0) >= cut:
-        pad = None  # What was seen to work has no rival that nobody measured.
+    pad = None  # What a probe saw to work has no rival that nobody measured.
+    if probe is None or (probe.accuracy or 0.0) < cut:
+        pad = scratchpad_instead(
+            trainable, train, at, lambda pad: predict(pad, train, test, cut=cut, tested=at[-1]).systems[0]
+        )
     if any(found.by_probe for found in forecasts):
         count = forecaster(f"{'task' if regular is None else 'language'} with probe").cells
     if span:  # Tasks whose tokens coupled ids do bring near tell nothing.
@@ -243,7 +245,7 @@ def predict(
     if trainable is None:
         by_hand = "there are no strings of it to train on: write it as an expression or a task (docs/howto/own-task.md)"
     elif not settle and not isinstance(target, str):
-        one = f", systems=[{short_name(chosen[0])!r}]" * bool(requested)
+        one = f", systems=[{chosen[0].system!r}]" * bool(requested)
         by_hand = f"in Python, with this task: lw.compare(task{one}, max_length={train}, budget='10m')"
     elif not settle and requested:
         by_hand = why_untrained(trainable, f"{named_scheme(chosen[0])}+{chosen[0].encoding}")
@@ -362,13 +364,10 @@ def meant_length(parsed: Any, name: str, train: int, test: int) -> tuple[int, st
 
 def called_in_full(task: Task) -> str:
     """What a task is called, with its settings in brackets."""
-    settings = ", ".join(f"{key} {as_text(value)}" for key, value in settings_of(task).items())
+    named = {key: value["name"] if isinstance(value, dict) and "name" in value else value
+             for key, value in settings_of(task).items()}  # fmt: skip
+    settings = ", ".join(f"{key} {value}" for key, value in named.items())
     return called(task) + f" ({settings})" * bool(settings)
-
-
-def as_text(value: Any) -> str:
-    """A setting in words: what is built of other parts by their names."""
-    return str(value["name"]) if isinstance(value, dict) and "name" in value else str(value)
 
 
 def run_probe(

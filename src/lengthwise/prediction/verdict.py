@@ -173,14 +173,9 @@ class Prediction(Tabular):
     """Verdicts for models without attention, which have no position system."""
 
     def table(self) -> Table:
-        """One row per position system and model; below it the structure and what the words mean."""
+        """One row per position system and model; below it what was searched and what the words mean."""
         rows = tuple((v.system, v.shown, v.basis, v.in_theory) for v in (*self.verdicts, *self.models))
-        structure = tuple(
-            f"{row.scheme} ids at lengths {row.lengths}: parents k = {row.sparsity}, span {row.span}; "
-            f"selectors {row.selectors}, span {row.selector_span}; both {row.both}, span {row.both_span}"
-            for row in self.structure
-        )
-        notes = (*structure, *self.searched, *CAVEATS)
+        notes = (*self.searched, *CAVEATS)
         asked = "membership generalizes?" if self.kind == "language" else "generalizes?"
         columns = ("positions", asked, "basis", "why")
         caption = f"{self.target}: {self.summary}"

@@ -1,4 +1,4 @@
-"""The answer as text: on one screen, and with ``why`` all that is known."""
+"""The forecasts for a target and their text: on one screen, and with ``why`` all that is known."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import re
 import shlex
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from lengthwise.core.table import WIDTH, command_lines
+from lengthwise.core.config import fields_of
+from lengthwise.core.errors import UnknownNameError, spelled
+from lengthwise.core.table import WIDTH, Table, Tabular, command_lines
 from lengthwise.forecast.answer import (
     AFTER,
     ASKED,
     BANDS,
     BEYOND,
     ELSEWHERE,
-    FEW_MEASURED,
     FEWEST,
     IF_PREDICTABLE,
     KNOWN,
@@ -32,27 +35,29 @@ from lengthwise.forecast.answer import (
     PROMISING,
     RIGHT,
     SIMILAR,
-    SO_FEW,
     TOO_FAR,
     UNCERTAIN,
     UNLIKELY,
     UNTRIED,
     USUAL,
     WRONG,
-    Forecasts,
     SystemForecast,
     counted,
     exceptions,
     in_a_row,
     in_words,
+    near_ratio,
     percent,
     words,
 )
 from lengthwise.forecast.features import SCHEMES_OF_PLACES
 from lengthwise.forecast.model import forecaster
-from lengthwise.positions.system import CITED_LINK, PositionSystem, named_pair
+from lengthwise.measured.cells import Format
+from lengthwise.positions.system import ALIASES, CITED_LINK, PositionSystem, named_pair, position_systems
+from lengthwise.prediction.predict import predict_target, predict_with_search
 from lengthwise.prediction.search import NOT_SEARCHED
 from lengthwise.prediction.verdict import CAVEATS, CONDITION, NO_ARGUMENT, SHOWN, STRONGEST, Prediction, Verdict
+from lengthwise.tasks import Task
 
 if TYPE_CHECKING:
     pass
@@ -68,6 +73,115 @@ BASES = {
 """What theory's answer rests on, in words."""
 MORE = ".text(why=True)"
 """What says more, in Python; the command has a flag in its place."""
+
+
+@dataclass(frozen=True, repr=False)
+class Forecasts(Tabular):
+    """The forecasts for one target, best first; ``forecasts["rope"]`` is one of them."""
+
+    target: str
+    train: int
+    test: int
+    cut: float
+    systems: tuple[SystemForecast, ...]
+    named: bool
+    """Whether the systems were asked for by name."""
+    format: Format
+    """What a model is asked."""
+    cells: int
+    """Measured cells behind the forecaster."""
+    settle: str
+    """A command that measures instead; empty where there is none."""
+    source: str | Task
+    """The target as it was given."""
+    meant: str = ""
+    """Why ``test`` is another length than the one asked for, which nothing has; empty where it is that one."""
+    couple: str = ""
+    """The command that shows the coupling that a search found; empty where none was looked for or found."""
+    span: str = ""
+    """What coupled ids do not mend in this task; empty where they do, or where it has no places."""
+    helps: str = ""
+    """What would help in theory where no system has a *yes*; empty where one has."""
+    by_hand: str = ""
+    """What to do where no command settles it, or before one does; empty where a command is enough."""
+    membership: bool = False
+    """Whether the next symbols of a word say if it is in the language: every symbol may always follow, so the end alone
+    is left to tell."""
+    confirm: str = ""
+    """The command that trains the best system itself, where ``settle`` trains what is named instead."""
+    nearer: Forecasts | None = None
+    """Where ``test`` is beyond all that was measured: the forecasts for the farthest length that is not."""
+
+    @cached_property
+    def theory(self) -> Prediction:
+        """What theory guarantees under each of these position systems, with its reasons."""
+        chosen = [found.system for found in self.systems if found.system in KNOWN] if self.named else []
+        if isinstance(self.source, str):
+            return predict_target(self.source, chosen)
+        return predict_with_search(self.source, position_systems(chosen))
+
+    def __repr__(self) -> str:
+        best = self.systems[0]
+        of = f", the likeliest of {counted(len(self), 'system')}" * (len(self) > 1)
+        return f"<{self.target}, trained to {self.train}, right at {self.test}? {best!r}{of}>"
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __len__(self) -> int:
+        return len(self.systems)
+
+    def __getitem__(self, name: str) -> SystemForecast:
+        """The forecast of a position system; raises `UnknownNameError` with a suggestion for any other name."""
+        known = spelled(name, {*(found.system for found in self.systems), *ALIASES})
+        for found in self.systems:
+            if found.system == ALIASES.get(known, known):
+                return found
+        raise UnknownNameError("position system", name, [found.system for found in self.systems])
+
+    def __iter__(self) -> Iterator[SystemForecast]:
+        return iter(self.systems)
+
+    def table(self) -> Table:
+        """One row a position system."""
+        rows = tuple(
+            (
+                f.system,
+                f.answer,
+                f.probability,
+                *(f.interval or (None, None)),
+                *((f.counted.fits, f.counted.holds) if f.counted else (None, None)),
+                "; ".join([*[f.base_rate] * bool(f.base_rate), *f.reasons]),
+            )
+            for f in self.systems
+        )
+        columns = ("system", "answer", "probability", "from", "to", "fits", "holds if it fits", "reasons")
+        caption = f"{self.target}, trained to {self.train}: accuracy at least {self.cut} at {self.test}?"
+        return Table(columns, rows, caption=caption, sentences=("reasons",))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        shown = ("target", "train", "test", "cut", "named", "format", "cells", "settle", "meant", "couple")
+        own = {name: getattr(self, name) for name in (*shown, "span", "helps", "by_hand")}
+        systems = [
+            {**fields_of(f), "answer": f.answer, "probability": f.probability, "interval": f.interval,
+             "reasons": list(f.reasons)}
+            for f in self.systems
+        ]  # fmt: skip
+        return {**own, "systems": systems}
+
+    @property
+    def near(self) -> str:
+        """How far beyond training measurements are that count here."""
+        return near_ratio(self.test / self.train)
+
+    def text(self, why: bool = False) -> str:
+        """The answer, then why, then what to do, and of several systems a table; at most 80 columns but for long words.
+
+        Arguments:
+            why: Add what theory says of each system, all that was measured, and what the numbers mean.
+        """
+        return text(self, why)
 
 
 def text(found: Forecasts, why: bool = False, more: str = MORE) -> str:
@@ -203,8 +317,7 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     yield "theory", f"{first}{f' ({basis})' * bool(basis)}{semicolon}{rest}{attends}"
     if found.span and (best.verdict != "yes" if not alone else best.scheme in SCHEMES_OF_PLACES):
         yield "", brief(found.span)
-    said = FEW_MEASURED in best.in_brackets
-    seen = [in_short(best.measured.replace(SO_FEW * said, ""))] * bool(best.measured)
+    seen = [in_short(best.measured)] * bool(best.measured)
     if best.others is not None and best.alike == "task":
         yield "measured", "; ".join(filter(None, [*seen, alike_in_words(found, best, alone)]))
     elif seen:
