@@ -64,7 +64,6 @@ if TYPE_CHECKING:
     from lengthwise.api.result import Result as Result
     from lengthwise.api.result import results as results
     from lengthwise.api.result import write_report as write_report
-    from lengthwise.api.theory import Coupling as Coupling
     from lengthwise.api.theory import Decision as Decision
     from lengthwise.api.theory import Example as Example
     from lengthwise.api.theory import Structure as Structure
@@ -98,6 +97,7 @@ if TYPE_CHECKING:
     from lengthwise.positions import encodings as encodings
     from lengthwise.positions import schemes as schemes
     from lengthwise.positions.system import PositionSystem as PositionSystem
+    from lengthwise.prediction.couple import Coupling as Coupling
     from lengthwise.prediction.verdict import Prediction as Prediction
     from lengthwise.tasks.base import Task as Task
     from lengthwise.training.config import TrainingConfig as TrainingConfig
@@ -117,7 +117,7 @@ _NAMES = {
     "api.programs": ("compile_program", "learn_program", "read_program", "run_program"),
     "api.result": ("Accuracy", "Result", "results", "write_report"),
     "api.theory": (
-        "Coupling", "Decision", "Example", "Structure", "check_certificates", "couple", "decide", "predict", "show",
+        "Decision", "Example", "Structure", "check_certificates", "couple", "decide", "predict", "show",
         "structure",
     ),
     "audit.questions": ("AuditPlan",),
@@ -136,6 +136,7 @@ _NAMES = {
     "positions.system": ("PositionSystem",),
     "forecast.answer": ("Instead", "SystemForecast"),
     "forecast.forecasts": ("Forecasts",),
+    "prediction.couple": ("Coupling",),
     "prediction.verdict": ("Prediction",),
     "tasks.base": ("Task",),
     "training.config": ("TrainingConfig",),

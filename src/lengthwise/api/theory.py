@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lengthwise.forecast.forecasts import Forecasts
     from lengthwise.forecast.probe import Probe
     from lengthwise.positions.schemes import PositionScheme
-    from lengthwise.prediction.couple import CouplingFinding
+    from lengthwise.prediction.couple import Coupling
     from lengthwise.prediction.example import Example as TaskExample
     from lengthwise.prediction.example import StructureTable
     from lengthwise.report.figures import Drawing
@@ -466,46 +466,6 @@ def show(
     return Example(example(built, build_scheme(scheme), length, arguments.whole("seed", seed)))
 
 
-class Coupling(Tabular):
-    """Places under which every dependency is at most one step away, or the reason why there are none."""
-
-    def __init__(self, finding: CouplingFinding) -> None:
-        self.finding = finding
-
-    @property
-    def holds(self) -> bool:
-        """Whether a rule was found that meets every requirement at every length that was checked."""
-        return self.finding.holds
-
-    @property
-    def rule(self) -> Any:
-        """The rule, which the task ``recoupled`` takes; None if none was found."""
-        return self.finding.rule
-
-    def table(self) -> Table:
-        """One row per checked length."""
-        found = self.finding
-        agrees = dict(found.agrees)
-        rows = tuple(
-            (
-                check.length, "" if check.seen else "yes", check.tokens, found.sparsity[check.length],
-                check.tokens_per_place, check.places, check.span,
-                agrees.get(check.length),
-            )
-            for check in (found.check.checks if found.check else ())
-        )  # fmt: skip
-        columns = ("length", "new", "tokens", "parents", "tokens per place", "places", "span", "agrees")
-        notes = [] if found.rule is None else found.rule.describe().splitlines()
-        notes += [f"no coupling found: {found.reason}"] if found.reason else []
-        notes += [f"it does not count: {problem}" for problem in (found.check.problems if found.check else ())]
-        notes += [f"doubt: {found.doubt}"] * bool(found.doubt)
-        return Table(columns if rows else (), rows, caption=f"coupling of {found.name}", notes=tuple(notes))
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return self.finding.to_json()
-
-
 def couple(
     task: str | Task | dict[str, Any],
     *,
@@ -548,9 +508,8 @@ def couple(
     seed, seconds = arguments.whole("seed", seed), arguments.seconds("budget", budget)
     if isinstance(target, ExamplesFile):
         require(not checked, "`lengths` is for tasks; a file has the lengths of its examples")
-        return Coupling(couple_examples(target.path, seed=seed, progress=progress))
+        return couple_examples(target.path, seed=seed, progress=progress)
     refuse_broken(target)
-    found = find(
+    return find(
         target, from_data=from_data, examples=count, checked=checked, seed=seed, seconds=seconds, progress=progress
     )
-    return Coupling(found)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from lengthwise.prediction.couple import CouplingFinding
+    from lengthwise.prediction.couple import Coupling
     from lengthwise.prediction.example import Example, StructureTable, Token
 
 # Eight hues of middle lightness, legible on dark and on light terminals.
@@ -339,7 +339,7 @@ def couple(
             if not err().is_terminal and line.startswith("searching for"):
                 err().print(line)
 
-        found = find(built, lengths=checked, progress=note).finding
+        found = find(built, lengths=checked, progress=note)
     if as_json:
         emit_json(found.to_json())
         return
@@ -354,7 +354,7 @@ def couple(
         out().print(f"what to do next: {BY_HAND}", markup=False, highlight=False)
 
 
-def follows(found: CouplingFinding) -> bool:
+def follows(found: Coupling) -> bool:
     """Whether a place of the answer is none of the earlier ones, so that the rule ``next`` is what it follows."""
     if found.rule is None:
         return False
@@ -373,7 +373,7 @@ AGREES = {
 """What else than agreement means."""
 
 
-def draw_coupling(console: Console, found: CouplingFinding) -> None:
+def draw_coupling(console: Console, found: Coupling) -> None:
     """The rule, the four requirements by length, the agreement, and the verdict in one line."""
     from rich.text import Text
 

@@ -15,6 +15,7 @@ from lengthwise.core.config import fields_of
 from lengthwise.core.deadline import time_budget
 from lengthwise.core.errors import LengthwiseError, OutOfTimeError, require
 from lengthwise.core.rng import Rng, stream
+from lengthwise.core.table import Table, Tabular
 from lengthwise.crasp.synthesis import read_examples
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.structure import structure_at
@@ -46,10 +47,11 @@ EXAMPLES = 20_000
 """Examples per length, if there are no queries; sums of decimal digits need this many."""
 
 
-@dataclass(frozen=True)
-class CouplingFinding:
-    """The result of the search for one task, or for the examples of the file ``name``, which have no ``task``.
+@dataclass(frozen=True, repr=False)
+class Coupling(Tabular):
+    """Places under which every dependency is at most one step away, or the reason why there are none.
 
+    They are those of a task, or of the examples of the file ``name``, which have no ``task``.
     ``rule`` is None if none was found, with the ``reason``. ``sparsity`` is the number of parents by length. ``agrees``
     says by length how the symbols' places agree with those of the task (`same_places`); it is empty without a rule and
     for tasks whose places the length does not determine.
@@ -78,6 +80,24 @@ class CouplingFinding:
     def holds(self) -> bool:
         """Whether a rule was found that meets every requirement."""
         return self.check is not None and self.check.holds
+
+    def table(self) -> Table:
+        """One row per checked length."""
+        agrees = dict(self.agrees)
+        rows = tuple(
+            (
+                check.length, "" if check.seen else "yes", check.tokens, self.sparsity[check.length],
+                check.tokens_per_place, check.places, check.span,
+                agrees.get(check.length),
+            )
+            for check in (self.check.checks if self.check else ())
+        )  # fmt: skip
+        columns = ("length", "new", "tokens", "parents", "tokens per place", "places", "span", "agrees")
+        notes = [] if self.rule is None else self.rule.describe().splitlines()
+        notes += [f"no coupling found: {self.reason}"] if self.reason else []
+        notes += [f"it does not count: {problem}" for problem in (self.check.problems if self.check else ())]
+        notes += [f"doubt: {self.doubt}"] * bool(self.doubt)
+        return Table(columns if rows else (), rows, caption=f"coupling of {self.name}", notes=tuple(notes))
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; ``rule`` is what the task ``recoupled`` takes."""
@@ -109,7 +129,7 @@ def couple(
     seed: int = 0,
     seconds: float | None = SECONDS,
     progress: Callable[[str], None] = lambda step: None,
-) -> CouplingFinding:
+) -> Coupling:
     """Find places for ``task`` at its first lengths from 4 on, and check them at ``checked`` (5, 10, 20, 40).
 
     After ``seconds`` (None: never) it ends with what was found until then, and with what is ``unfinished``.
@@ -124,7 +144,7 @@ def couple(
 
 def _couple(
     task: Task, examples: int, checked: Sequence[int] | None, seed: int, progress: Callable[[str], None]
-) -> CouplingFinding:
+) -> Coupling:
     lengths = tuple(task.lengths(SHORTEST, SHORTEST + 60))
     few = f"task {task.name!r} has {len(lengths)} lengths in 4..64; a rule needs {FOUND_FROM}"
     require(len(lengths) >= FOUND_FROM, few)
@@ -132,7 +152,7 @@ def _couple(
     checked = sorted({next(iter(task.lengths(n, n + 60)), n) for n in CHECKED}) if checked is None else checked
     for n in checked:
         task.check_lengths([n])
-    found = CouplingFinding(task.name, task, examples > 0, examples, lengths[:FOUND_FROM], {}, 0)
+    found = Coupling(task.name, task, examples > 0, examples, lengths[:FOUND_FROM], {}, 0)
     first = task.batch(lengths[0], 1, stream(seed))
     if first.allowed is not None:
         why = "several symbols may come next, so no token has parents to be near; a scratchpad of states has them"
@@ -270,7 +290,7 @@ def doubt_in_task(task: Task) -> str:
 
 
 def _stated(task: Task, checked: Sequence[int], seed: int) -> int | None:
-    """`CouplingFinding.stated`."""
+    """`Coupling.stated`."""
     if not task.states_places:
         return None
     scheme = SCHEMES.build("coupled", max_position=1 << 20)
@@ -305,9 +325,7 @@ FEWEST = 200
 TokenRows = Sequence[Sequence[str]]
 
 
-def couple_examples(
-    path: Path, *, seed: int = 0, progress: Callable[[str], None] = lambda step: None
-) -> CouplingFinding:
+def couple_examples(path: Path, *, seed: int = 0, progress: Callable[[str], None] = lambda step: None) -> Coupling:
     """Find places from the examples in ``path``, and check them at the longer prompts of the same file.
 
     Of each prompt length, the examples with the most frequent answer length are used. Raises `LengthwiseError` for a
@@ -322,7 +340,7 @@ def couple_examples(
 
     known, rule, reason = search(lengths, estimate)
     count = sum(len(rows[n]) for n in lengths) // len(lengths)
-    found = CouplingFinding(path.name, None, True, count, tuple(known), {}, 0, reason=reason)
+    found = Coupling(path.name, None, True, count, tuple(known), {}, 0, reason=reason)
     if rule is not None:
         known |= {n: estimate(n) for n in lengths if n not in known}
         rule, checks = corrected(rule, known, lengths)
