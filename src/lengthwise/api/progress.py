@@ -238,10 +238,8 @@ class SweepProgress:
         self._say(f"{event.job}, seed {event.seed}: {how if event.fitted is None else state}")
 
     def _say(self, line: str) -> None:
-        from rich.text import Text
-
         self._said = time.monotonic()
-        self._console.print(Text(line), soft_wrap=True)
+        self._console.print(line, soft_wrap=True)
 
     def _count(self, key: tuple[str, int], steps: int) -> None:
         self._steps[key] = steps
@@ -269,15 +267,13 @@ class ComparisonProgress:
             self._say(", ".join(part for part in parts if part))
 
     def _say(self, line: str) -> None:
-        self._console.print(line, soft_wrap=True)
         self._said = time.monotonic()
+        self._console.print(line, soft_wrap=True)
 
 
 @contextmanager
 def part_bar(console: Console) -> Iterator[Report]:
     """A bar with the time left; a line for each part where the console is not a terminal."""
-    from rich.text import Text
-
     progress = progress_bars(console)
     shown = progress.add_task("", total=None, note="")
     present = said = ""
@@ -290,7 +286,7 @@ def part_bar(console: Console) -> Iterator[Report]:
         elif what != said and not console.is_terminal:
             # Only of parts that take a while: a mistake that shows at once stays one line.
             said = what
-            console.print(Text(what))
+            console.print(what)
         progress.update(shown, completed=done, total=total)
 
     with progress:
@@ -298,14 +294,11 @@ def part_bar(console: Console) -> Iterator[Report]:
 
 
 @contextmanager
-def tracker(name: str | None, recipe: Recipe, folder: Path) -> Iterator[Log]:
-    """What takes the events of a run of ``recipe``: nothing without a name, else one run per system and seed.
+def tracker(name: str, recipe: Recipe, folder: Path) -> Iterator[Log]:
+    """What takes the events of a run of ``recipe``: one run of the service per system and seed.
 
     Raises `UnknownNameError` for another service, and `LengthwiseError` if its package is not installed.
     """
-    if name is None:
-        yield lambda event: None
-        return
     if name not in _OPENERS:
         raise UnknownNameError("service to log to", name, _OPENERS)
     open_run, opened = _OPENERS[name](recipe, folder), {}

@@ -143,8 +143,6 @@ def audit(given: AuditSettings) -> None:
         use_all_cores()
     from textwrap import fill
 
-    from rich.text import Text
-
     from lengthwise.api.audit import audit_model
     from lengthwise.audit.questions import instruction, natural_questions
     from lengthwise.core.table import WIDTH
@@ -157,11 +155,11 @@ def audit(given: AuditSettings) -> None:
             sent = "part of the prompt" if "{instruction}" in form.head else "not sent in this form"
             text = question.prompt + form.completion(question.expected)
             shots = f"{plan.shots} example{'s' * (plan.shots != 1)}"
-            out().print(Text(
+            out().print(
                 f"form {form.name}, length {question.level}, {shots}; what the task is, {sent}: "
                 f"{instruction(plan.task, plan.digits)}\nThe prompt as it is sent, and at its end, not sent, the right "
-                f"answer:\n{text}\n"
-            ), soft_wrap=True)  # fmt: skip
+                f"answer:\n{text}\n", soft_wrap=True,
+            )  # fmt: skip
         return
     require(given.against is not None or given.against_endpoint is None, "--against-endpoint needs --against")
     with progress_bars(err()) as bars:
@@ -187,16 +185,16 @@ def audit(given: AuditSettings) -> None:
     table, last = found.overview(WIDTH), found.values["against"] or found.values["causes"]
 
     def say(line: str, style: str = "") -> None:
-        out().print(Text(fill(line, WIDTH), style=style), soft_wrap=True)
+        out().print(fill(line, WIDTH), style=style, soft_wrap=True)
 
     for i, line in enumerate(table.caption.splitlines()):
         say(line, "bold" if i else "")
-    out().print(Text(f"\n{table.text()}\n"), soft_wrap=True)
+    out().print(f"\n{table.text()}\n", soft_wrap=True)
     say(" ".join(table.notes), "dim")
     for line in filter(None, (found.values["overview"]["theory"], last["next"])):
         say(line)
     if last["command"]:
-        out().print(Text(last["command"]), soft_wrap=True)
+        out().print(last["command"], soft_wrap=True)
     if found.before:
         err().print(f"{found.now} questions asked now, {found.before} answers from before", soft_wrap=True)
     err().print(f"page, with every count: {found.page}", soft_wrap=True)

@@ -75,7 +75,7 @@ def draw(comparison: Comparison, as_json: bool) -> None:
     draw_answer(console, comparison_finding(values), systems, table, len(values["systems"]) - len(systems))
     why, command = next_step(values, comparison.folder)
     console.print(Text.assemble(("next: ", "bold"), f"{why}:\n  {command}"), soft_wrap=True)
-    console.print(Text(f"page, with settings, notes and tests: {comparison.page}", style="dim"), soft_wrap=True)
+    console.print(f"page, with settings, notes and tests: {comparison.page}", style="dim", soft_wrap=True)
 
 
 def next_step(values: dict[str, Any], folder: Path) -> tuple[str, str]:
@@ -147,7 +147,7 @@ def verify(
     out().print(f"theory and training {said[done.agrees]}\n")
     heads = ("language", "ids", "predicted", "rung", "fitted", *BINS, "prediction")
     _rows(heads, [_cell(row) for row in done.rows])
-    out().print("a bin: lowest to highest of the seeds; each seed is in --json and in the report", markup=False)
+    out().print("a bin: lowest to highest of the seeds; each seed is in --json and in the report")
     notes.print(f"report: {done.page}")
 
 

@@ -67,16 +67,14 @@ def again(changes: Mapping[str, Any] | None = None, settings: Mapping[str, Any] 
 
 def draw_answer(console: Console, finding: str, systems: Sequence[SystemSummary], table: str, more: int = 0) -> None:
     """The finding, how sure it is, and a table of the systems; ``more`` systems have no finished seed."""
-    from rich.text import Text
-
     from lengthwise.core.table import answered
     from lengthwise.report.answer import SURE, answer
 
     fitted = [system for system in systems if system.fitted]
     alone = {SURE: "Not compared, since one system alone fits its training lengths."}
     rows = answer(systems).rows or (alone if len(fitted) == 1 < len(systems) + more else {})
-    console.print(Text("\n".join(answered({"finding": finding, **rows}))), soft_wrap=True)
-    console.print(Text(f"\n{table}\n"), soft_wrap=True)
+    console.print("\n".join(answered({"finding": finding, **rows})), soft_wrap=True)
+    console.print(f"\n{table}\n", soft_wrap=True)
 
 
 def plain_table(*headings: str, right: Collection[str] = (), gap: int = 2, no_wrap: bool = False) -> Table:

@@ -101,7 +101,7 @@ def decide(
         else:
             draw_decision(out(), decision.expression, decision.decision, programs, first=index == 0, why=why)
             if averaging is not None:
-                out().print(f"\nmargin: {averaging['line']}", soft_wrap=True, highlight=False)
+                out().print(f"\nmargin: {averaging['line']}", soft_wrap=True)
     if certificates is not None:
         count = save_certificates(certificates, done)
         err().print(
@@ -160,14 +160,14 @@ def draw_decision(
         gap=3,
     )
     for name, row in rows.items():
-        table.add_row(Text(_FRAGMENTS[name][1]), *[_cell(verdict, of[name]) for verdict in row])
+        table.add_row(_FRAGMENTS[name][1], *[_cell(verdict, of[name]) for verdict in row])
     console.print(table)
     console.print()
     if "visible" in decision.ends:
         predicted = answers_by_fragment(decision)
         gained = [f for f in _FRAGMENTS if predicted[f] == "yes" and decision.verdict(f, "visible").verdict != "yes"]
         if easier := next_symbol_note([system.known_as for system in SYSTEMS if system.fragment in gained]):
-            console.print(Text(easier[0].upper() + easier[1:] + " (--end next)."))
+            console.print(easier[0].upper() + easier[1:] + " (--end next).")
     if membership:
         console.print(f"what to do next: lengthwise predict {shlex.quote(text)}", soft_wrap=True)
     if first:
@@ -176,17 +176,17 @@ def draw_decision(
         notes = [means, f"predict says whether training finds it, asked another question: {ASKED['next']}"][
             : 1 + membership
         ]
-        console.print(Text(". ".join(notes) + "." + " More: --why" * (not why), style="dim"))
+        console.print(". ".join(notes) + "." + " More: --why" * (not why), style="dim")
     if why:
         for fragment, end in _telling(decision) if membership else ():
             if sentences := explanation(decision, fragment, end):
-                console.print(Text(f"\n{_FRAGMENTS[fragment][0]}, {sentences}"))
+                console.print(f"\n{_FRAGMENTS[fragment][0]}, {sentences}")
         programs_of = "; ".join(f"{encodings}: {name}" for name, encodings in _FRAGMENTS.values())
-        console.print(Text(f"\n{' · '.join(_facts(decision))}\n{programs_of}. {MORE}", style="dim"))
+        console.print(f"\n{' · '.join(_facts(decision))}\n{programs_of}. {MORE}", style="dim")
     for end, program in programs.items():
         console.print()
-        console.print(Text(f"a program in {_FRAGMENTS[program['fragment']][0]} ({_ENDS[end]}):", style="dim"))
-        console.print(Text(program["text"].rstrip()))
+        console.print(f"a program in {_FRAGMENTS[program['fragment']][0]} ({_ENDS[end]}):", style="dim")
+        console.print(program["text"].rstrip())
 
 
 LONG = 200
@@ -252,8 +252,6 @@ def check_certificates(
     as_json: AsJson = False,
 ) -> None:
     """Check certificates with exact arithmetic and code that the decision does not use."""
-    from rich.text import Text
-
     from lengthwise.api.theory import check_certificates as check
 
     checked = check(file).certificates
@@ -264,6 +262,6 @@ def check_certificates(
         ones = list(group)
         answers = ", ".join(f"{one.fragment} with {one.end} {one.answer}" for one in ones)
         of = "" if ones[0].rebuilt else " (of the automaton in this file)"
-        out().print(Text(f"{source}{of}: {len(ones)} hold: {answers}"))
+        out().print(f"{source}{of}: {len(ones)} hold: {answers}")
     if not checked:
         out().print("no certificates in this file")

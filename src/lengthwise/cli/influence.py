@@ -118,8 +118,6 @@ def train(train_language_model: Api, threads: Threads = None, as_json: AsJson = 
     A finished model is reused and an interrupted one goes on from its last checkpoint, so the same command can always
     be given again.
     """
-    from rich.text import Text
-
     from lengthwise.api.progress import progress_bars
 
     use_threads(threads)
@@ -132,11 +130,11 @@ def train(train_language_model: Api, threads: Threads = None, as_json: AsJson = 
                 return
             shown[what] = f"{number:.3f}"
             if what == "held-out":
-                console.print(Text(f"step {done} of {total}: held-out loss {number:.3f} nats per token"), style="dim")
+                console.print(f"step {done} of {total}: held-out loss {number:.3f} nats per token", style="dim")
             loss = f"loss {shown['train']}" + (f", held out {shown['held-out']}" if shown["held-out"] else "")
             progress.update(bar, description="training", completed=done, total=total, note=f"{loss} nats per token")
 
-        found = train_language_model(progress=report, note=lambda line: console.print(Text(line), style="dim"))
+        found = train_language_model(progress=report, note=lambda line: console.print(line, style="dim"))
     if as_json:
         emit_json(found.to_json())
         return
@@ -179,9 +177,7 @@ def extend(
 ) -> None:
     """Measure a trained model's loss beyond its context, under each way to extend it."""
     use_threads(threads)
-    from rich.text import Text
-
-    found = measure(model, multiples=multiples or (2, 4, 8), note=lambda line: err().print(Text(line), style="dim"))
+    found = measure(model, multiples=multiples or (2, 4, 8), note=lambda line: err().print(line, style="dim"))
     if as_json:
         emit_json(found.to_json())
         return

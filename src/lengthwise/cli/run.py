@@ -93,7 +93,7 @@ def run(
     if not as_json:
         err().print(f"results in {done.folder}; `lengthwise report {done.folder}` makes a page of them", soft_wrap=True)
         if made.trains:
-            err().print(f"next: {next_step(done)}", soft_wrap=True, markup=False, highlight=False)
+            err().print(f"next: {next_step(done)}", soft_wrap=True)
 
 
 def next_step(done: RecipeResult) -> str:

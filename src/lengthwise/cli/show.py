@@ -103,7 +103,7 @@ def show(
     if any(found.schemes.both):  # Without parents there is no structure to show, and the note says so.
         draw_structure(console, found.schemes, built_scheme.name)
     if found.note:
-        console.print(found.note, markup=False, highlight=False)
+        console.print(found.note)
 
 
 def draw_example(console: Console, shown: Example, *, everything: bool = False) -> None:
@@ -117,7 +117,7 @@ def draw_example(console: Console, shown: Example, *, everything: bool = False) 
     head.append(f"  length {shown.length}{axes} · scheme {shown.scheme.name} · seed {shown.seed}", style="dim")
     console.print(head)
     if shown.task.summary:
-        console.print(Text(shown.task.summary))
+        console.print(shown.task.summary)
     console.print()
     _strip(console, shown)
     _dependencies(console, shown, everything)
@@ -177,7 +177,7 @@ def _strip(console: Console, shown: Example) -> None:
         legend.append("□ scored, not part of the answer")
     if any(not token.places[0] for token in tokens):
         legend.append("· no place")
-    console.print(Text("   ".join(legend), style="dim"))
+    console.print("   ".join(legend), style="dim")
     console.print()
 
 
@@ -229,7 +229,7 @@ def _dependencies(console: Console, shown: Example, everything: bool) -> None:
         table.add_row(*cells, str(len(token.parents)), *[str(distance) if token.parents else "" for distance in far])
     console.print(table)
     if any(token.parents for token in scored):
-        console.print(Text(COUNTED, style="dim"))
+        console.print(COUNTED, style="dim")
     console.print()
 
 
@@ -278,7 +278,7 @@ def draw_structure(console: Console, table: StructureTable, scheme: str) -> None
         mark = "▸ " if scheme in row.schemes else "  "
         missing |= None in row.spans
         wrapping |= "modulo" in row.schemes
-        grid.add_row(Text("span   " + mark + ", ".join(row.schemes)), *_numbers(row.spans))
+        grid.add_row("span   " + mark + ", ".join(row.schemes), *_numbers(row.spans))
         if selected:
             grid.add_row(Text("         of selectors", style="dim"), *_numbers(row.selectors))
         if selected and row.both != row.spans:
@@ -286,21 +286,15 @@ def draw_structure(console: Console, table: StructureTable, scheme: str) -> None
     console.print(grid)
     console.print()
     console.print(
-        Text(
-            "k: most tokens that one scored token depends on (its parents).  span: the farthest of them, in position "
-            "ids; of coupled ids in places."
-            + "  ids modulo m repeat, so a small span does not mean near." * wrapping
-            + ("  selectors: the tokens that choose the parents by content." if selected else ""),
-            style="dim",
-        )
+        "k: most tokens that one scored token depends on (its parents).  span: the farthest of them, in position "
+        "ids; of coupled ids in places."
+        + "  ids modulo m repeat, so a small span does not mean near." * wrapping
+        + "  selectors: the tokens that choose the parents by content." * selected,
+        style="dim",
     )
     if missing:
-        console.print(
-            Text(
-                "–: more ids needed than the scheme's max_position, or places that the task does not state.",
-                style="dim",
-            )
-        )
+        why = "–: more ids needed than the scheme's max_position, or places that the task does not state."
+        console.print(why, style="dim")
 
 
 @from_api("theory.couple")
@@ -348,10 +342,10 @@ def couple(
         if not found.agrees or (found.stated is None and any(same == "no" for _, same in found.agrees)):
             rule = "next" if follows(found) else "earlier"
             line = "to use them: place=… where each token is written, seq.eos, too, and in the class place_rule ="
-            out().print(f"{line} {rule!r}", markup=False, highlight=False)
-        out().print(f"what to do next: lengthwise predict {shlex.quote(task)}", soft_wrap=True, markup=False)
+            out().print(f"{line} {rule!r}")
+        out().print(f"what to do next: lengthwise predict {shlex.quote(task)}", soft_wrap=True)
     elif found.task is not None and found.stated is None and len(set(found.sparsity.values())) == 1:
-        out().print(f"what to do next: {BY_HAND}", markup=False, highlight=False)
+        out().print(f"what to do next: {BY_HAND}")
 
 
 def follows(found: Coupling) -> bool:
@@ -392,7 +386,7 @@ def draw_coupling(console: Console, found: Coupling) -> None:
     console.print(Text.assemble((found.name, "bold"), f": {answer}\n"))
     if found.rule is not None and found.check is not None and found.holds:
         for line in found.rule.describe().splitlines():
-            console.print(Text("  " + line), soft_wrap=True)
+            console.print("  " + line, soft_wrap=True)
         console.print()
         headings = ["length", "tokens", "parents", "tokens per place", "places", "span"]
         headings += ["agrees with stated places"] if found.agrees else []
@@ -404,22 +398,20 @@ def draw_coupling(console: Console, found: Coupling) -> None:
             table.add_row(*row, *([agrees[check.length]] if agrees else []))
         console.print(table)
         console.print()
-        console.print(Text("i counts the tokens of a part from 0; n is the length", style="dim"))
+        console.print("i counts the tokens of a part from 0; n is the length", style="dim")
         if same := {said for said in agrees.values() if not said.startswith("yes")}:
             also = "" if found.stated is None else f" and do as well: all that a token needs is within {found.stated}"
-            console.print(Text(AGREES[max(same)] + also * (max(same) == "no")))
+            console.print(AGREES[max(same)] + also * (max(same) == "no"))
     if found.doubt and found.holds:
         console.print(Text.assemble(("doubt: ", "bold"), found.doubt, "; no places without this were found"))
     if found.unfinished:
         console.print(Text.assemble(("not finished: ", "bold"), found.unfinished))
     if found.holds:
-        console.print(
-            Text("they count: few tokens per place, places grow linearly, every span is at most 1", style="dim")
-        )
+        console.print("they count: few tokens per place, places grow linearly, every span is at most 1", style="dim")
     if not found.agrees and found.task is not None and found.holds:
-        console.print(Text("the task states no places that length alone decides: nothing to compare with", style="dim"))
+        console.print("the task states no places that length alone decides: nothing to compare with", style="dim")
     if found.from_data or found.queries:
-        console.print(Text(f"from {source}, {unit} {', '.join(map(str, found.lengths))}", style="dim"))
+        console.print(f"from {source}, {unit} {', '.join(map(str, found.lengths))}", style="dim")
 
 
 @from_api("components.check")
@@ -449,8 +441,8 @@ def check(
         lines += ["", *(f"holds   {says}" for says in held)] * why
         lines += ["", *(f"note: {note}" for note in done.notes)] if done.notes else []
         for line in lines:
-            out().print(line, markup=False, highlight=False)
+            out().print(line)
         if not done.broken and done.kind == "task":
-            out().print(f"\nwhat to do next: lengthwise predict {shlex.quote(target)}", markup=False, soft_wrap=True)
+            out().print(f"\nwhat to do next: lengthwise predict {shlex.quote(target)}", soft_wrap=True)
     if done.broken:
         raise typer.Exit(1)
