@@ -12,23 +12,22 @@ from lengthwise.crasp.syntax import in_reading_order
 from lengthwise.languages.automaton import Dfa, Word, minimize, strongly_connected
 
 
-def program_of(decision: Decision, fragment: str = "ape", end: str = "eos", *, bos: bool = True) -> Program:
+def program_of(decision: Decision, fragment: str = "ape", end: str = "eos") -> Program:
     """The program behind a *yes* of a decision; raises `LengthwiseError` if the verdict is not *yes*."""
     of_membership(end, "programs")
     verdict = decision.verdict(fragment, end)
     if verdict.window is None or verdict.period is None:
         require(False, f"no program to extract: the verdict for {fragment} under {end} is {verdict.verdict}, not yes")
-    return extract(decision.dfa, verdict.window or 1, verdict.period or 1, end, bos=bos)
+    return extract(decision.dfa, verdict.window or 1, verdict.period or 1, end)
 
 
-def extract(dfa: Dfa, window: int, period: int, end: str, *, bos: bool = True) -> Program:
+def extract(dfa: Dfa, window: int, period: int, end: str) -> Program:
     """A program for the language of ``dfa`` with that window and period.
 
-    Acceptance is read at an appended end symbol (``eos``) or at the last symbol (``visible``). Without ``bos`` a
-    ``visible`` program reads words of length >= 1 only. Raises `LengthwiseError` if potentials of this window and
-    period do not separate the states; then there is no such program.
+    Acceptance is read at an appended end symbol (``eos``) or at the last symbol (``visible``). Raises
+    `LengthwiseError` if potentials of this window and period do not separate the states; then there is no such program.
     """
-    build = _Builder(dfa.alphabet, bos=bos, eos=end == "eos")
+    build = _Builder(dfa.alphabet, bos=True, eos=end == "eos")
     if end == "eos":
         before = _StateBefore(build, minimize(dfa), window, period).states()
         accepted = [before[state] for state in before if minimize(dfa).accepting[state]]
@@ -41,7 +40,7 @@ def extract(dfa: Dfa, window: int, period: int, end: str, *, bos: bool = True) -
         before = _StateBefore(build, quotient, window, period).states()
         accepted = [before[state] for state in before if quotient.accepting[state]]
         cases.append(build.all_of([build.symbol(symbol), build.any_of(accepted)]))
-    if bos and dfa.accepting[0]:
+    if dfa.accepting[0]:
         cases.append(build.bos())  # the empty word: BOS is the last symbol
     return build.finished(build.any_of(cases))
 
@@ -71,7 +70,6 @@ class _StateBefore:
 
     def __init__(self, build: _Builder, dfa: Dfa, window: int, period: int) -> None:
         self.build, self.dfa, self.window, self.period = build, dfa, window, period
-        self.marks = int(build.bos_declared)  # positions before the first letter
         self.letters = [build.symbol(symbol) for symbol in dfa.alphabet]
         self.numbers = strongly_connected(dfa.delta)
         self.members: dict[int, list[int]] = defaultdict(list)
@@ -137,7 +135,7 @@ class _StateBefore:
         entered = build.top() if entry is None else self._earlier(entry)
         age = self._strict(entered)
         for length, words in enumerate(self._words_inside(state, inside)):
-            at_age = build.compare(age, "=", build.constant(length + (self.marks if entry is None else 0)))
+            at_age = build.compare(age, "=", build.constant(length + (entry is None)))
             here = build.all_of([*([] if entry is None else [entered]), at_age])
             for word, target in words:
                 found[target].append(build.all_of([here, *self._seen(word)]))
@@ -246,8 +244,8 @@ class _StateBefore:
 
     def _phase_before(self, phase: int) -> list[Index]:
         """The number of letters before this position is ≡ phase."""
-        return [self.build.periodic(phase + 1 + self.marks, self.period)] if self.period > 1 else []
+        return [self.build.periodic(phase + 2, self.period)] if self.period > 1 else []
 
     def _phase_after(self, phase: int) -> list[Index]:
         """The number of letters up to this position, a letter, is ≡ phase."""
-        return [self.build.periodic(phase + self.marks, self.period)] if self.period > 1 else []
+        return [self.build.periodic(phase + 1, self.period)] if self.period > 1 else []

@@ -70,12 +70,9 @@ def labelled(examples: Sequence[tuple[Symbols, Symbols | bool]]) -> dict[Sequenc
 
 
 class PrefixTree:
-    """All words up to ``length`` and the words ``more``; nodes are their prefixes by length.
+    """All words up to ``length`` and the words ``more``; nodes are their prefixes by length, first that of BOS."""
 
-    Node 0 is the empty prefix: the position of BOS, or with ``bos`` false no position.
-    """
-
-    def __init__(self, symbols: int, length: int, more: Iterable[Word] = (), *, bos: bool) -> None:
+    def __init__(self, symbols: int, length: int, more: Iterable[Word] = ()) -> None:
         words: set[Word] = {()}
         level: list[Word] = [()]
         for _ in range(length):
@@ -85,15 +82,11 @@ class PrefixTree:
             words.update(word[:end] for end in range(len(word) + 1))
         self.words = sorted(words, key=lambda word: (len(word), word))
         self.node = {word: node for node, word in enumerate(self.words)}
-        self.bos = bos
         self.parent = np.array([0, *(self.node[word[:-1]] for word in self.words[1:])])
         self.symbol = np.array([-1, *(word[-1] for word in self.words[1:])])
         self.depth = np.array([len(word) for word in self.words])
-        self.position = self.depth + bos
         self.levels = [np.flatnonzero(self.depth == depth) for depth in range(1, int(self.depth[-1]) + 1)]
         self.width = -(-len(self.words) // 64)
-        self.real = np.ones(len(self.words), dtype=np.bool_)
-        self.real[0] = bos
         # Linear forms have at most two counts with coefficients up to 2 and a constant up to 3.
         self.count_dtype = np.int8 if 4 * (int(self.depth[-1]) + 1) + 3 <= 127 else np.int32
 
@@ -101,9 +94,9 @@ class PrefixTree:
         return len(self.words)
 
     def pack(self, values: Bool[ndarray, "N nodes"]) -> UInt64[ndarray, "N W"]:
-        """Truth values as bits; a node without a position has bit 0."""
+        """Truth values as bits."""
         padded = np.zeros((len(values), self.width * 64), dtype=np.bool_)
-        padded[:, : len(self)] = values & self.real
+        padded[:, : len(self)] = values
         return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
 
     def unpack(self, rows: UInt64[ndarray, "N W"]) -> Bool[ndarray, "N nodes"]:
@@ -123,7 +116,7 @@ class PrefixTree:
         back = np.arange(len(self))
         for _ in range(distance):
             back = self.parent[back]
-        return values[:, back] & (self.depth >= distance) & self.real[back]
+        return values[:, back] & (self.depth >= distance)
 
 
 _BATCH = 1 << 13
@@ -182,11 +175,11 @@ class Enumeration:
         self._seen: set[bytes] = set()
         symbols = np.arange(len(self.alphabet))
         self._symbol_counts = tree.count(tree.symbol == symbols[:, None])
-        self._real = tree.pack(tree.real[None])[0]
+        self._nodes = tree.pack(np.ones((1, len(tree)), dtype=np.bool_))[0]
 
     def complement(self, rows: UInt64[ndarray, "N W"]) -> UInt64[ndarray, "N W"]:
         """The values of the negations."""
-        return ~rows & self._real
+        return ~rows & self._nodes
 
     def estimate(self, size: int) -> int:
         """An upper bound on the number of candidates of this size."""
@@ -241,7 +234,7 @@ class Enumeration:
 
     def program(self, origin: ndarray) -> Program:
         """The program that accepts where the formula holds at the last position."""
-        build = ProgramBuilder(self.alphabet, bos=self.tree.bos)
+        build = ProgramBuilder(self.alphabet, bos=True)
         return in_reading_order(build.accept(self.write(build, origin)))
 
     def write(self, build: ProgramBuilder, origin: ndarray) -> int:
@@ -283,12 +276,11 @@ class Enumeration:
     def _atoms(self) -> tuple[UInt64[ndarray, "N W"], ndarray]:
         tree = self.tree
         atoms = [(tree.symbol == number, _Kind.SYMBOL, number, 0) for number in range(len(self.alphabet))]
-        if tree.bos:
-            atoms.append((tree.depth == 0, _Kind.BEGIN, 0, 0))
+        atoms.append((tree.depth == 0, _Kind.BEGIN, 0, 0))
         atoms.append((np.ones(len(tree), dtype=np.bool_), _Kind.TOP, 0, 0))
         for period in self.periods:
             for residue in range(period):
-                atoms.append((tree.position % period == residue, _Kind.PERIODIC, residue, period))
+                atoms.append(((tree.depth + 1) % period == residue, _Kind.PERIODIC, residue, period))
         made = [_origins(1, kind, one, other) for _, kind, one, other in atoms]
         return tree.pack(np.stack([values for values, *_ in atoms])), np.concatenate(made)
 
@@ -490,7 +482,7 @@ class FormulaSearch:
 
     def _write(self, formulas: list[_Formula], *, conjunction: bool) -> Program:
         enumeration = self.enumeration
-        build = ProgramBuilder(enumeration.alphabet, bos=enumeration.tree.bos)
+        build = ProgramBuilder(enumeration.alphabet, bos=True)
         parts: list[int] = []
         for formula in formulas:
             index = enumeration.write(build, formula.origin)
@@ -503,7 +495,7 @@ _LONG = 600
 
 
 def first_wrong_word(
-    program: Program, ask: Callable[[Word], bool], symbols: int, bos: bool, seed: int, given: Sequence[Word] = ()
+    program: Program, ask: Callable[[Word], bool], symbols: int, given: Sequence[Word] = ()
 ) -> tuple[Word | None, int]:
     """A shortest tested word on which program and target differ (or None), and the number of tested words.
 
@@ -513,9 +505,9 @@ def first_wrong_word(
     members: list[Word] = []
 
     def batches() -> Iterator[list[Word]]:
-        yield from _all_words(symbols, bos)
+        yield from _all_words(symbols)
         by_length: dict[int, list[Word]] = {}
-        for word in [*given, *_long_words(symbols, [*members, *given], seed)]:
+        for word in [*given, *_long_words(symbols, [*members, *given])]:
             by_length.setdefault(len(word), []).append(word)
         yield from (words for _, words in sorted(by_length.items()))
 
@@ -531,18 +523,18 @@ def first_wrong_word(
     return None, checked
 
 
-def _all_words(symbols: int, bos: bool) -> Iterator[list[Word]]:
+def _all_words(symbols: int) -> Iterator[list[Word]]:
     """All words, length by length, up to `_MOST_SHORT` in total."""
-    total, length = 0, 0 if bos else 1
+    total, length = 0, 0
     while length <= 40 and (total + symbols**length <= _MOST_SHORT or length <= 1):
         yield list(itertools.product(range(symbols), repeat=length))
         total += symbols**length
         length += 1
 
 
-def _long_words(symbols: int, members: list[Word], seed: int) -> Iterator[Word]:
+def _long_words(symbols: int, members: list[Word]) -> Iterator[Word]:
     """Random words, and members that are repeated, joined, and changed at one position."""
-    rng = stream(seed, "synthesis", "long words")
+    rng = stream(0, "synthesis", "long words")
     pool = [word for word in members if word][-200:]
     for _ in range(_LONG):
         if pool and rng.random() < 0.7:
@@ -588,7 +580,6 @@ def synthesize(
     alphabet: Sequence[str],
     *,
     max_size: int = 7,
-    bos: bool = True,
     periods: Sequence[int] = (),
     distances: Sequence[int] = (),
     members: Sequence[Word] = (),
@@ -597,8 +588,7 @@ def synthesize(
     """Find the smallest program for ``target``: labelled words, or a function from words to labels.
 
     ``periods`` adds the atoms i ≡ r mod m, ``distances`` the local quantifier ∃[i - j = d]; without them the program is
-    in C-RASP[∅]. Without ``bos`` the empty word is left out, because it has no position. Sizes with more than ``most``
-    candidates are not searched.
+    in C-RASP[∅]. Sizes with more than ``most`` candidates are not searched.
     Raises `LengthwiseError` for symbols outside the alphabet and for contradictory or missing examples.
     """
     require(max_size >= 1, f"max_size has to be at least 1, got {max_size}")
@@ -606,7 +596,7 @@ def synthesize(
     for name, given in (("period", periods), ("distance", distances)):
         for number in given:
             require(1 <= number <= LARGEST, f"a {name} has to be at least 1 and at most {LARGEST}, got {number}")
-    examples = None if callable(target) else _examples(target, alphabet, bos)
+    examples = None if callable(target) else _examples(target, alphabet)
     known: dict[Word, bool] = dict(examples or {})
     counterexamples: list[Word] = []
     searched, checked = 0, len(known)
@@ -616,14 +606,14 @@ def synthesize(
         return bool(target(tuple(alphabet[symbol] for symbol in word)))
 
     while True:
-        tree = PrefixTree(len(alphabet), _tree_length(len(alphabet)), [*known, *counterexamples], bos=bos)
-        labels = known if examples is not None else {word: ask(word) for word in tree.words[0 if bos else 1 :]}
+        tree = PrefixTree(len(alphabet), _tree_length(len(alphabet)), [*known, *counterexamples])
+        labels = known if examples is not None else {word: ask(word) for word in tree.words}
         search = FormulaSearch(Enumeration(alphabet, tree, periods, distances), labels, most)
         found = search.run(max_size)
         searched += search.searched
         wrong: Word | None = None
         if found is not None and examples is None:
-            wrong, checked = first_wrong_word(found[0], ask, len(alphabet), bos, 0, members)
+            wrong, checked = first_wrong_word(found[0], ask, len(alphabet), members)
         if wrong is None:
             program, size = found or (None, None)
             return Synthesis(
@@ -647,7 +637,7 @@ def _tree_length(symbols: int) -> int:
     return max(1, length)
 
 
-def _examples(target: Mapping[Sequence[str], bool], alphabet: Sequence[str], bos: bool) -> dict[Word, bool]:
+def _examples(target: Mapping[Sequence[str], bool], alphabet: Sequence[str]) -> dict[Word, bool]:
     require(len(target) > 0, "synthesis needs at least one example")
     ids = {symbol: number for number, symbol in enumerate(alphabet)}
     examples: dict[Word, bool] = {}
@@ -655,7 +645,6 @@ def _examples(target: Mapping[Sequence[str], bool], alphabet: Sequence[str], bos
         for symbol in word:
             if symbol not in ids:
                 raise LengthwiseError(f"the example {' '.join(word)!r} has {symbol!r}, which is not in the alphabet")
-        require(bos or len(word) > 0, "without BOS there is no empty word; leave it out or use bos")
         coded = tuple(ids[symbol] for symbol in word)
         require(examples.get(coded, label) == label, f"the example {' '.join(word)!r} has two labels")
         examples[coded] = bool(label)

@@ -102,14 +102,10 @@ def for_symbols(count: int) -> str:
     return f"for {count} symbols; {SCHEME}"
 
 
-def cited(fragment: Fragment, answer: str, why: str, source: str = HUANG) -> Evidence:
-    """A published answer."""
-    return Evidence(fragment, Argument("yes" if answer == "yes" else "no", "cited", f"{why} ({source})"))
-
-
 def no_for_nope(what: str, source: str = HUANG) -> Evidence:
     """A published *no* without positions."""
-    return cited("none", "no", f"no guarantee: no program without positions exists for {what}", source)
+    why = f"no guarantee: no program without positions exists for {what} ({source})"
+    return Evidence("none", Argument("no", "cited", why))
 
 
 def fooling_set(key: str) -> Evidence:

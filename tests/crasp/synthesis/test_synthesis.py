@@ -31,7 +31,7 @@ def words_up_to(alphabet: str, longest: int, shortest: int = 0) -> list[tuple[st
 
 def programs(most: int, length: int) -> Iterator[tuple[int, Program]]:
     """All programs over a and b with their sizes, smallest first, no two of which agree on all words up to a length."""
-    enumeration = Enumeration("ab", PrefixTree(2, length, bos=True), (), ())
+    enumeration = Enumeration("ab", PrefixTree(2, length), (), ())
     for size in range(1, most + 1):
         for origin in enumeration.add_level().origins:
             yield size, enumeration.program(origin)
@@ -46,19 +46,13 @@ TARGETS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "bos"),
-    [
-        *itertools.product(list(TARGETS)[:3], [True, False]),
-        *(pytest.param("(ab)*", bos, marks=SLOW) for bos in (True, False)),
-    ],
-)
-def test_small_programs_are_found(name: str, bos: bool) -> None:
+@pytest.mark.parametrize("name", [*list(TARGETS)[:3], pytest.param("(ab)*", marks=SLOW)])
+def test_small_programs_are_found(name: str) -> None:
     alphabet, inside, size = TARGETS[name]
-    found = synthesize(inside, alphabet, bos=bos)
+    found = synthesize(inside, alphabet)
     assert found.program is not None
     assert (found.size, found.smallest, found.program.fragment) == (size, True, "none")
-    for word in words_up_to(alphabet, 11, 0 if bos else 1):
+    for word in words_up_to(alphabet, 11):
         assert accepts(found.program, word) == inside(word)
     for n in (30, 80):
         for word in (tuple("ab" * n), tuple("aabb" * n), (*"ab" * n, "b", "a"), tuple("a" * n + "b" * n)):
@@ -69,11 +63,11 @@ def test_small_programs_are_found(name: str, bos: bool) -> None:
 
 def test_no_smaller_program_agrees() -> None:
     """The claim of being smallest: no enumerated program has these values, and every tenth is run to see that."""
-    found = synthesize(nested(2), "ab", bos=True)
+    found = synthesize(nested(2), "ab")
     assert found.size == 5
     words = [encode(parse("alphabet: a b\naccept := true"), words_up_to("ab", n, n)) for n in (4, 6)]
     wanted = [[nested(2)(tuple("ab"[symbol] for symbol in word)) for word in batch] for batch in words]
-    tree = PrefixTree(2, 6, bos=True)
+    tree = PrefixTree(2, 6)
     labels = np.array([nested(2)(tuple("ab"[symbol] for symbol in word)) for word in tree.words])
     enumeration = Enumeration("ab", tree, (), ())
     for _ in range(3):
@@ -141,8 +135,6 @@ def test_mistakes_are_named() -> None:
         synthesize({"ac": True}, "ab")
     with pytest.raises(LengthwiseError, match="has two labels"):
         synthesize({("a",): True, "a": False}, "ab")
-    with pytest.raises(LengthwiseError, match="no empty word"):
-        synthesize({"": True}, "ab", bos=False)
     with pytest.raises(LengthwiseError, match="at least one example"):
         synthesize({}, "ab")
     with pytest.raises(LengthwiseError, match="a period has to be at least 1 and at most 10000, got 0"):
@@ -153,9 +145,8 @@ def test_mistakes_are_named() -> None:
         synthesize({"a": True}, "ab", max_size=0)
 
 
-@pytest.mark.parametrize("bos", [True, False])
-def test_enumerated_programs_are_distinct_and_do_what_their_row_says(bos: bool) -> None:
-    tree = PrefixTree(2, 4, bos=bos)
+def test_enumerated_programs_are_distinct_and_do_what_their_row_says() -> None:
+    tree = PrefixTree(2, 4)
     enumeration = Enumeration("ab", tree, periods=[2], distances=[1, 2])
     words = [tuple("ab"[symbol] for symbol in word) for word in tree.words]
     behaviours: set[bytes] = set()
@@ -164,7 +155,7 @@ def test_enumerated_programs_are_distinct_and_do_what_their_row_says(bos: bool) 
         values = tree.unpack(level.rows)
         for place in range(0, len(level.rows), 1 if size < 3 else 37):
             program = enumeration.program(level.origins[place])
-            expected = [(bos or bool(word)) and accepts(program, word) for word in words]
+            expected = [accepts(program, word) for word in words]
             assert values[place].tolist() == expected, to_text(program)
         behaviours |= {row.tobytes() for row in level.rows}
         assert len(behaviours) == enumeration.total
@@ -181,7 +172,7 @@ def test_smaller_sizes_come_first_and_sizes_are_those_of_the_formulas() -> None:
 
 
 def test_tree_counting_agrees_with_the_interpreter() -> None:
-    tree = PrefixTree(2, 3, [(1, 0, 1, 1, 0, 1)], bos=True)
+    tree = PrefixTree(2, 3, [(1, 0, 1, 1, 0, 1)])
     values = np.random.default_rng(0).random((1, len(tree))) < 0.5
     counts = tree.count(values)[0]
     for node, word in enumerate(tree.words):
