@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lengthwise.core import config as arguments
-from lengthwise.core.config import apply_edits, fields_of, from_fields
+from lengthwise.core.config import apply_edits, fields_of
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.core.registry import Registry
 from lengthwise.core.table import Table, Tabular
@@ -244,8 +244,3 @@ def _component(target: str | Task | PositionScheme | EncodingSpec | MixerSpec, k
     if named_language(target) is not None:
         return "task", TASKS.build(target)
     raise UnknownNameError("component", target, [name for registry in REGISTRIES.values() for name in registry])
-
-
-def fields_into(cls: type[Any], values: dict[str, Any] | Any, *, where: str) -> Any:
-    """A settings object of ``cls`` from a dictionary of its fields, or that object itself."""
-    return from_fields(cls, values, where=where) if isinstance(values, dict) else values

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from lengthwise.api.cluster import HERE, Cluster
 from lengthwise.api.components import encoding as build_encoding
-from lengthwise.api.components import fields_into
 from lengthwise.api.components import scheme as build_scheme
 from lengthwise.api.components import task as build_task
 from lengthwise.api.result import Result
 from lengthwise.core import config as arguments
-from lengthwise.core.config import fields_of, one_line_errors
+from lengthwise.core.config import fields_of, from_fields, one_line_errors
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, spelled
 from lengthwise.core.files import read_json, read_text
 from lengthwise.core.result_file import CONFIG, RESULT, RunResult
@@ -43,7 +42,7 @@ from lengthwise.training.threads import threads_of_a_call
 
 if TYPE_CHECKING:
     from lengthwise.core.result_file import StudyResult
-    from lengthwise.experiments.cost import SweepPlan
+    from lengthwise.experiments.cost import Cost
     from lengthwise.experiments.engine import Sweep
     from lengthwise.experiments.recipe import Study
 
@@ -104,7 +103,7 @@ class Experiment(Tabular):
                 ("evaluation", EvaluationConfig, evaluation),
             ):
                 if isinstance(value, dict):
-                    value = fields_into(cls, {**fields_of(getattr(made, field)), **value}, where=field)
+                    value = from_fields(cls, {**fields_of(getattr(made, field)), **value}, where=field)
                 if value is not None:
                     changed[field] = value
             self.configuration = dataclasses.replace(made, **changed)
@@ -421,34 +420,6 @@ def run(
     return RecipeResult(done, folder)
 
 
-class Cost(Tabular):
-    """What a recipe costs on given machines."""
-
-    def __init__(self, plan: SweepPlan, machines: str) -> None:
-        self.plan, self.machines = plan, machines
-
-    def table(self) -> Table:
-        """One row per system: jobs, seeds, milliseconds a step, seconds of tests a seed, seconds a job."""
-        rows = tuple(
-            (job.name, job.tasks, job.seeds, 1000 * job.step_seconds, job.test_seconds, job.task_seconds)
-            for job in self.plan.jobs
-        )
-        columns = ("system", "jobs", "seeds", "ms a step", "tests, s a seed", "s a job")
-        return Table(columns, rows, notes=(self.in_all(),))
-
-    def in_all(self) -> str:
-        """The whole in one line."""
-        found = self.plan
-        return (
-            f"{sum(job.tasks for job in found.jobs)} jobs, {found.core_hours:.2g} core-hours, {found.hours:.2g} hours "
-            f"on {self.machines} machines; about {found.memory / 2**20:,.0f} MiB each"
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return self.plan.to_json()
-
-
 def plan(
     source: str | Path | Recipe,
     machines: str = "1x1",
@@ -485,7 +456,7 @@ def plan(
         source, preset=preset, only=only, scheme=scheme, encodings=encodings, max_length=max_length,
         test_lengths=test_lengths, changes=changes, seeds=seeds,
     )  # fmt: skip
-    return Cost(estimate(chosen, Machines.of(machines), cpus_per_job, progress), machines)
+    return estimate(chosen, Machines.of(machines), cpus_per_job, progress)
 
 
 def read_recipe(path: Path) -> Recipe:

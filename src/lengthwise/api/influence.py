@@ -19,7 +19,7 @@ from lengthwise.core.result_file import sealed
 from lengthwise.core.rng import stream
 from lengthwise.core.table import Table, Tabular
 from lengthwise.experiments.events import Report, silent
-from lengthwise.tasks import TASKS, Task
+from lengthwise.tasks import TASKS
 
 if TYPE_CHECKING:
     from lengthwise.core.batch import Batch
@@ -337,7 +337,10 @@ def _measure_task(request: _Request, report: Report) -> tuple[OwnModel, MeasureC
     windows, batch = problem_windows(experiment.task, length, count, at, rng)
     config = measure_config(_with_defaults(settings, windows.tokens.shape[1] - 1))
     model = OwnModel(Path(request.model).resolve().name, transformer, None, ids=_window_ids(experiment, batch, config))
-    pieces = _pieces(experiment.task)
+
+    def pieces(ids: Sequence[int]) -> list[str]:
+        return [f"{experiment.task.vocab.tokens[int(token)]} " for token in ids]
+
     result = measure(model, windows, config, pieces=pieces, on_progress=report)
     gains = np.array([target["short"] - target["long"] for target in result["targets"]])
     for index in np.argsort(-gains, kind="stable")[:PASSAGES]:
@@ -370,10 +373,6 @@ def _window_ids(experiment: RunConfig, batch: Batch, config: MeasureConfig) -> C
 
 def _rows(tokens: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(tokens, dtype=np.int64)
-
-
-def _pieces(task: Task) -> Callable[[Any], list[str]]:
-    return lambda ids: [f"{task.vocab.tokens[int(token)]} " for token in ids]
 
 
 class LanguageModelResult(Tabular):

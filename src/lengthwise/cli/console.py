@@ -12,6 +12,8 @@ from collections.abc import Collection, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from lengthwise.api.progress import console as out  # noqa: F401
+from lengthwise.api.progress import stderr as err  # noqa: F401
 from lengthwise.core.errors import OBEYED
 
 if TYPE_CHECKING:
@@ -19,20 +21,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from lengthwise.report.summary import SystemSummary
-
-
-def out() -> Console:
-    """The console of the result, stdout."""
-    from lengthwise.api.progress import console
-
-    return console()
-
-
-def err() -> Console:
-    """The console of progress and notes, stderr."""
-    from lengthwise.api.progress import stderr
-
-    return stderr()
 
 
 def emit_json(value: Any, *, indent: int | None = 1) -> None:

@@ -217,7 +217,7 @@ def plan(
         return
     numbers = ("jobs", "seeds", "ms a step", "tests, s a seed", "s a job")
     table = plain_table("system", *numbers, right=numbers)
-    for job in found.plan.jobs:
+    for job in found.jobs:
         table.add_row(
             job.name, str(job.tasks), str(job.seeds), f"{1000 * job.step_seconds:.1f}", f"{job.test_seconds:.1f}",
             f"{job.task_seconds:.0f}",

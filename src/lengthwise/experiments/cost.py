@@ -13,6 +13,7 @@ from typing import Any
 
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import stream
+from lengthwise.core.table import Table, Tabular
 from lengthwise.experiments.engine import side_by_side
 from lengthwise.experiments.recipe import Recipe
 from lengthwise.experiments.run_config import RunConfig
@@ -57,14 +58,31 @@ class JobCost:
     task_seconds: float
 
 
-@dataclass(frozen=True)
-class SweepPlan:
-    """What a recipe costs. ``memory`` is the most bytes that this process had while measuring."""
+@dataclass(frozen=True, repr=False)
+class Cost(Tabular):
+    """What a recipe costs on some machines. ``memory`` is the most bytes that this process had while measuring."""
 
+    machines: Machines
     jobs: tuple[JobCost, ...]
     core_hours: float
     hours: float
     memory: int
+
+    def table(self) -> Table:
+        """One row per system: jobs, seeds, milliseconds a step, seconds of tests a seed, seconds a job."""
+        rows = tuple(
+            (job.name, job.tasks, job.seeds, 1000 * job.step_seconds, job.test_seconds, job.task_seconds)
+            for job in self.jobs
+        )
+        columns = ("system", "jobs", "seeds", "ms a step", "tests, s a seed", "s a job")
+        return Table(columns, rows, notes=(self.in_all(),))
+
+    def in_all(self) -> str:
+        """The whole in one line."""
+        return (
+            f"{sum(job.tasks for job in self.jobs)} jobs, {self.core_hours:.2g} core-hours, {self.hours:.2g} hours "
+            f"on {self.machines.count}x{self.machines.cores} machines; about {self.memory / 2**20:,.0f} MiB each"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The plan as plain JSON values."""
@@ -75,7 +93,7 @@ class SweepPlan:
 
 def plan(
     recipe: Recipe, machines: Machines, cpus_per_job: int = 1, note: Callable[[str], None] = lambda line: None
-) -> SweepPlan:
+) -> Cost:
     """Measure every configuration that ``recipe`` trains and add up; raises `LengthwiseError` for a study.
 
     First candidates only: the others come on top. Tests are taken to be as long as the longest, which is too much.
@@ -96,7 +114,7 @@ def plan(
         tasks += [seconds] * len(mine)
     core_hours = sum(tasks) * cpus_per_job / 3600
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    return SweepPlan(tuple(costs), core_hours, _makespan(tasks, slots) / 3600, memory)
+    return Cost(machines, tuple(costs), core_hours, _makespan(tasks, slots) / 3600, memory)
 
 
 def _measured(experiment: RunConfig, seeds: int) -> tuple[float, float]:

@@ -21,6 +21,8 @@ from lengthwise.languages.sampling import count_words, sample_words
 Words = Int[ndarray, "B N"]
 States = frozenset[int] | set[int]
 T = TypeVar("T")
+LOOP = 4
+"""The most symbols of a loop."""
 
 
 @dataclass(frozen=True)
@@ -113,24 +115,23 @@ def reached(dfa: Dfa, length: int) -> list[set[int]]:
     return layers
 
 
-def pumped_words(dfa: Dfa, length: int, size: int, rng: Rng, *, loop: int = 4) -> Words:
-    """Words u·xʳ·z of exactly ``length`` symbols whose bulk is one loop x of at most ``loop`` symbols, repeated.
+def pumped_words(dfa: Dfa, length: int, size: int, rng: Rng) -> Words:
+    """Words u·xʳ·z of exactly ``length`` symbols whose bulk is one loop x of at most `LOOP` symbols, repeated.
 
     The state and the length of the loop are drawn uniformly among those that fit, then u, x and z uniformly; u and z
     are as short as the length allows. Raises `LengthwiseError` if no loop fits.
     """
     goals = _finals(dfa)
     plans: list[tuple[int, int, int, int]] = []  # state, |x|, |u|, |z|
-    short = min(length, dfa.size + loop)
+    short = min(length, dfa.size + LOOP)
     for state in range(dfa.size):
         heads = [n for n in range(short + 1) if count_words(between(dfa, 0, {state}), n)]
         tails = [n for n in range(short + 1) if count_words(between(dfa, state, goals), n)]
-        for period in range(1, loop + 1):
+        for period in range(1, LOOP + 1):
             fits = [(h, t) for h in heads for t in tails if length - h - t > 0 and (length - h - t) % period == 0]
             if fits and count_words(between(dfa, state, {state}), period):
                 plans.append((state, period, *min(fits, key=sum)))
-    what = f"no loop of at most {loop} symbols fits in words of length {length}"
-    require(len(plans) > 0, f"{what}; raise loop or length")
+    require(len(plans) > 0, f"no loop of at most {LOOP} symbols fits in words of length {length}; raise the length")
     words = np.empty((size, length), dtype=np.int64)
     for (state, period, head, tail), rows in _drawn(plans, size, rng):
         first = sample_words(between(dfa, 0, {state}), head, len(rows), rng)

@@ -182,14 +182,14 @@ FEWEST, SPREAD = 3, 4
 """A constant span needs at least this many lengths, and this ratio of the largest to the smallest."""
 
 
-def structure_row(task: Task, scheme: str | PositionScheme, lengths: Sequence[int] = LENGTHS) -> StructureRow:
-    """Sparsity and span at these lengths, or at the nearest lengths of the task.
+def structure_row(task: Task, scheme: str | PositionScheme) -> StructureRow:
+    """Sparsity and span at `LENGTHS`, or at the nearest lengths of the task.
 
     A scheme by its name has room for all ids. Raises `LengthwiseError` if the task has no such lengths, or a scheme too
     few ids.
     """
     built = scheme_with_ids(scheme, 1 << 30) if isinstance(scheme, str) else scheme
-    lengths = tuple(dict.fromkeys(nearest(task, length) for length in lengths))
+    lengths = tuple(dict.fromkeys(nearest(task, length) for length in LENGTHS))
     if lengths[-1] < SPREAD * lengths[0]:  # A task with a longest length is asked at shorter ones, too.
         lengths = (*dict.fromkeys((nearest(task, lengths[-1] // SPREAD), *lengths)),)
     found = [structure_at(task, built, length) for length in lengths]
