@@ -128,7 +128,9 @@ def _run(words: Sequence[str]) -> int:
     except TyperException as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # The help is printed.
             return 0
-        return _fail(_said(error, words, _flags(words)) + _commas(error, words) + _hint(error))
+        context: Any = getattr(error, "ctx", None)
+        help_ = "" if context is None else f" Try '{context.command_path} --help'."
+        return _fail(_said(error, words, _flags(words)) + _commas(error, words) + help_)
     except (KeyboardInterrupt, typer.Abort):
         resumes = next((word for word in words if word in (*COMMANDS, *GROUPS)), "") in RESUMABLE
         print("interrupted" + ("; give the same command again to go on" if resumes else ""), file=sys.stderr)
@@ -183,11 +185,6 @@ def _commas(error: TyperException, words: Sequence[str]) -> str:
             values = ",".join(part.strip(",") for part in (value, *extra))
             return f"; values of {flag} have commas between them and no blanks: {flag} {values}."
     return ""
-
-
-def _hint(error: TyperException) -> str:
-    context = getattr(error, "ctx", None)
-    return f" Try '{context.command_path} --help'." if context is not None else ""
 
 
 def _too_large(error: BaseException) -> str | None:

@@ -157,7 +157,9 @@ def _bound(method: Any, called: str) -> Any:
         except TypeError as error:
             strange = next((name for name in options if name not in known and not any_name), None)
             if strange is not None:
-                other = next((name for name, takes in _methods(type(given[0])) if strange in takes), "")
+                methods = inspect.getmembers(type(given[0]), inspect.isfunction)
+                public = ((name, inspect.signature(each).parameters) for name, each in methods if name[0] != "_")
+                other = next((name for name, takes in public if strange in takes), "")
                 way = f"{strange} is an argument of {other}, such as .{other}({strange}=…); {called} takes "
                 require(not other, f"{way}{', '.join(known) or 'none'}")
                 raise UnknownNameError(f"argument of {called}", strange, known) from None
@@ -166,13 +168,6 @@ def _bound(method: Any, called: str) -> Any:
         return method(*given, **options)
 
     return call
-
-
-def _methods(cls: type[Any]) -> Iterator[tuple[str, list[str]]]:
-    """The public methods of a class with the names of their parameters."""
-    for name, method in inspect.getmembers(cls, inspect.isfunction):
-        if not name.startswith("_"):
-            yield name, [*inspect.signature(method).parameters][1:]
 
 
 RANGES = {

@@ -265,7 +265,8 @@ def read_prompt(task: Task, scheme: PositionScheme, text: str) -> Prompt:
     ids = np.array([[task.vocab[token] for token in tokens]])
     batch = _matching(task, ids)
     if batch is None:
-        example = " ".join(task.batch(_first_length(task), 1, stream(0, "prompt", "example")).text(0))
+        length = task.lengths(1, 50)[:3][-1]
+        example = " ".join(task.batch(length, 1, stream(0, "prompt", "example")).text(0))
         why = task.why_no_prompt(tokens)
         raise LengthwiseError(
             f"{text!r} is no prompt of task {task.name!r}; a whole example reads: {example}{f' ({why})' * bool(why)}"
@@ -303,7 +304,3 @@ def _fits(batch: Batch, ids: Int[ndarray, "1 P"]) -> bool:
     seen = (batch.input_ids[:, :prompt] == ids).any(axis=0)
     varied = np.ptp(batch.input_ids[:, :prompt], axis=0) > PROMPT_ROWS // 4
     return bool((seen | varied).all() and (places == places[:1]).all())
-
-
-def _first_length(task: Task) -> int:
-    return task.lengths(1, 50)[min(2, len(task.lengths(1, 50)) - 1)]

@@ -100,7 +100,8 @@ def roomy_scheme(task: Task, scheme: PositionScheme | str, longest: int) -> Posi
     fields: dict[str, Any] = {}
     if "max_position" not in given:
         by_place = scheme.equals_places or isinstance(scheme, Coupled)
-        fields["max_position"] = _room(_places(task, longest) if by_place else _tokens(task, longest))
+        needed = _places(task, longest) if by_place else _tokens(task, longest)
+        fields["max_position"] = max(16, needed + needed // 4 + 8)
     if isinstance(scheme, Coupled) and "draw" not in given:
         fields["draw"] = draw_for(task)
     return dataclasses.replace(scheme, **fields)  # type: ignore[type-var]
@@ -199,10 +200,6 @@ def folder_name(task: Task) -> str:
     """
     changed = [f"{name}={value}" for name, value in changed_fields(task).items()]
     return slug(" ".join([task.name.rpartition(":")[2], *changed]))
-
-
-def _room(needed: int) -> int:
-    return max(16, needed + needed // 4 + 8)
 
 
 def _near(task: Task, length: int) -> int:

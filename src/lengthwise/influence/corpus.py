@@ -63,11 +63,6 @@ def _bytes(documents: Iterable[Document]) -> int:
     return sum(len(document.text.encode()) for document in documents)
 
 
-def is_held_out(name: str) -> bool:
-    """Whether a file of this name belongs to the held-out part."""
-    return _hash(name) % ONE_IN == 0
-
-
 def _hash(name: str) -> int:
     return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "big")
 
@@ -82,7 +77,7 @@ def split(name: str, documents: Iterable[Document], skipped: tuple[str, ...] = (
     require(bool(ordered), f"{name} holds no text; choose another `text`")
     if len(ordered) == 1:
         return Corpus(name, *_cut(ordered[0]), skipped)
-    held_out = {document.name for document in ordered if is_held_out(document.name)}
+    held_out = {document.name for document in ordered if _hash(document.name) % ONE_IN == 0}
     if not held_out or len(held_out) == len(ordered):
         held_out = {min((document.name for document in ordered), key=_hash)}
     return Corpus(

@@ -234,11 +234,9 @@ def elements(group: GroupName) -> tuple[tuple[int, ...], ...]:
     """The permutations of a symmetric or alternating group, the identity first."""
     degree = int(group[1])
     found = tuple(permutations(range(degree)))
-    return found if group[0] == "S" else tuple(p for p in found if _is_even(p))
-
-
-def _is_even(permutation: tuple[int, ...]) -> bool:
-    return sum(a > b for i, a in enumerate(permutation) for b in permutation[i + 1 :]) % 2 == 0
+    if group[0] == "S":
+        return found
+    return tuple(p for p in found if sum(a > b for i, a in enumerate(p) for b in p[i + 1 :]) % 2 == 0)
 
 
 @cache
