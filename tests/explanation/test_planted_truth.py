@@ -129,11 +129,10 @@ def test_a_period_that_slips_contradicts_its_own_automaton_where_it_slips() -> N
     assert (moved.known, moved.right, {arm.right for arm in moved.inside}) == (17, 32, {32})
     assert {moved.length + 1 + arm.shift: arm.right for arm in moved.beyond}[31] == 0
     assert moved.to_blame
-    assert found.answer.startswith("right to length 29, breaks from 30 (0 of ")
+    assert found.answer.startswith("right to length 29, breaks from 30")
     assert found.why.splitlines() == [
         "It is the position ids above 17: training never showed them.",
-        "Shifted to them, 0 of 32 right strings stay right.",
-        "Shifted to other ids that training showed, 32 stay right.",
+        "Tested: shifted to them, 0 of 32 right strings stay right; to ids that training showed, 32.",
     ]
     assert found.lines[0] == found.answer
 
@@ -252,7 +251,7 @@ def test_under_coupled_ids_a_head_is_described_in_ids(more: int, words: str) -> 
     assert (head.pattern, head.named, head.fault) == (f"the tokens whose position id is {words}", True, "")
 
 
-def test_the_head_that_left_the_parents_is_blamed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_wrong_token_of_a_head_of_a_fixed_distance_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     task = TASKS.build({"name": "copy", "symbols": "distinct", "letters": 20})
     # The model is right at length 6 alone, so the task has no shorter problems.
     monkeypatch.setattr(type(task), "lengths", lambda _, low, high: list(range(max(6, low), min(20, high) + 1)))
@@ -264,22 +263,12 @@ def test_the_head_that_left_the_parents_is_blamed(monkeypatch: pytest.MonkeyPatc
     first = found.failures.smallest[0]
     assert first.length == 7
     assert first.position == 9  # <bos>, seven symbols, <sep>: the first copied symbol
-    assert first.parents == (1,)
-    assert first.head == "layer 1, head 1"
     assert found.failures.moved is None, "its positions are relative"
-    assert "breaks from 7 (" in found.answer
-    far, _, seen = found.why.splitlines()
-    assert far == (
-        "Answers of length 7 need a token up to 7 ids back, in training at most 6: this predicts a fall, and was not "
-        "tested."
-    )
-    assert seen.startswith("Seen, not tested: layer 1, head 1 has ")
-    assert " the wrong one follows from, in right strings 1.00. Compared are " in found.fails_where
-    assert ", and right strings of length 6, as none of it is right" in found.fails_where
-    assert first.attention[0][0] == 2
+    assert "breaks from 7" in found.answer
+    assert found.why == "Not known."
 
 
-def test_a_head_whose_removal_changes_nothing_is_not_blamed() -> None:
+def test_a_head_whose_removal_changes_nothing_is_said_to() -> None:
     task = TASKS.build({"name": "copy", "symbols": "distinct", "letters": 20})
     network = FixedDistance(task.vocab.tokens)
     network.counts = False
@@ -287,9 +276,6 @@ def test_a_head_whose_removal_changes_nothing_is_not_blamed() -> None:
     assert found.heads is not None
     assert not any(head.matters for head in found.heads.heads)
     assert "to remove any one head costs nothing" in found.heads.line
-    assert not found.failures.heads
-    assert not any(failure.head or failure.attention for failure in found.failures.smallest)
-    assert "layer 1, head 1" not in found.why
 
 
 def test_ids_that_are_relative_are_not_tested_by_larger_ones() -> None:

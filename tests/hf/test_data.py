@@ -27,6 +27,7 @@ from lengthwise.audit.questions import (
 )
 from lengthwise.audit.scoring import RIGHT, outcome
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.rng import stream
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.hf import (
     CoupledPlaces,
@@ -218,6 +219,36 @@ def test_rows_of_a_kind_do_not_depend_on_how_many_rows_have_one_length(rows: int
         held = [task.of_kind(kind, text[: text.index("=") + 1]) for text in
                 (task.vocab.decode(row["input_ids"]) for row in made)]  # fmt: skip
         assert sum(held) == 40, kind
+
+
+def test_rows_of_a_kind_that_nothing_makes_are_drawn_until_it_holds() -> None:
+    class Begins(type(TASKS.build("copy"))):  # type: ignore[misc]
+        kinds = {"the string begins with a": lambda prompt: prompt[1] == "a"}  # noqa: RUF012
+
+    task = Begins(symbols="repeats", letters=16)
+    plain, more = (
+        [task.vocab.decode(row["input_ids"]) for row in dataset(task, [6], size=320, more=more)]
+        for more in (None, {"the string begins with a": 0.5})
+    )
+    counts = [sum(text[1] == "a" for text in texts) for texts in (plain, more)]
+    assert counts[0] < 0.2 * 320 < 0.4 * 320 < counts[1]
+    assert all(task.solve(text[: text.index("<sep>") + 1]) == text[text.index("<sep>") + 1 :] for text in more)
+
+
+@pytest.mark.parametrize("name", sorted(set(TASKS) - {"language"}))
+def test_what_explain_names_is_made(name: str) -> None:
+    """All kinds, ways of editing and edge cases of every task."""
+    from lengthwise.explanation.kinds import hard_strings
+    from lengthwise.explanation.model import subject_of
+    from lengthwise.tasks.kinds import EDITS, can_make
+
+    task = TASKS.build(name)
+    subject = subject_of(lambda ids, _: torch.zeros(*ids.shape, len(task.vocab)), task, train=12)
+    length = task.lengths(6, 20)[0]
+    named = dict.fromkeys(kind for kind, _ in hard_strings(subject, length, 16, stream(0), None))
+    assert all(can_make(task, kind) for kind in named)
+    for kind in [kind for kind in named if kind not in EDITS][:: max(1, len(named) // 4)]:
+        assert len(list(dataset(task, [length], size=8, more={kind: 1.0}))) == 8
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -8,11 +8,9 @@ from itertools import product
 import pytest
 from rows_of_a_kind import FILE, SEEDS, exact, longest
 
-from lengthwise.explanation.advice import WITH_ROWS, WITHOUT
 
-
-@pytest.mark.parametrize(("arm", "said"), [("continued with rows", WITH_ROWS), ("continued without", WITHOUT)])
-def test_explain_counts_the_adders_of_the_study(arm: str, said: tuple[int, int, int]) -> None:
+@pytest.mark.parametrize(("arm", "said"), [("continued with rows", (10, 8, 1)), ("continued without", (10, 5, 1))])
+def test_the_how_to_counts_the_adders_of_the_study(arm: str, said: tuple[int, int, int]) -> None:
     rows = json.loads(FILE.read_text(encoding="utf-8"))["models"]
     far = {(row["seed"], row["arm"]): longest(row["random"]) for row in rows}
     changes = [far[seed, arm] - far[seed, "first"] for seed in SEEDS if (seed, arm) in far]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lengthwise.core.config import changed_fields
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.explanation.failures import Failures
@@ -22,20 +23,14 @@ from lengthwise.forecast.predict import predict
 from lengthwise.positions.schemes import Coupled, Sequential
 from lengthwise.positions.system import RANDOM_START, named_pair
 from lengthwise.prediction.target import typed_name
-from lengthwise.tasks.kinds import EDITS
+from lengthwise.tasks.kinds import EDITS, can_make
 
 MORE = 4
 """How many times as many strings are advised where it is too close to say."""
 MORE_ROWS = 0.1
 """The share of rows of a kind that is advised where that kind fails."""
-DONE = "If that was done:"
-TRAINED_ON = "Of {} small adders trained on {} (a count, not your chance), {} got farther on random sums, {} less far."
 KEEP = "Keep a copy of this model."
-ONLY_LOSE = "Random strings break at no length asked, and training on can lose that: if you need these, leave it."
-UNSEEN = "What that does to other strings was measured for addition alone."
-WITH_ROWS, WITHOUT = (10, 8, 1), (10, 5, 1)
-"""How many: studies/explain/rows_of_a_kind.md has all of them, and a test compares."""
-OTHERS = "{} what has the best record on such tasks (lengthwise predict says why):"
+OTHERS = "{} what has the best record on such tasks:"
 
 
 @dataclass(frozen=True)
@@ -77,7 +72,7 @@ def advice(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]:
     verdict = Verdict(failures.rows, subject.train)
     moved, held, broken, longest = failures.moved, verdict.held, verdict.broken(), failures.rows[-1].length
     coupled = getattr(subject.network.rule, "token_ids", None) is not None
-    if verdict.learned and coupled and any(map(_made(subject).__contains__, _trained(subject, failures))):
+    if verdict.learned and coupled and any(can_make(subject.task, kind) for kind in _trained(subject, failures)):
         return _with_rows(subject, failures)
     if failures.apart is not None and subject.experiment is None:
         return _with_rows(subject, failures)
@@ -135,25 +130,23 @@ def _named(command: str) -> tuple[str, str]:
 
 def _train_longer(subject: Subject, call: Call, verdict: Verdict, failures: Failures) -> tuple[str, str]:
     """More steps; where trained lengths are right, that it is a trial."""
-    run, held, trained = subject.experiment, verdict.held, verdict.trained
-    longer = "Train longer, with twice the steps."
+    run, trained = subject.experiment, verdict.trained
     if run is not None:
         steps, model = run.training.steps, run.model
         text = f"Train longer, {2 * steps} steps in place of {steps}."
         if trained.surely and not _within(subject, failures):
-            text = f"What helps is not known: trained lengths are right. Try {2 * steps} steps in place of {steps}."
-        wider = f"model.width={2 * model.width}, or model.layers={model.layers + 1}, at as many steps"
-        return f"{text}\n{DONE} {wider}.", retrain(subject, call, f"training.steps={2 * steps}")
-    if held is not None and held < subject.train and not verdict.learned:
-        return f"{longer}\nIf its training had no longer strings than {held}, ask so:", call.again(train=held)
-    known = getattr(subject.network.rule, "token_ids", None) is not None
-    if known or trained.value > 0.5:  # Tokens and ids are those of training, so it is what is left.
-        return f"{longer}\n{DONE} another seed, twice the width or one more layer.", ""
-    text = "Check first the vocabulary, the offset and the rule of position ids."
-    if failures.smallest:
-        wrong = " ".join(failures.smallest[0].tokens)
-        text += f"\nDoes your training script count this string as right: {wrong}?"
-    return f"{text}\nIf it is wrong there, too, train longer; else correct one of the three here.", ""
+            text = f"What helps is not known. Try {2 * steps} steps in place of {steps}."
+        wider = f"model.width={2 * model.width} or model.layers={model.layers + 1}"
+        return f"{text} If that was done, {wider}.", retrain(subject, call, f"training.steps={2 * steps}")
+    longer = "Train longer, with twice the steps."
+    if getattr(subject.network.rule, "token_ids", None) is not None:  # Tokens and ids are those of training.
+        return f"{longer} If that was done, take another seed, or twice the width.", ""
+    own = typed_name(subject.task)
+    if verdict.held is None and trained.value <= 0.5:
+        longer = "If your training script counts the example as right, correct vocabulary or offset; else train longer."
+    test = max(failures.rows[-1].length, subject.train + 1)
+    command = f"lengthwise predict {own} --train {subject.train} --test {test}" if own else ""
+    return f"{longer}{' The command says which position ids suit the task.' * bool(command)}", command
 
 
 def _within(subject: Subject, failures: Failures) -> bool:
@@ -167,44 +160,30 @@ def _trained(subject: Subject, failures: Failures) -> list[str]:
     kinds = [each.kind for each in failures.kinds if each.length <= subject.train]
     broken = next((row for row in failures.rows if row.hard.breaks and row.length <= subject.train), None)
     way = None if kinds or broken is None else weakest_way(failures.ways, broken)
-    return kinds if way is None or way[0].how not in EDITS else [way[0].how]
-
-
-def _seen(subject: Subject, failures: Failures, counts: tuple[int, int, int], how: str = "so") -> str:
-    """What training on did to other strings, where that was measured."""
-    if Verdict(failures.rows, subject.train).first("random") is None:
-        return f"{ONLY_LOSE} {KEEP}"
-    return f"{TRAINED_ON.format(counts[0], how, *counts[1:]) if subject.task.name == 'addition' else UNSEEN} {KEEP}"
-
-
-def _made(subject: Subject) -> set[str]:
-    """Kinds and ways of editing of which `hf.dataset` makes rows."""
-    return {*subject.task.kinds, *EDITS}
+    return kinds if way is None or way.how not in EDITS else [way.how]
 
 
 def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
     """Train on with more rows of the kinds that fail at trained lengths, else of the worst; or a trial."""
     within = _trained(subject, failures)
     kinds = within or [each.kind for each in failures.kinds]
-    if not kinds:
-        trial = (
-            "What helps is not known: trained lengths are right.\nTrain it on for as many steps, or take another seed."
-        )
-        return f"{trial}\n{_seen(subject, failures, WITHOUT)}", ""
-    made = [each for each in kinds if each in _made(subject)][: NAMED if within else 1]
+    made = [each for each in kinds if can_make(subject.task, each)][: NAMED if within else 1]
     if not made:
-        return f"Train it on with more rows where {kinds[0]}.\nYour data has to make these.", ""
-    which, how = (f"where {made[0]}", "so") if len(made) == 1 else (f"of each of these {len(made)} kinds", "with one")
-    text = f"Train it on for as many steps, one row in {round(1 / MORE_ROWS)} {which}."
-    text += f"\n{_seen(subject, failures, WITH_ROWS, how)}\nIf these fail still: train from scratch, with such rows."
+        return f"What helps is not known. Train it on for as many steps, or take another seed. {KEEP}", ""
+    which = f"where {made[0]}" if len(made) == 1 else f"of each of the {len(made)} kinds below"
+    text = f"Train it on for as many steps, one row in {round(1 / MORE_ROWS)} {which}. {KEEP}"
+    task, lengths = {"name": subject.task.name, **changed_fields(subject.task)}, subject.inside
+    every = [*range(lengths[0], lengths[-1] + 1)] == lengths
+    asked = f"range({lengths[0]}, {lengths[-1] + 1})" if every else f"{lengths}"
     names = subject.task.vocab.ids
     ids = {name: int(subject.token_ids[at]) for name, at in names.items() if subject.token_ids[at] >= 0}
-    told = textwrap.wrap(f"token_ids={ids},", 64, subsequent_indent="    ", break_on_hyphens=False)
-    own = "\n".join([*told, ""]) if any(ids[name] != names[name] for name in ids) else ""
-    mixed = "\nThe share 1.0 makes only such rows, to mix into a loop of your own." * bool(own)
-    more = ",\n      ".join(f"{kind!r}: {MORE_ROWS}" for kind in made)
-    text += f"{mixed}\nhf.dataset(…) makes such rows so (keep those that you added before):"
-    return text, f"{own}more={{{more}}}"
+    own = f", token_ids={ids}" * any(ids[name] != names[name] for name in ids)
+    return text, "\n".join([
+        "import lengthwise.hf as hf",
+        f"rows = hf.dataset({(task['name'] if len(task) == 1 else task)!r}, {asked}, more={{",
+        *(f"    {kind!r}: {MORE_ROWS}," for kind in made),
+        *textwrap.wrap(f"}}{own})", 66, subsequent_indent="    ", break_on_hyphens=False),
+    ])  # fmt: skip
 
 
 def retrain(subject: Subject, call: Call, *changes: str) -> str:
@@ -229,10 +208,7 @@ def _more_ids(subject: Subject, call: Call) -> tuple[str, str]:
 def _other_ids(subject: Subject, known: int, call: Call) -> tuple[str, str] | None:
     """How to train the same under ids of which training shows larger ones, too; None where that is not known."""
     most, run = (subject.network.positions or 4 * known) - 1, subject.experiment
-    text = (
-        "Train again with position ids that start at random.\n"
-        "On (aa)*b* that took ten times the steps and helped 1 of 3 seeds."
-    )
+    text = "Train again, for ten times the steps, with position ids that start at random."
     if run is None:
         if not isinstance(subject.network, HuggingFaceNetwork):
             return text, ""
@@ -240,7 +216,7 @@ def _other_ids(subject: Subject, known: int, call: Call) -> tuple[str, str] | No
             "import lengthwise.hf as hf\nhf.attach(model, hf.SchemeIds(\n"
             f"    'sequential', random_start=True, max_position={most}))"
         )
-        return f"{text}\nPut this into the training script, right after the model is made:", command
+        return f"{text} Put this into the training script, right after the model is made:", command
     steps = f"training.steps={10 * run.training.steps}"
     if isinstance(run.scheme, Sequential):
         return text, retrain(subject, call, "scheme.random_start=true", f"scheme.max_position={most}", steps)

@@ -20,11 +20,9 @@ from lengthwise.core.user_code import code_of
 from lengthwise.explanation.advice import Call, advice
 from lengthwise.explanation.automaton import Automaton, learn_automaton
 from lengthwise.explanation.failures import Failures, find_failures
-from lengthwise.explanation.features import Compared
 from lengthwise.explanation.forecast import ModelForecast, forecast_model
 from lengthwise.explanation.given import title_of
 from lengthwise.explanation.heads import Heads, explain_heads
-from lengthwise.explanation.kinds import OF_TOKENS
 from lengthwise.explanation.model import Accuracy, RandomStrings, Subject, WordOracle, accuracy
 from lengthwise.explanation.program import ModelProgram, learn_program
 from lengthwise.explanation.verdict import CUT, Share, Verdict
@@ -36,7 +34,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 27
+VERSION = 28
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -52,10 +50,7 @@ INDENT = 12
 """Of what stands beside a name."""
 RULES = (f"right: at least {100 * CUT:.0f} %", "breaks: surely below", "unsure: below, not surely")
 """What is said of a length, and when."""
-MISTAKES = "first mistake: the first wrong token of an answer"
-AT_RANDOM, LEFT_OUT = "; random strings: ", " is left out: "
-OTHERS = 2
-"""Kinds that are named beside the worst one."""
+AT_RANDOM = "; random strings: "
 T = TypeVar("T")
 
 
@@ -97,31 +92,22 @@ class Explanation(Tabular):
 
     @property
     def answer(self) -> str:
-        """To which length it is right and from which it breaks, with the share that decides; a kind that fails."""
+        """To which length it is right and from which it breaks; a kind that fails."""
+        kinds, trained = self.failures.kinds, self.verdict.trained.words()
         if self.learned:
-            line, fails = self.verdict.line, self._kind
-            which = "random strings " * bool(fails and line.startswith("right"))
-            left = (
-                f"{note.partition(':')[0]} (notes say why)" for note in self.notes if self.asked and LEFT_OUT in note
-            )
-            return "; ".join(filter(None, [which + line, *left, fails or self._edited]))
-        held, trained = self.verdict.of("random").held, self.verdict.trained
+            line, fails = self.verdict.line, kinds[0].line if kinds and kinds[0].length <= self._right else ""
+            line = line.replace("right to", "right on random strings to") if fails else line
+            return "; ".join(filter(None, [line, fails or self.verdict.edited]))
         if self.failures.apart is not None:
-            within = f"{trained.words()} at trained lengths (up to {self.accuracy.train})"
-            return f"not fully learned: {within}; {self.failures.apart.line}"
+            return f"not fully learned: {trained} at trained lengths; {self.failures.apart.line}"
+        held = self.verdict.of("random").held
         though = f", though right to length {held}" if held else ""
-        return f"not learned: {trained.words()} at trained lengths (up to {self.accuracy.train}){though}"
+        return f"not learned: {trained} at trained lengths{though}"
 
     @property
-    def _kind(self) -> str:
-        """What the answer says of the worst kind, where it fails before random strings do; else empty."""
-        kinds, right = self.failures.kinds, max(self.accuracy.train, self.verdict.of("random").held or 0)
-        return kinds[0].line if kinds and kinds[0].length <= right else ""
-
-    @property
-    def _edited(self) -> str:
-        """What the answer says of edited strings."""
-        return self.verdict.edited(which=bool(self.failures.edited))
+    def _right(self) -> int:
+        """The longest length up to which random strings should be right."""
+        return max(self.accuracy.train, self.verdict.of("random").held or 0)
 
     @property
     def computes(self) -> str:
@@ -138,66 +124,45 @@ class Explanation(Tabular):
 
     @property
     def mistakes(self) -> str:
-        """What first mistakes share, a sentence a line, unless `fails` says it; empty where they share nothing."""
-        failures = self.failures
-        if self._holds or self.accuracy.not_finite:
+        """What first mistakes share, a sentence a line; empty where they share nothing.
+
+        Those of trained lengths, if random strings break there, or nothing breaks; else those of the first length that
+        breaks, if they share anything.
+        """
+        failures, broken = self.failures, self.verdict.broken()
+        if self.accuracy.not_finite:
             return ""
-        pools = [each for each in (failures.within, failures.border) if each is not None and each.line]
-        # What it does is no more than `fails` says, if that is all; where a kind fails, `fails` says it of that alone.
-        own = failures.border if failures.kinds else None
-        pools = [each for each in pools if each is own or len(each.shared) > 1 or each.place
-                 or not each.does or each.does not in self.fails]  # fmt: skip
-        return "\n".join(filter(None, (each.told(self.fails, first=not self._said(each)) for each in pools)))
+        inside = broken is None or (self.verdict.first("random") or broken) <= self.accuracy.train
+        pools = (failures.within,) if broken is None else (failures.within, failures.border)[:: 1 if inside else -1]
+        return "\n".join(next((pool.lines for pool in pools if pool is not None and pool.lines), []))
 
     @property
     def why(self) -> str:
-        """The cause, a sentence a line, as far as it was tested; or that it is not known, and what was excluded."""
+        """The cause, a sentence a line, as far as it was tested; or that it is not known."""
         return "\n".join(self._why())
 
     def _why(self) -> list[str]:
         failures, moved = self.failures, self.failures.moved
         if self.accuracy.not_finite:
             return [self.accuracy.not_finite, "They count as wrong: it is broken there, not mistaken."]
-        within = failures.redrawn.cause if failures.redrawn else []
-        if not self.learned or self._holds:
-            return within if failures.apart else []
-        if moved is not None and (moved.to_blame or moved.absolute):
+        if self._holds:
+            return []
+        if self.learned and moved is not None and (moved.to_blame or moved.absolute):
             return moved.cause
-        # Where all ids are moved, distances stay as they are.
-        far = failures.distance if moved is None or moved.harmless else None
-        heads = self.heads.heads if self.heads is not None else ()
-        left = [failures.heads.partition(". ")[0], *(h.left.partition(" (")[0] for h in heads if h.fault and h.matters)]
-        nothing = ": no feature that was tried tells failing strings from right ones of the same length"
-        nothing = nothing if failures.tried else ": at each length nearly all are right, or nearly all fail"
-        said = self.mistakes or failures.kinds or failures.feature
-        seen = [*filter(None, left)]
-        known = (far and far.most_are) or (within and seen)
-        unknown = "What in the model does it is not known." if within else f"Not known{'' if said else nothing}."
-        told = [*within, *([] if known else [unknown]), *(far.line if far else [])]
-        told += [f"Seen, not tested: {each}." for each in seen[:1]]
-        if not far and (self.verdict.broken() or self.accuracy.train) > self.accuracy.train:
-            told += moved.cause if moved else filter(None, [failures.ids])
-        return told
-
-    def _said(self, pool: Compared) -> bool:
-        """Whether `fails` says by a kind where its first mistakes are."""
-        return pool is self.failures.within and any(kind.is_of(pool.found) for kind in self.failures.kinds)
+        tested = failures.redrawn.cause if failures.redrawn and (self.learned or failures.apart) else []
+        if not tested:
+            return ["Not known.", *(moved.cause if moved and self.learned else [])]
+        beyond = self.verdict.first("random", self.accuracy.train) if failures.kinds and self.learned else None
+        return [*tested, *["Why random strings break is not known."] * (beyond is not None)]
 
     @property
     def fails(self) -> str:
         """The worst that fails, a sentence a line; empty where nothing does."""
-        if self._holds:
-            return ""
-        where = self.failures.where
-        # What first mistakes have in common is said below.
-        kinds = [each for each in self.failures.kinds[1:] if not each.kind.startswith(OF_TOKENS)]
-        worst = where[0] if where else ()
-        more = [each.brief for each in kinds[:OTHERS]]
-        left = len(kinds) - len(more)
-        more += [f"{left} other kind{'s fail' if left > 1 else ' fails'}, too."] if left else []
-        edited = self.failures.edited if "break" in self._edited else ""
-        edited = "" if any(f" where {each.kind};" in edited for each in self.failures.kinds) else edited
-        return "\n".join([*worst, *more, *[edited] * (edited not in ("", *worst))])
+        failures, (worst, *others) = self.failures, self.failures.kinds or (None,)
+        if worst is None:
+            return "" if self._holds or not failures.where else "\n".join(failures.where[0])
+        more = f", and {len(others) - 1} other kind{'s' * (len(others) > 2)}" * (len(others) > 1)
+        return "\n".join([*worst.told, *(f"Also where {each.kind}{more}." for each in others[:1])])
 
     @property
     def _holds(self) -> bool:
@@ -207,8 +172,7 @@ class Explanation(Tabular):
     @property
     def others(self) -> list[str]:
         """Findings that are not said in full by `fails`."""
-        said = self.fails.lower()
-        return [" ".join(each) for each in self.failures.findings if any(line.lower() not in said for line in each)]
+        return [" ".join(each) for each in self.failures.findings if any(line not in self.fails for line in each)]
 
     @property
     def fails_where(self) -> str:
@@ -227,20 +191,16 @@ class Explanation(Tabular):
 
     @property
     def _example(self) -> list[str]:
-        """The failing string, which one it is where the answer names another, and how the task writes."""
-        one, kinds = self.failures.example, self.failures.kinds
-        if one is None or self._holds:
-            return []
-        length, how = self.failures.named
-        if kinds and (self._kind or self.failures.apart):
-            length, how = kinds[0].length, f"where {kinds[0].kind}"
-        other = length is not None and (one.length != length or how not in ("", one.kind))
-        return [*one.told, *[f"This one has length {one.length}, {one.kind}."] * other, *filter(None, [self.written])]
+        """The failing string, and how the task writes."""
+        one = self.failures.example if self.fails or self.why or self.mistakes else None
+        return [one.shown, *filter(None, [self.written])] if one else []
 
     @property
     def lines(self) -> list[str]:
         """The explanation in a few sentences, the answer first."""
-        told = (f"{name}: {' '.join(said)}" for name, said in self.rows.items() if name != "command")
+        told = (
+            f"{name}: {' '.join(said)}".replace("\u00a0", " ") for name, said in self.rows.items() if name != "command"
+        )
         return [self.answer, *told, *filter(None, [self.command, self.measured]), *self.notes]
 
     def __repr__(self) -> str:
@@ -273,12 +233,13 @@ class Explanation(Tabular):
     @property
     def legend(self) -> list[str]:
         """What the words of the answer and of the small table mean, word by word."""
-        return [*filter(None, self.measured.partition(AT_RANDOM)[0].split("; ")), *RULES, MISTAKES]
+        return [*filter(None, self.measured.partition(AT_RANDOM)[0].split("; ")), *RULES]
 
     def _small_table(self, every: bool) -> list[str]:
         """Right strings of the lengths that the answer is about, or of all with their intervals."""
         shown = self.failures.rows if every else self.verdict.shown(self.asked)
-        kinds = {"right": "random", "edited": "hard"} if any(row.hard.n for row in shown) else {"right": "random"}
+        hard = any(row.hard.n for row in shown) and (every or (self.learned and self.verdict.edited))
+        kinds = {"right": "random", "edited": "hard"} if hard else {"right": "random"}
         cells = ((row.length, *(getattr(row, kind).cell(interval=every) for kind in kinds.values())) for row in shown)
         return [line.rstrip() for line in Table(("length", *kinds), tuple(cells)).text().splitlines()]
 
@@ -314,26 +275,23 @@ class Explanation(Tabular):
 
     def html(self) -> str:
         """The page."""
-        from lengthwise.explanation.pictures import curve, draw_automaton, draw_failure
-        from lengthwise.report.figures import Drawing, Picture
+        from lengthwise.explanation.pictures import curve, draw_automaton
+        from lengthwise.report.figures import Picture
         from lengthwise.report.html import render_page
-
-        def picture(name: str, drawn: Drawing | None) -> Picture | None:
-            return None if drawn is None else Picture(name, drawn)
 
         # Examples of the kinds come first, and then the one that is told.
         examples = [kind.example for kind in self.failures.kinds if kind.example is not None]
         ordered = sorted(self.failures.smallest, key=lambda failure: failure != self.failures.example)
-        shown = [*examples, *(failure for failure in ordered if failure not in examples)]
+        drawn = draw_automaton(self.automaton) if self.automaton else None
         return render_page(
             "explanation.html",
             title=f"{self.model} on {self.task}",
             told=self,
             table=self.table(),
             curve=Picture("curve", curve(self.accuracy, self.failures)),
-            drawn=self.automaton and picture("automaton", draw_automaton(self.automaton)),
+            drawn=drawn and Picture("automaton", drawn),
             dead=self.automaton and self.automaton.dfa.size - sum(self.automaton.dfa.live),
-            failures=[(f, picture(f"failure {n}", draw_failure(f, n))) for n, f in enumerate(shown)],
+            failures=[*examples, *(failure for failure in ordered if failure not in examples)],
             measured={row.length: row.random.value for row in self.failures.rows},
         )
 
@@ -429,9 +387,9 @@ def explain_subject(
     import torch
 
     chosen = subject.lengths(lengths)
+    smaller = ", or a smaller `offset`" * ("offset" in call.settings)
     require(
-        bool(chosen),
-        f"nothing can be asked: {'; '.join(subject.left_out(lengths))}; choose other `lengths`, or a smaller `offset`",
+        bool(chosen), f"nothing can be asked: {'; '.join(subject.left_out(lengths))}; choose other `lengths`{smaller}"
     )
     beyond = [length for length in chosen if length > subject.train]
     model, notes = subject.network.digest(), subject.left_out(lengths)
@@ -479,7 +437,7 @@ def explain_subject(
         notes.append("the heads of a function can't be read")
     dfa = None if automaton is None else automaton.dfa
     failures = stages.run(
-        "failures", Failures, lambda: find_failures(strings, every, heads, dfa)
+        "failures", Failures, lambda: find_failures(strings, every, dfa)
     )  # fmt: skip
     assert failures is not None
     forecast = None

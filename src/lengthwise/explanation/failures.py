@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.core.batch import Batch
@@ -17,33 +16,20 @@ from lengthwise.core.rng import stream
 from lengthwise.core.table import Table
 from lengthwise.core.vocab import SPECIALS
 from lengthwise.explanation.features import CLEAR, LEAST, Compared, Feature, telling_feature, telling_nearby
-from lengthwise.explanation.heads import Heads, head_name, looks, pattern_mask
 from lengthwise.explanation.kinds import NONE, Way, WeakKind, distinct, hard_strings, is_apart, weak_kinds, weakest_way
-from lengthwise.explanation.mistakes import (
-    PLACE,
-    Failure,
-    Wrong,
-    facts,
-    first_wrong,
-    most_common_mistake,
-    where_in_answer,
-)
+from lengthwise.explanation.mistakes import Failure, Wrong, facts, first_wrong, most_common_mistake
 from lengthwise.explanation.model import RandomStrings, Subject
 from lengthwise.explanation.redrawn import Redrawn, redrawn
 from lengthwise.explanation.verdict import CUT, LengthShares, Share, Verdict
 from lengthwise.languages.automaton import Dfa
 from lengthwise.models.generate import END
-from lengthwise.positions.structure import reach
 from lengthwise.tasks.kinds import select
 
 AT_RANDOM = "found among random strings"
-OF_PARENTS = "the tokens that the wrong one follows from"
 WITHIN, SHOWN = 2, 5
 """Failing strings of trained lengths, and of longer ones, that are shown at most."""
 MOST_TIMES = 4
 """A length that stays too close to say is asked so often, each time with fresh strings."""
-LEFT = 0.1
-"""A head has left the parents if its attention on them is this much below that at training lengths."""
 
 
 @config
@@ -116,50 +102,19 @@ class Moved:
             numbers = " or ".join(str(arm.shift) for arm in broken)
             if not kept & odd:
                 numbers = f"an {('even', 'odd')[odd.pop()]} number" if kept else "any number that was tried"
-            lost = self.right - max(arm.right for arm in broken)
+            most = max(arm.right for arm in broken)
             return [
                 "It reads the absolute position.",
-                f"Shifting all position ids by {numbers} breaks at least {lost} of {self.right} right strings.",
+                f"Tested: with all ids shifted by {numbers}, at most {most} of {self.right} right strings stay right.",
             ]
         if not self._beyond:
             return ["Not position ids alone: right strings stay right under larger ones."]
-        least = min(arm.right for arm in self.beyond)
-        control = "No other ids of training were left as a control."
+        least, control = min(arm.right for arm in self.beyond), ""
         if self.inside:
-            least_inside = min(arm.right for arm in self.inside)
-            control = f"Shifted to other ids that training showed, {least_inside} stay right."
+            control = f"; to ids that training showed, {min(arm.right for arm in self.inside)}"
         return [
             f"It {'is' if self.inside else 'may be'} the position ids above {self.known}: training never showed them.",
-            f"Shifted to them, {least} of {self.right} right strings stay right.",
-            control,
-        ]
-
-
-@config
-class Distance:
-    """Answers of a length need a token farther back, in ids, than any in training, and first mistakes are there."""
-
-    length: int
-    now: int
-    most: int
-    """In training."""
-    far: int
-    """First mistakes at tokens that need one farther back than `most`."""
-    n: int
-    """All of them."""
-
-    @property
-    def most_are(self) -> bool:
-        """Whether most of them are there."""
-        return 2 * self.far >= self.n
-
-    @property
-    def line(self) -> list[str]:
-        """It in sentences."""
-        return [
-            f"Answers of length {self.length} need a token up to {self.now} ids back, in training at most {self.most}: "
-            "this predicts a fall, and was not tested.",
-            f"Of {self.n} first mistakes in random and edited strings there, {self.far} are at such tokens.",
+            f"Tested: shifted to them, {least} of {self.right} right strings stay right{control}.",
         ]
 
 
@@ -177,8 +132,6 @@ class Failures:
     train: int
     ids: str = ""
     """What is known of the position ids where no strings were moved to others."""
-    distance: Distance | None = None
-    """How much farther back answers of the first length that breaks need a token than in training, by ids."""
     tried: bool = True
     """Whether there are strings enough, failing and right ones of the same length, to look for a feature."""
     within: Compared | None = None
@@ -187,8 +140,6 @@ class Failures:
     """Those of random strings of the first length beyond at which these break; without one, of edited strings.
 
     Where these share nothing, those of all longer ones, too."""
-    heads: str = ""
-    """Which head looks elsewhere in failing strings than in right ones of the same length, the first that breaks."""
     kinds: tuple[WeakKind, ...] = ()
     """Kinds of strings on which it is worse than on random ones, the worst first."""
     ways: tuple[Way, ...] = ()
@@ -199,18 +150,16 @@ class Failures:
     """Which part of the prompt decides, of strings of the worst kind, else of trained lengths, else of all."""
 
     def __repr__(self) -> str:
-        return f"Failures({' '.join(itertools.chain(*self.findings, self.example.told if self.example else ()))})"
+        return f"Failures({' '.join([*itertools.chain(*self.findings), self.example.shown if self.example else ''])})"
 
     @property
     def edited(self) -> str:
         """Which edited strings surely fail more than others at the first length at which these break; else empty."""
         length = Verdict(self.rows, self.train).first("hard")
         row = next((row for row in self.rows if row.length == length), None)
-        if length is None or row is None or (found := weakest_way(self.ways, row)) is None:
+        if length is None or row is None or (way := weakest_way(self.ways, row)) is None:
             return ""
-        way, others = found
-        told = f"Of edited strings, {way.at(length).counts} are right at length {length} where {way.how}"
-        return f"{told}; of all others {others.counts}."
+        return f"Of edited strings, {way.at(length).counts} are right at length {length} where {way.how}."
 
     @property
     def apart(self) -> WeakKind | None:
@@ -239,7 +188,7 @@ class Failures:
         return [
             *self.where,
             *(each.details for each in (self.within, self.border) if each is not None and (each.enough or each.does)),
-            *([(f"Seen in a head, not tested as the cause: {self.heads}.",)] if self.heads else []),
+            *[(self.ids,)] * bool(self.ids),
         ]
 
     def table(self) -> Table:
@@ -280,7 +229,7 @@ def first_break(verdict: Verdict) -> tuple[int | None, str]:
     return (verdict.first("hard"), "") if random is None else (random, AT_RANDOM)
 
 
-def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | None, learned: Dfa | None) -> Failures:
+def find_failures(asked: RandomStrings, lengths: Sequence[int], learned: Dfa | None) -> Failures:
     """The shares of right strings, and small failing strings.
 
     Asked are ``lengths``, and those between them that narrow down where the model stops to be right and where it
@@ -342,7 +291,7 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
             break
         ask(border[0], again=True)
     shares = verdict().rows
-    smallest, usual, strings = list[Failure](), _Usual(subject, heads, samples, seed), dict[tuple[str, ...], bool]()
+    smallest, strings = list[Failure](), dict[tuple[str, ...], bool]()
     if not verdict().learned:
         # Of a model that has not learned, longer strings say nothing.
         groups = {length: parts for length, parts in groups.items() if length <= subject.train}
@@ -353,7 +302,7 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
     moved = None if at is None else _moved(subject, at, shares[-1].length, samples, seed)
 
     def replayed(one: Batch, kind: str) -> Failure | None:
-        return _replayed(subject, one, kind if kind == AT_RANDOM else f"where {kind}", usual)
+        return _replayed(subject, one, kind if kind == AT_RANDOM else f"where {kind}")
 
     parts = [(length, *part) for length, both in sorted(groups.items()) for part in itertools.chain(*both)]
     seen = [first_wrong(subject, batch, good) for _, _, batch, good in parts]
@@ -362,21 +311,13 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
         (*each[1:], found) for each, found in zip(parts, seen, strict=True) if not is_apart(subject.task, each[1])
     ]
     free = list(itertools.chain(*(found for *_, found in counted)))
-    kinds, kinds_asked, of_kind = weak_kinds(asked, groups, mistakes, free, shares, learned, replayed)
-    named = [each.kind for each in kinds if each.kind in subject.task.kinds]
-
-    def shown(one: Batch, kind: str) -> Failure | None:
-        """It with the kind that fails which it is of, however it was found."""
-        found, prompt = replayed(one, kind), one.text(0)[: one.prompt_length]
-        of = next((f"and {name}" for name in named if subject.task.of_kind(name, prompt)), "of no kind that fails")
-        return found and dataclasses.replace(found, of=of if named and kind not in named else "")
-
+    kinds, kinds_asked, of_kind = weak_kinds(asked, groups, free, shares, learned, replayed)
     for length, both in sorted(groups.items()):
         most = WITHIN if length <= subject.train else WITHIN + SHOWN
         for kind, batch, good in itertools.chain(*both):
             strings.update({symbols_of(batch, row): bool(good[row]) for row in range(batch.size)})
             for row in np.flatnonzero(~good) if len(smallest) < most else ():
-                found = shown(select(batch, [int(row)]), kind)
+                found = replayed(select(batch, [int(row)]), kind)
                 if found is not None and all(found.tokens != known.tokens for known in smallest):
                     smallest.append(found)
                     if len(smallest) == most:
@@ -389,13 +330,12 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
             (kind, batch, np.flatnonzero(~good))
             for kind, batch, good in itertools.chain(*groups.get(length, ())) if how in ("", kind)
         )  # fmt: skip
-        one = next((shown(select(batch, rows[:1]), kind) for kind, batch, rows in failing if rows.size), None)
+        one = next((replayed(select(batch, rows[:1]), kind) for kind, batch, rows in failing if rows.size), None)
         smallest += [one] if one is not None else []
     border = [each for each in counted if (each[0] == AT_RANDOM) == (first["random"] is not None)]
     by_length = Counter((len(string), right) for string, right in strings.items())
     mixed = [n for n, right in by_length if right and by_length[n, False]]
     least = min(sum(by_length[n, right] for n in mixed) for right in (True, False))
-    there = [each[1:] for each in counted if each[1].layout.length == broken]
     ids = ("", moved) if isinstance(moved, str) else (moved, "")
     within = _compared(subject, counted, seed, lambda length: length <= subject.train)
     at_border = _compared(subject, border, seed, lambda length: length == at)
@@ -404,52 +344,16 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], heads: Heads | N
         longer = _compared(subject, border, seed, lambda length: length >= at)
         at_border = longer if longer is not None and longer.found else at_border
     pools = [
-        ("" if not kinds else f"where {kinds[0].kind}", [each for *_, found in of_kind for each in found]),
+        ("of this kind", [each for *_, found in of_kind for each in found]),
         ("of trained lengths", [each for each in mistakes if each.batch.layout.length <= subject.train]),
         ("of all lengths", mistakes),
     ]
     anew = [found for which, pool in pools if (found := redrawn(subject, pool, which, seed)) is not None]
     return Failures(
         tuple(shares), tuple(smallest), ids[0] or None, telling_feature(strings, seed), subject.train, ids[1],
-        _distance(subject, there, broken), least >= 2 * LEAST,
-        within, at_border,
-        usual.elsewhere(of_kind, f"where {kinds[0].kind}" if kinds else "")
-        or usual.elsewhere(there, f"of length {broken}"),
-        kinds, _ways(made), kinds_asked,
+        least >= 2 * LEAST, within, at_border, kinds, _ways(made), kinds_asked,
         next((each for each in anew if each.cause), None),
     )  # fmt: skip
-
-
-def _distance(
-    subject: Subject, strings: Sequence[tuple[Batch, ndarray, list[Wrong]]], length: int | None
-) -> Distance | None:
-    """What answers of a length need, where it is farther back in ids than any in training, and first mistakes there."""
-    trained, far = subject.inside[-1], list[int]()
-    rng = stream(0, "explain", "distance")
-    drawn = subject.task.batch(trained, DRAWN, rng)
-    if length is None or length <= trained or drawn.allowed is not None:
-        return None
-    longer = subject.task.batch(length, DRAWN, rng)
-    now, most = (
-        reach(batch, batch.parents, _ids(subject, batch, training=batch is drawn)).span for batch in (longer, drawn)
-    )
-    for batch, _, found in strings:
-        ids = _ids(subject, batch)
-        for one in found:
-            parents = batch.parents[one.row, one.at]
-            far.append(int(np.abs(ids[one.row, one.at - 1] - ids[one.row, parents[parents >= 0]]).max(initial=0)))
-    count = sum(n > most for n in far)
-    return Distance(length, now, most, count, len(far)) if now > most and count else None
-
-
-def _ids(subject: Subject, batch: Batch, *, training: bool = False) -> Int[ndarray, "B T 1"]:
-    """The ids of all tokens; the last one is never read, and may have none."""
-    ids = subject.position_ids(batch, stream(0, "explain", "ids", batch.layout.length), training=training)[..., :1]
-    return np.pad(ids, ((0, 0), (0, batch.tokens - ids.shape[1]), (0, 0)), mode="edge").astype(np.int64)
-
-
-DRAWN = 32
-"""Strings of a length of which distances are taken."""
 
 
 def _compared(
@@ -467,8 +371,7 @@ def _compared(
     found = telling_nearby(tokens, seed, list(subject.task.details))
     mistake = most_common_mistake(ones, CLEAR) if len(ones) >= LEAST else None
     does = (mistake.what, mistake.n) if mistake is not None and 2 * mistake.n >= len(ones) else ("", 0)
-    place = "" if PLACE in does[0] else where_in_answer(ones)
-    return Compared(random, len(wrong) - random, lengths, found, len(wrong) >= 2 * LEAST, *does, place)
+    return Compared(random, len(wrong) - random, lengths, found, len(wrong) >= 2 * LEAST, *does)
 
 
 def _ways(made: dict[int, list[tuple[str, Batch, ndarray]]]) -> tuple[Way, ...]:
@@ -520,7 +423,7 @@ def _moved(subject: Subject, broken: int, longest: int, samples: int, seed: int)
     return "Position ids were not tested: too few trained strings are right."
 
 
-def _replayed(subject: Subject, one: Batch, kind: str, usual: _Usual) -> Failure | None:
+def _replayed(subject: Subject, one: Batch, kind: str) -> Failure | None:
     """The failure of a single string, run again alone; None if it is right then."""
     right = subject.right(one)[0]
     if right.all():
@@ -536,102 +439,5 @@ def _replayed(subject: Subject, one: Batch, kind: str, usual: _Usual) -> Failure
             return ", ".join(names[n] for n in np.flatnonzero(held) if n >= END) or "nothing"
 
         expected, got = words(one.allowed[0, position]), words(logits > 0)
-    parents = tuple(sorted({int(p) for field in (one.parents, one.selectors) for p in field[0, at] if p >= 0}))
-    head, attention = usual.blame(one, at - 1)
-    return Failure(
-        one.layout.length, kind, tuple(one.text(0)), position, expected, got, parents, head, attention,
-        sets=one.allowed is not None,
-    )  # fmt: skip
-
-
-class _Usual:
-    """How much attention each head whose removal matters pays to the parents of a token, or to its pattern.
-
-    What is usual is measured on right strings of the longest training length, or on all where none is right.
-    """
-
-    def __init__(self, subject: Subject, heads: Heads | None, samples: int, seed: int) -> None:
-        self.subject = subject
-        self.patterns = {(h.layer, h.head): h.mask for h in (heads.heads if heads else ()) if h.named}
-        self.matter = {(h.layer, h.head) for h in (heads.heads if heads else ()) if h.matters}
-        if not self.matter:
-            return
-        batch = subject.task.batch(subject.inside[-1], min(samples, 16), stream(seed, "explain", "usual"))
-        good = np.flatnonzero(subject.right(batch).all(axis=1))
-        self.where = f"{'right ' * bool(len(good))}strings of length {subject.inside[-1]}"
-        self.mass = self._on(select(batch, good) if len(good) else batch)
-
-    def _on(self, batch: Batch, query: int | None = None) -> dict[tuple[int, int], float]:
-        """Attention by head on the parents, or without parents on the tokens of its pattern."""
-        look = looks(self.subject, batch)
-        size, found = look.tokens.shape[1], {}
-        wanted = np.zeros((batch.size, batch.tokens + 1, batch.tokens + 1), dtype=bool)
-        for field in (batch.parents, batch.selectors):
-            if field.shape[2]:
-                # The token at t is predicted at t − 1; parent −1 pads and is the last column.
-                np.put_along_axis(wanted[:, : batch.tokens], field, True, axis=2)
-        mask = wanted[:, 1 : size + 1, :size]
-        for layer, weights in enumerate(look.weights):
-            for head in range(weights.shape[1]):
-                if (layer, head) not in self.matter:
-                    continue
-                own = mask
-                if not mask.any():
-                    if (layer, head) not in self.patterns:
-                        continue
-                    own = pattern_mask(*self.patterns[layer, head], look)
-                chosen = own[:, look.queries]
-                if query is not None:
-                    chosen = chosen & (look.queries == query)[:, None]
-                some = chosen.any(-1)
-                if some.any():
-                    found[layer, head] = float((weights[:, head] * chosen).sum(-1)[some].mean())
-        return found
-
-    def blame(self, one: Batch, query: int) -> tuple[str, tuple[tuple[int, float], ...]]:
-        """The head that looks least where it usually looks, to be drawn, and what it looks at."""
-        now = self._on(one, query) if self.matter else {}
-        drops = {key: self.mass[key] - value for key, value in now.items() if key in self.mass}
-        if not drops or max(drops.values()) < LEFT:
-            return "", ()
-        layer, head = max(drops, key=lambda key: drops[key])
-        look = looks(self.subject, one)
-        weights = look.weights[layer][0, head, int(np.flatnonzero(look.queries == query)[0])]
-        top = [(int(k), round(float(weights[k]), 4)) for k in np.argsort(-weights)[:5] if weights[k] >= 0.05]
-        return head_name(layer, head, self.subject.network.heads[layer][head]), tuple(top)
-
-    def elsewhere(self, strings: Sequence[tuple[Batch, ndarray, list[Wrong]]], which: str) -> str:
-        """The head that, in failing strings, looks less where a token follows from than in right ones at that token.
-
-        Empty where no head does so by `LEFT`, or no string has parents. Where none of the strings is right, those of
-        the longest training length stand for them.
-        """
-        columns = Counter(each.at for *_, found in strings for each in found)
-        if not self.matter or not columns:
-            return ""
-        at = columns.most_common(1)[0][0]
-        sums: list[dict[tuple[int, int], float]] = [{}, {}]
-        counts = [0, 0]
-        for batch, good, found in strings:
-            if not any(field.shape[2] and (field[:, at] >= 0).any() for field in (batch.parents, batch.selectors)):
-                continue
-            rows = [each.row for each in found if each.at == at]
-            for number, some in enumerate((rows, np.flatnonzero(good))):
-                if len(some):
-                    counts[number] += len(some)
-                    for head, mass in self._on(select(batch, some), at - 1).items():
-                        sums[number][head] = sums[number].get(head, 0) + mass * len(some)
-        if not counts[0]:
-            return ""
-        wrong = {head: total / counts[0] for head, total in sums[0].items()}
-        right = {head: total / counts[1] for head, total in sums[1].items()} or self.mass
-        drop, head = max(((right[head] - wrong[head], head) for head in right if head in wrong), default=(0, (0, 0)))
-        if drop < LEFT:
-            return ""
-        name = head_name(*head, self.subject.network.heads[head[0]][head[1]])
-        others = f"{counts[1]} right ones" if counts[1] else f"{self.where}, as none of it is right"
-        return (
-            f"{name} has {wrong[head]:.2f} of its attention on {OF_PARENTS}, in right strings {right[head]:.2f}. "
-            f"Compared are {counts[0]} of the {sum(len(found) for *_, found in strings)} failing strings {which}, "
-            f"which err first at the same token, and {others}"
-        )
+    sets = one.allowed is not None
+    return Failure(one.layout.length, kind, tuple(one.text(0)), position, expected, got, sets)

@@ -89,18 +89,10 @@ class Nearby:
         return self.name + "".join(joined + each.name.removeprefix(WHERE * (joined == " and ")) for each in self.also)
 
     @property
-    def due(self) -> str:
-        """The token that is due, or one of two, where that is all that it says; else empty."""
-        only = self.name.endswith(DUE) and not self.also
-        return self.name.removeprefix(WHERE).removesuffix(DUE) if only else ""
-
-    @property
-    def narrow(self) -> tuple[str, int, int]:
-        """Words as narrow as nearly all of them allow, and of how many wrong and right tokens these hold."""
+    def narrow(self) -> tuple[str, int]:
+        """Words as narrow as nearly all of them allow, and of how many wrong tokens these hold."""
         last = self.also[-1] if self.also else self
-        return (self.named, last.wrong, last.right) if last.wrong >= NARROW * self.wrong else (
-            self.name, self.wrong, self.right,
-        )  # fmt: skip
+        return (self.named, last.wrong) if last.wrong >= NARROW * self.wrong else (self.name, self.wrong)
 
     def holds(self, facts: Collection[str]) -> bool:
         """Whether it, and what is told with it, are among the facts of a token."""
@@ -131,8 +123,6 @@ class Compared:
     """What the model does in most of them, if that is one thing."""
     alike: int = 0
     """In how many."""
-    place: str = ""
-    """Where in the answer most of them stand, with their number, if that is a small part of it."""
 
     @property
     def n(self) -> int:
@@ -145,39 +135,18 @@ class Compared:
         return f"length {first}" if first == last else f"lengths {first} to {last}"
 
     @property
-    def shared(self) -> list[tuple[int, str]]:
-        """Of how many something holds, and what: where most of them are, and what the model does there."""
+    def lines(self) -> list[str]:
+        """Where most of them are, and what the model does in most of them, a sentence each; without either, none."""
         near = next((each for each in self.found if each.most), None)
-        where, wrong, right = near.narrow if near else ("", 0, 0)
-        usual = f" (of right tokens at the same places, {100 * right / near.right_n:.0f} %)" if near else ""
-        more = near.also[0] if near and near.also and where == near.name else None
-        usual += f", {more.wrong} of them {more.name}" if more and 2 * more.wrong >= wrong else ""
-        return [*([(wrong, f"are {where}{usual}")] if near else []),
-                *([(self.alike, f"it {self.does}")] if self.does else [])]  # fmt: skip
+        told = f"Of {self.n} wrong answers at {self._where}, "
+        does = f"in {self._of_all(self.alike)} it {self.does}." if self.does else ""
+        if near is None:
+            return [told + does] * bool(does)
+        where, wrong = near.narrow
+        return [f"{told}{self._of_all(wrong)} first go wrong {where}.", *[does[:1].upper() + does[1:]] * bool(does)]
 
-    @property
-    def line(self) -> str:
-        """What most of them share, in one sentence; empty without that."""
-        return self.told()
-
-    def told(self, said: str = "", *, first: bool = True) -> str:
-        """The same; what the model does there is left out where it is `said`, unless nothing else is shared.
-
-        Without ``first``, the first that is shared is left out.
-        """
-        shared = [each for number, each in enumerate(self.shared) if (first and not number)
-                  or (number and each[1].removeprefix("it ") not in said)]  # fmt: skip
-        if not shared and not self.place:
-            return ""
-        kinds = " and ".join(kind for n, kind in ((self.random, "random"), (self.edited, "edited")) if n)
-        parts = (
-            f"{'in ' * what.startswith('it ')}"
-            f"{f'all {count}' if count == self.n else count}"
-            f"{f' of the {self.n}' * (number > 0 and count < self.n)} {what}"
-            for number, (count, what) in enumerate(shared)
-        )
-        told = "; ".join([*parts, *[self.place] * bool(self.place)])
-        return f"Of {self.n} first mistakes in {kinds} strings of {self._where}, {told}."
+    def _of_all(self, count: int) -> str:
+        return "all" if count == self.n else str(count)
 
     @property
     def details(self) -> tuple[str, ...]:

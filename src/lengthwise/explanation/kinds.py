@@ -15,24 +15,21 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import EOS, SPECIALS
 from lengthwise.explanation.automaton import product
-from lengthwise.explanation.features import LEAST, SURE, Feature, Nearby, surprise, telling_nearby
-from lengthwise.explanation.mistakes import Failure, Mistake, Wrong, facts, first_wrong, has_token, most_common_mistake
+from lengthwise.explanation.features import SURE, surprise
+from lengthwise.explanation.mistakes import ALIKE, Failure, Mistake, Wrong, first_wrong, most_common_mistake
 from lengthwise.explanation.model import RandomStrings, Subject, edited
-from lengthwise.explanation.narrower import narrower
 from lengthwise.explanation.verdict import LengthShares, Share, Verdict
 from lengthwise.languages.automaton import Dfa, minimize
 from lengthwise.languages.hard_words import boundary_words, hard_words, pumped_words
 from lengthwise.languages.sampling import count_words, sample_words
 from lengthwise.tasks import Task
-from lengthwise.tasks.kinds import Change, changed, edits, into_kind, select
+from lengthwise.tasks.kinds import AS_WRITTEN, Change, changed, edge_case, edge_name, edits, into_kind, select
 from lengthwise.tasks.language import Language
 
-OF_TOKENS = "the answer has"
-"""What the names of kinds begin with that tell wrong tokens."""
 MOST_EDGES = 32
 """Tokens of which edge cases are made."""
-EDGES, AS_WRITTEN = "edge cases", ", as written, "
-"""What asks for all edge cases, and what the name of each has in it."""
+EDGES = "edge cases"
+"""What asks for all of them."""
 SCANNED = 320
 """Edge cases of all tokens together, of each way to make them, at a length that is said to hold: 32 each of digits."""
 FEW = 8
@@ -42,12 +39,10 @@ SUSPECTS, FRESH, FEWEST = 6, 128, 32
 """Kinds of hard strings that are asked again at such a length, with so many fresh strings, and with no fewer."""
 NONE = 0.1
 """Next to no strings of a kind are right if no larger share is."""
-FEW_LENGTHS = 3
-"""So many other trained lengths have counts; of more, the best one."""
 NAMED = 3
 """So many of the worst kinds are asked at all lengths."""
-TRIES, MOST_TRIES = 4, 16
-"""Random prompts for each string of a kind that nothing makes; and of one that `_Kinds.by_token` found."""
+TRIES = 4
+"""Random prompts for each string of a kind that nothing makes."""
 
 
 @config
@@ -70,14 +65,10 @@ class WeakKind:
     """Each length at which strings of this kind were asked."""
     mistake: Mistake | None
     """What the model does in the failing strings of `length`; of tasks with answers."""
-    narrower: Feature | None
-    """What tells the failing ones of `length` from the right ones, if it is known."""
     example: Failure | None
     """One of them."""
     train: int = 0
     """The longest trained length."""
-    at: str = ""
-    """What holds of at least half of the first wrong tokens, and more often than of right ones, with counts."""
 
     @property
     def _told(self) -> KindShare:
@@ -93,53 +84,22 @@ class WeakKind:
         """Of fresh strings of `length`."""
         return self._told.share
 
-    def is_of(self, found: Sequence[Nearby]) -> bool:
-        """Whether it was made of the first of these findings."""
-        ends = tuple(f" {near.due or near.named}" for near in found[:1])
-        return self.kind.startswith(OF_TOKENS) and self.kind.endswith(ends)
-
     @property
     def line(self) -> str:
-        """That it fails, and at which length; of trained ones, at all that break."""
-        trained = [row for row in self.rows if row.length <= self.train]
-        lengths = [str(row.length) for row in trained if row.share.breaks]
-        start = max((row.length for row in self.rows if row.length < self.length), default=self.length - 1) + 1
-        unasked = f", maybe from {start} on" * (start < self.length)
-        which = f"length {self.length}{unasked}"
-        if lengths:
-            which = f"trained length{'s' * (len(lengths) > 1)} {', '.join(lengths)}"
-        every = len(trained) == len(lengths) > 1
-        return f"fails where {self.kind}, at {'all trained lengths asked' if every else which}"
+        """That it fails."""
+        return f"fails where {self.kind}"
 
     @property
     def told(self) -> tuple[str, ...]:
-        """The kind, which of its strings fail, and what the model does there, with counts."""
-        where = f"Where {self.kind}: {self.share.words()} at length {self.length}{self._beside}."
-        narrow, does = self.narrower, self.mistake
-        told = [f"It fails mostly {narrow.name}: so in {narrow.counts}."] if narrow else []
-        told += [f"There it {does.what} ({does.n} of {does.of})."] if does else []
-        return where, *told, *([f"Of first mistakes there, {self.at}."] if self.at and not narrow else [])
-
-    @property
-    def brief(self) -> str:
-        """The kind, one count, and which of its strings fail, in a sentence; `Failures.table` has the rest."""
-        mostly = f"; mostly {self.narrower.name}" if self.narrower else ""
-        return f"Also where {self.kind}: {self.share.words()} at length {self.length}{mostly}."
-
-    @property
-    def _beside(self) -> str:
-        """Other trained lengths; of one beyond, the next shorter that was asked, and how many longer ones break."""
-        if self.length <= self.train:
-            others = [row for row in reversed(self.rows) if row.length <= self.train and row.length != self.length]
-            if len(others) > FEW_LENGTHS:
-                best = max(others, key=lambda row: row.share.value)
-                return f", of {len(others)} other trained lengths at best {best.share.counts} at {best.length}"
-            return "".join(f", {row.share.counts} at {row.length}" for row in others)
-        before = max((row for row in self.rows if row.length < self.length), key=lambda row: row.length, default=None)
-        longer = [row.share.breaks for row in self.rows if row.length > self.length]
-        said = "" if before is None else f", {before.share.counts} at {before.length}"
-        said += ", none between was asked" * (before is not None and before.length < self.length - 1)
-        return said + (f"; breaks at {sum(longer)} of {len(longer)} longer ones asked" if longer else "")
+        """The kind, how many of its strings are right, and what the model does in the others."""
+        where = f"Where {self.kind}: {self.share.words()} at length {self.length}."
+        does = self.mistake
+        if does is None:
+            return (where,)
+        return (
+            where,
+            f"There it {does.what}." if does.n >= ALIKE * does.of else f"In {does.n} of {does.of} it {does.what}.",
+        )
 
 
 def told_row(rows: Sequence[KindShare], train: int) -> KindShare:
@@ -166,20 +126,17 @@ class Way:
         return dict(self.rows).get(length, Share(0, 0))
 
 
-def weakest_way(ways: Sequence[Way], random: LengthShares) -> tuple[Way, Share] | None:
-    """The way of which surely more strings of a length fail than of all others, and of random ones; and the others.
-
-    None if none stands out.
-    """
+def weakest_way(ways: Sequence[Way], random: LengthShares) -> Way | None:
+    """The way of which surely more strings of a length fail than of all others, and of random ones; None without."""
     length, usual = random.length, random.random
-    every, found = _total([way.at(length) for way in ways]), list[tuple[float, str, Way, Share]]()
+    every, found = _total([way.at(length) for way in ways]), list[tuple[float, str, Way]]()
     for way in ways:
         own = way.at(length)
         others = Share(every.right - own.right, every.n - own.n)
         p = max(surprise(own.n - own.right, own.n, than.n - than.right, than.n) for than in (others, usual))
-        found.append((p, way.how, way, others))
-    p, _, way, others = min(found, key=lambda each: each[:2], default=(1, "", None, Share(0, 0)))
-    return None if way is None or p * len(ways) >= SURE else (way, others)
+        found.append((p, way.how, way))
+    p, _, way = min(found, key=lambda each: each[:2], default=(1, "", None))
+    return None if p * len(ways) >= SURE else way
 
 
 def hard_strings(
@@ -208,11 +165,9 @@ def hard_strings(
         some = min(count // 8, count // max(1, len(pool))) if only in ("", EDGES) else count
         few = select(base, range(max(1, some)))
         for last, token, run in itertools.product((True, False), pool.tolist(), (False, True)):
-            name = task.vocab.tokens[token]
-            what = f"{name} {name}" if run else f"a single {name}"
-            kind = f"{part}{AS_WRITTEN}{'ends' if last else 'begins'} with {what}"
+            kind = edge_name(part, task.vocab.tokens[token], last, run)
             if only in ("", EDGES, kind):
-                yield from ((kind, batch) for batch in _changed(task, few, _edge(token, last, run), rng, base))
+                yield from ((kind, batch) for batch in _changed(task, few, edge_case(token, last, run), rng, base))
 
 
 def is_apart(task: Task, kind: str) -> bool:
@@ -263,23 +218,6 @@ def _answer(task: Language, prompt: list[str]) -> list[str]:
         return []
 
 
-def _edge(token: int, last: bool, run: bool) -> Change:
-    """Every part of the prompt ends or begins with one such token, or with two; all else stays as it was drawn."""
-
-    def change(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
-        others = pool[pool != token]
-        for part in np.split(free, np.flatnonzero(np.diff(free) > 1) + 1):
-            size = 1 + run
-            if len(part) < size or not len(others):
-                raise ValueError("no room")
-            part = part[::-1] if last else part
-            prompt[part[:size]] = token
-            if not run and len(part) > 1 and prompt[part[1]] == token:
-                prompt[part[1]] = rng.choice(others)
-
-    return change
-
-
 def _changed(task: Task, base: Batch, change: Change, rng: Rng, drawn: Batch | None = None) -> Iterator[Batch]:
     """The strings that can be changed so, if any."""
     with suppress(LengthwiseError):
@@ -288,7 +226,7 @@ def _changed(task: Task, base: Batch, change: Change, rng: Rng, drawn: Batch | N
 
 def weak_kinds(
     asked: RandomStrings, groups: Mapping[int, tuple[list[tuple[str, Batch, ndarray]], ...]],
-    mistakes: Sequence[Wrong], free: Sequence[Wrong], rows: Sequence[LengthShares], learned: Dfa | None,
+    free: Sequence[Wrong], rows: Sequence[LengthShares], learned: Dfa | None,
     replayed: Callable[[Batch, str], Failure | None],
 ) -> tuple[tuple[WeakKind, ...], tuple[Way, ...], list[tuple[Batch, ndarray, list[Wrong]]]]:  # fmt: skip
     """Kinds of strings that fail more often than random ones, which fresh strings decide; the worst first.
@@ -297,9 +235,8 @@ def weak_kinds(
     first break, and those that fail at all other trained lengths; the worst ones at all lengths that were asked. Kinds
     that the task names are all asked. Where it names none, or none of them fails, the suspects are those of the other
     kinds of which most strings were seen to fail. The test is corrected for all kinds and lengths.
-    What only strings of a worse kind do is not told of another one. Of a model that has learned, what tells the first
-    wrong tokens at trained lengths is a kind, too, and is asked in the same way. ``free`` are the ``mistakes``
-    in strings that were made of no kind. Given back, too, are all kinds that were asked, and strings of the worst one.
+    What only strings of a worse kind do is not told of another one. ``free`` are the mistakes in strings that were made
+    of no kind. Given back, too, are all kinds that were asked, and strings of the worst one.
     """
     subject, train, verdict = asked.subject, asked.subject.train, Verdict(rows, asked.subject.train)
     claims = (max((n for n in groups if n <= train), default=None), verdict.held, verdict.last)
@@ -309,9 +246,6 @@ def weak_kinds(
     }
     ask = _Kinds(asked, groups, known, learned, replayed, free)
     own = list(subject.task.kinds)
-    if verdict.learned:
-        trained = [each[1:] for n, both in groups.items() if n <= train for each in itertools.chain(*both)]
-        own += ask.by_token(trained, [each for each in mistakes if each.batch.layout.length <= train])
     if told := ask.told(dict.fromkeys(lengths, own), len(own) * len(lengths)):
         return told, ask.ways, ask.asked(told[0].kind, told[0].length)
     suspects, tried = dict[int, list[str]](), len(own) * len(lengths)
@@ -349,8 +283,6 @@ class _Kinds:
         """Of a kind, each length that was asked; strings of a worse kind are left out."""
         self.found: dict[str, str] = {}
         """Of a kind, whether it fails, or why it is not said to."""
-        self.tokens: dict[str, frozenset[str]] = {}
-        """Of kinds that `by_token` found, what holds of a token."""
 
     def told(self, kinds: Mapping[int, Sequence[str]], tried: int) -> tuple[WeakKind, ...]:
         """Those that fail, the worst first."""
@@ -386,7 +318,7 @@ class _Kinds:
         for length in self.random:
             ask(length, worst[:NAMED])
         worst = self._without_worse(worst)
-        return tuple(self._weak_kind(kind, named=kind in worst[:NAMED]) for kind in worst)
+        return tuple(self._weak_kind(kind) for kind in worst)
 
     def _without_worse(self, worst: Sequence[str]) -> list[str]:
         """Those that fail without strings of worse kinds, at each length; their rows are then without these."""
@@ -433,37 +365,12 @@ class _Kinds:
             found.setdefault(kind, []).append((n, row.share if row else self._share(kind, n)))
         return tuple(Way(kind, tuple(shares), self.found.get(kind, "")) for kind, shares in found.items())
 
-    def by_token(self, strings: Sequence[tuple[Batch, ndarray]], wrong: Sequence[Wrong]) -> list[str]:
-        """Kinds without a name: strings whose answer has a token of which holds what tells wrong ones from right."""
-        task, seed = self.subject.task, self.seed
-        for near in telling_nearby(facts(task, wrong, strings, seed), seed, list(task.details)) if wrong else ():
-            names = frozenset([near.name, *(each.name for each in near.also)])
-            self.tokens[f"{OF_TOKENS} {near.due or f'a {strings[0][0].unit} {near.named}'}"] = names
-        return list(self.tokens)
-
     def _is_of(self, kinds: Sequence[str], batch: Batch, row: int) -> bool:
-        """Whether a string is of one of these kinds, of those that the task names or that `by_token` found."""
-        task, told = self.subject.task, [self.tokens[kind] for kind in kinds if kind in self.tokens]
-        named = [kind for kind in kinds if kind in task.kinds]
-        return any(task.of_kind(kind, batch.text(row)[: batch.prompt_length]) for kind in named) or any(
-            has_token(task, batch, row, names) for names in told
-        )
+        """Whether a string is of one of these kinds that the task names."""
+        task, prompt = self.subject.task, batch.text(row)[: batch.prompt_length]
+        return any(kind in task.kinds and task.of_kind(kind, prompt) for kind in kinds)
 
-    def _made(self, kind: str, length: int, rng: Rng) -> Iterator[tuple[str, Batch]]:
-        """Strings of a kind; random ones that are of it, where `by_token` found it."""
-        if kind not in self.tokens:
-            yield from hard_strings(self.subject, length, FRESH, rng, self.learned, kind)
-            return
-        found = 0
-        for _ in range(MOST_TRIES):
-            batch = self.subject.task.batch(length, FRESH, rng)
-            rows = [row for row in range(batch.size) if self._is_of([kind], batch, row)]
-            if rows:
-                yield kind, select(batch, rows)
-            if (found := found + len(rows)) >= FRESH:
-                return
-
-    def _weak_kind(self, kind: str, *, named: bool) -> WeakKind:
+    def _weak_kind(self, kind: str) -> WeakKind:
         rows, train = self._by_length(kind), self.subject.train
         told = told_row(rows, train)
         wrong = [each for *_, found in self.asked(kind, told.length) for each in found]
@@ -479,46 +386,17 @@ class _Kinds:
         every = [part for row in first for part in self.fresh[kind, row.length]]
         ones = (select(batch, [row]) for batch, good in every for row in failing(batch, good))
         example = next(filter(None, (self.replayed(one, kind) for one in ones)), None)
-        narrow = None
-        if named and mistake is not None:
-            lengths = self._enough(kind, told.length, [row.length for row in rows if told.length <= train])
-            known = [part for n in lengths for part in self.fresh[kind, n]]
-            narrow = narrower(
-                self.subject.task, known, lambda: [part for n in lengths for part in self._ask(kind, n, "again")]
-            )
-        at = self._mistakes_at(kind, told.length) if named else ""
-        return WeakKind(kind, rows, mistake, narrow, example, train, at)
-
-    def _mistakes_at(self, kind: str, length: int) -> str:
-        """What holds of at least half of the first wrong tokens in strings of a kind that the task names, or empty."""
-        task, seed = self.subject.task, self.seed
-        wrong = [each for *_, found in self.asked(kind, length) for each in found]
-        if kind not in task.kinds or not wrong:
-            return ""
-        found = telling_nearby(facts(task, wrong, self.fresh[kind, length], seed), seed, list(task.details))
-        if not found or not found[0].most:
-            return ""
-        words, count, _ = found[0].narrow
-        return f"{count} of {len(wrong)} are {words}"
+        return WeakKind(kind, rows, mistake, example, train)
 
     def asked(self, kind: str, length: int) -> list[tuple[Batch, ndarray, list[Wrong]]]:
         """Strings of a kind, which are right, and the first wrong tokens of the others."""
         return [(batch, good, first_wrong(self.subject, batch, good)) for batch, good in self.fresh[kind, length]]
 
-    def _enough(self, kind: str, told: int, others: Sequence[int]) -> list[int]:
-        """The length that is told, and the trained ones next to it that it takes for failing and right strings."""
-        near = sorted({n for n in others if n <= self.subject.train}, key=lambda n: abs(n - told))
-        lengths = [told, *(n for n in near if n != told)]
-        for count in range(1, len(lengths)):
-            share = _total([self._share(kind, n) for n in lengths[:count]])
-            if min(share.right, share.n - share.right) >= 2 * LEAST:
-                return lengths[:count]
-        return lengths
-
-    def _ask(self, kind: str, length: int, *again: str) -> list[tuple[Batch, ndarray]]:
+    def _ask(self, kind: str, length: int) -> list[tuple[Batch, ndarray]]:
         """Fresh strings of a kind, and which are right."""
-        rng, some = stream(self.seed, "explain", "fresh", kind, length, *again), list[Batch]()
-        for _, batch in distinct(self._made(kind, length, rng), self.known.setdefault(length, set())):
+        rng, some = stream(self.seed, "explain", "fresh", kind, length), list[Batch]()
+        made = hard_strings(self.subject, length, FRESH, rng, self.learned, kind)
+        for _, batch in distinct(made, self.known.setdefault(length, set())):
             batch = select(batch, range(min(batch.size, FRESH - sum(one.size for one in some))))
             if batch.size:
                 some.append(batch)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -15,18 +14,14 @@ from lengthwise.core.batch import Batch
 from lengthwise.core.config import config
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import EOS
-from lengthwise.explanation.features import CLEAR, LEAST, holds
 from lengthwise.explanation.model import Subject
-from lengthwise.forecast.forecasts import MORE
 from lengthwise.tasks import Task
 from lengthwise.tasks.kinds import select
 
 MATCHED, MOST_MATCHED = 8, 4096
 """For a failing string, so many right ones of its length give a token each to compare with; and of all together."""
-LONG, ENDS, BESIDE = 68, 4, 4
-"""A string with more letters than this is shown as so many tokens at its ends and beside the first wrong one."""
-SAID = 4
-"""Tokens before a wrong one that are shown with it."""
+LONG, ENDS = 136, 12
+"""A string with more letters than this is shown as so many tokens at its ends."""
 FEW_SOURCES = 3
 """Tokens that a token of the answer follows from are named if they are no more."""
 PLACE = " as "
@@ -94,41 +89,29 @@ class Failure:
     """The first token that is wrong, given the right ones before it (for sets: after which the set is wrong)."""
     expected: str
     got: str
-    parents: tuple[int, ...]
-    head: str
-    """The head whose attention left the parents (without parents: its pattern) the most; empty if none did."""
-    attention: tuple[tuple[int, float], ...]
-    """The tokens that this head looks at instead, and how much."""
-    of: str = ""
-    """Of which kind that fails it is, beside the one that it was found by."""
     sets: bool = False
     """Whether right is a set of tokens that may come next, and no answer."""
 
     @property
-    def told(self) -> tuple[str, str]:
-        """The string, and what the model says there, after which tokens, and what is right."""
-        end = self.position + self.sets
-        before = ("… " if end > SAID else "") + " ".join(self.tokens[max(0, end - SAID) : end])
-        says = "allows" if self.sets else "says"
-        return self.shown, f"After {before} it {says} {self.got}; right is {self.expected}."
+    def marked(self) -> str:
+        """The wrong token with the right one."""
+        return f"[says {self.got}; right: {self.expected}]"
+
+    @property
+    def before(self) -> tuple[str, ...]:
+        """The tokens before the wrong one."""
+        return self.tokens[: self.position + self.sets]
 
     @property
     def whole(self) -> str:
-        """The string."""
-        return " ".join(self.tokens)
+        """The string up to the wrong token, which is marked."""
+        return " ".join([*self.before, self.marked])
 
     @property
     def shown(self) -> str:
-        """The string; of a long one its ends, and the first wrong token in brackets with those beside it."""
-        at = self.position
-        if len(self.whole) <= LONG:
-            return self.whole
-        kept = [*range(ENDS), *range(at - BESIDE, at + BESIDE + 1), *range(len(self.tokens) - ENDS, len(self.tokens))]
-        kept, parts, before = sorted({p for p in kept if 0 <= p < len(self.tokens)}), list[str](), -1
-        for p in kept:
-            parts += ["…"] * (p > before + 1) + [f"[{self.tokens[p]}]" if p == at else self.tokens[p]]
-            before = p
-        return f"{' '.join(parts)} (wrong at token {at + 1} of {len(self.tokens)}; whole: {MORE})"
+        """The same in two lines of a screen, which break nowhere in the mark: of a long one, its ends."""
+        before = self.before if len(self.whole) <= LONG else (*self.before[:ENDS], "…", *self.before[-ENDS:])
+        return " ".join([*before, self.marked.replace(" ", "\u00a0")])
 
 
 @config
@@ -167,22 +150,6 @@ def most_common_mistake(found: Sequence[Wrong], share: float = ALIKE, free: Sequ
     return None if what == f"writes a wrong {found[0].batch.unit}" else Mistake(what, counts[what], of)
 
 
-def where_in_answer(found: Sequence[Wrong]) -> str:
-    """Where most first mistakes of a length are, if that is at most a third of the answer; else empty."""
-    lengths = {(each.batch.prompt_length, each.batch.tokens) for each in found}
-    if len(found) < LEAST or len(lengths) > 1:
-        return ""
-    batch, places = found[0].batch, sorted(each.at - found[0].batch.prompt_length + 1 for each in found)
-    size = int((batch.input_ids[0, batch.prompt_length :] != batch.vocab.ids.get(EOS, -1)).sum())
-    need = math.ceil(CLEAR * len(found))
-    low, high = min(zip(places, places[need - 1 :], strict=False), key=lambda ends: ends[1] - ends[0])
-    if 3 * (high - low + 1) > size or high > size:
-        return ""
-    count, unit = sum(low <= place <= high for place in places), batch.unit
-    ends = f"{unit} {low}" if low == high else f"{unit}s {low} to {high}"
-    return f"{count} are at {ends} of the {size} of the answer"
-
-
 def facts(
     task: Task, found: Sequence[Wrong], batches: Sequence[tuple[Batch, ndarray]], seed: int
 ) -> list[tuple[frozenset[str], bool]]:
@@ -208,19 +175,6 @@ def facts(
                 batch, row = others[index]
                 told.append((facts_of(task, batch, row, at), True))
     return told
-
-
-def has_token(task: Task, batch: Batch, row: int, names: frozenset[str]) -> bool:
-    """Whether all these `facts` hold of some token of the answer of a string."""
-    text, end, own = batch.text(row), batch.prompt_length, names & {*task.details}
-    follows, plain = _follows(batch, row, text), names - own
-    for at in np.flatnonzero(batch.scored).tolist():
-        found = _plain_facts(text, end, at, follows) if plain else set()
-        if all(holds(name, found) for name in plain) and own <= {
-            *(task.details_of(text[:end], text[end:at]) if own else ())
-        }:
-            return True
-    return False
 
 
 def places_of(batch: Batch, row: int, at: int) -> tuple[str, str]:

@@ -1,14 +1,12 @@
-"""The pictures of an explanation: curve, automaton, heads, and failing strings with arcs."""
+"""The pictures of an explanation: curve and automaton."""
 
 from __future__ import annotations
 
 from math import cos, pi, sin
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from lengthwise.explanation.automaton import Automaton
-from lengthwise.explanation.failures import Failure, Failures
+from lengthwise.explanation.failures import Failures
 from lengthwise.explanation.model import Accuracy
 from lengthwise.explanation.verdict import Verdict
 from lengthwise.report.figures import COLOURS, INK, QUIET, Drawing, new_figure
@@ -18,8 +16,6 @@ if TYPE_CHECKING:
 
 MOST_STATES = 12
 """Larger automata are not drawn."""
-MOST_DRAWN, BESIDE = 60, 2
-"""Of a failing string with more tokens, those with arcs are drawn, and so many on either side of each."""
 
 
 def curve(accuracy: Accuracy, failures: Failures) -> Drawing:
@@ -101,52 +97,3 @@ def _edge(axes: Axes, source: tuple[float, float], target: tuple[float, float], 
                                                   "connectionstyle": "arc3,rad=0.2"})  # fmt: skip
     axes.text((x + u) / 2 + 0.16 * (v - y), (y + v) / 2 - 0.16 * (u - x), label, ha="center", va="center",
               color=COLOURS[0])  # fmt: skip
-
-
-def draw_failure(failure: Failure, number: int) -> Drawing | None:
-    """Arcs from the wrong token to those that it follows from (above) and to what the blamed head looks at (below)."""
-    if not (failure.parents or failure.attention):
-        return None
-    kept, longest = _drawn(failure), max(map(len, failure.tokens[1:-1]), default=1)
-    # A gap is a column of its own.
-    columns, size = dict[int, int](), 0
-    for before, position in zip([-1, *kept], kept, strict=False):
-        size += 1 + (position > before + 1)
-        columns[position] = size - 1
-    gaps = [columns[position] - 1 for position in kept if columns[position] and position - 1 not in columns]
-    with new_figure(
-        max(4.0, (0.1 + 0.08 * longest) * size + 1), 1.9, f"failure{number}", "Attention and parents"
-    ) as figure:
-        axes = figure.add_subplot()
-        axes.set_axis_off()
-        axes.set_xlim(-1, size)
-        axes.set_ylim(-1.3, 1.3)
-        for gap in gaps:
-            axes.text(gap, 0, "…", ha="center", va="center", fontsize=8, color=QUIET)
-        for position, column in columns.items():
-            wrong, token = position == failure.position, failure.tokens[position]
-            axes.text(column, 0, token, ha="center", va="center", fontsize=8, color=COLOURS[1] if wrong else INK,
-                      fontweight="bold" if wrong else "normal")  # fmt: skip
-        for parent in failure.parents:
-            _arc(axes, columns[failure.position], columns[parent], 1, COLOURS[2], 1.0)
-        for key, weight in failure.attention:
-            _arc(axes, columns[failure.position], columns[key], -1, COLOURS[1], weight)
-        axes.text(-0.9, 1.1, "what it follows from" if failure.parents else "", fontsize=8, color=COLOURS[2])
-        axes.text(-0.9, -1.2, f"attention of {failure.head}" if failure.head else "", fontsize=8, color=COLOURS[1])
-        return figure
-
-
-def _drawn(failure: Failure) -> list[int]:
-    """Positions of the tokens that are drawn: all of a short string; else the ends, and those with arcs."""
-    size, ends = len(failure.tokens), [failure.position, *failure.parents, *(key for key, _ in failure.attention)]
-    if size <= MOST_DRAWN:
-        return list(range(size))
-    near = {each for end in ends for each in range(end - BESIDE, end + BESIDE + 1)}
-    return sorted(each for each in near | {0, size - 1} if 0 <= each < size)
-
-
-def _arc(axes: Axes, one: int, other: int, side: int, colour: str, weight: float) -> None:
-    t = np.linspace(0, np.pi, 40)
-    middle, radius = (one + other) / 2, max(abs(one - other) / 2, 0.3)
-    height = 0.2 + 0.6 * min(1.0, radius / 15)
-    axes.plot(middle + radius * np.cos(t), side * (0.2 + height * np.sin(t)), color=colour, lw=0.5 + 2 * weight)

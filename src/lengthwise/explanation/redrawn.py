@@ -21,9 +21,9 @@ MOST = 96
 """Failing strings that are changed, at most."""
 SURE = 0.001
 """p of a difference that is told, as three parts are compared."""
-COLUMNS = "the wrong token's column", "the column before the wrong token's"
-LAST = "the last column", "the column before the last"
-TOKENS = "what the wrong token follows from", "what the token before it follows from"
+COLUMNS = "in the wrong token's column", "in the column before the wrong token's"
+LAST = "in the last column", "in the column before the last"
+TOKENS = "that the wrong one follows from", "that the one before it follows from"
 """What the two parts are called: where tokens of a prompt share places, if the wrong one has some or not; else."""
 
 
@@ -47,14 +47,13 @@ class Redrawn:
     def cause(self) -> list[str]:
         """Of which parts surely more become right than of others, in a sentence; empty if of none."""
         parts = zip(self.parts, (self.own, self.before), strict=True)
-        found = {name: right for name, right in parts if surprise(right, self.n, self.other, self.n) < SURE}
+        found = [(name, right) for name, right in parts if surprise(right, self.n, self.other, self.n) < SURE]
         if not found:
             return []
-        counts = " and ".join(map(str, found.values()))
-        return [
-            f"Tested: {' and '.join(found)} matter{'s' * (len(found) == 1)}. With other tokens there, {counts} of "
-            f"{self.n} failing strings {self.which} become right; with others elsewhere, {self.other}."
-        ]
+        (first, right), *more = found
+        told = f"Tested: with other tokens {first}, {right} of {self.n} failing strings {self.which} become right"
+        later = ((name if self.parts == TOKENS else "in the one before", count) for name, count in more)
+        return ["; ".join([told, *(f"{name}, {count}" for name, count in later), f"elsewhere, {self.other}."])]
 
 
 def redrawn(subject: Subject, wrong: Sequence[Wrong], which: str, seed: int) -> Redrawn | None:

@@ -11,8 +11,6 @@ from lengthwise.core.statistics import wilson
 
 CUT = 0.95
 """The share of strings from which on a length counts as right."""
-FEW = 3
-"""So many unsure lengths are named one by one."""
 
 
 @config
@@ -142,13 +140,6 @@ class Verdict:
         return next((row.length for row in self.rows if not row.holds), None)
 
     @property
-    def again(self) -> int | None:
-        """The last length that is right, beyond one that is too close to say, and before any that breaks."""
-        whole = itertools.takewhile(lambda row: not row.breaks, self.rows)
-        last = max((row.length for row in whole if row.holds), default=None)
-        return None if last == self.held else last
-
-    @property
     def last(self) -> int | None:
         """The last length before the first that breaks; None if there is none."""
         broken = self.broken()
@@ -172,25 +163,15 @@ class Verdict:
 
     @property
     def line(self) -> str:
-        """To which length random strings are right, and from which they break, with the share that decides."""
+        """To which length random strings are right, and from which they break."""
         random = self.of("random")
-        broken, held, again, longest, unsure = (
-            random.broken(),
-            random.held,
-            random.again,
-            self.rows[-1].length,
-            random.doubted,
-        )
-        whole = f", the longest asked ({self._share(longest)})" if longest in (held, again) else ""
-        parts = [f"right to length {held}{whole * (again is None)}"] if held else []
-        parts += [_unsure(unsure)] if unsure else []
-        parts += [f"right {'again ' * bool(held)}at {again}{whole}"] if again else []
-        if broken is None:
-            return ", ".join([*parts, *["no break found"] * (not whole and self.broken() is None)])
-        trained = broken <= self.train
-        at = f"{'length ' * (not parts)}{broken}{', a trained length' * trained}"
-        parts += [f"breaks {random.begins} {at} ({self._share(broken)})"]
-        return "not fully learned: " * trained + ", ".join(parts)
+        broken, held, longest = random.broken(), random.held, self.rows[-1].length
+        parts = [f"right to length {held}{', the longest asked' * (held == longest)}"] if held else []
+        if random.near != broken and (broken is None or (held or 0) < self.train):
+            parts += [f"unsure from {'length ' * (not parts)}{random.near}"]
+        if broken is not None:
+            parts += [f"breaks {random.begins} {'length ' * (not parts)}{broken}"]
+        return "not fully learned: " * (broken is not None and broken <= self.train) + ", ".join(parts)
 
     @property
     def begins(self) -> str:
@@ -199,41 +180,22 @@ class Verdict:
         lasts = all(row.random.breaks for row in self.rows if row.random.n and at is not None and row.length > at)
         return "from" if lasts else "at"
 
-    def edited(self, *, which: bool) -> str:
-        """Where edited strings break before random ones do; else where they are unsure while random ones are right.
-
-        Their share is left out if ``which`` of them fail is said elsewhere.
-        """
-        hard, random = self.of("hard"), self.of("random")
-        at, longest = hard.broken(), self.rows[-1].length + 1
-        if at is not None and at < (random.broken() or longest):
-            some = ", not at every longer one" * (hard.begins == "at")
-            return f"edited strings break at length {at}{'' if which else f' ({hard._share(at)}){some}'}"
-        unsure = [n for n in hard.doubted if n < (random.broken() or longest)]
-        return f"edited strings {_unsure(unsure)}" if unsure and unsure[0] < (random.near or longest) else ""
-
-    def _share(self, length: int) -> str:
-        """The share of random strings at a length."""
-        return next(row.random for row in self.rows if row.length == length).words()
+    @property
+    def edited(self) -> str:
+        """Where edited strings break before random ones do."""
+        at, random = self.first("hard"), self.first("random")
+        return "" if at is None or at >= (random or at + 1) else f"edited strings break at length {at}"
 
     def shown(self, asked: Sequence[int] = ()) -> list[LengthShares]:
-        """A few rows for a small table: those that `line` gives a share of, the last one, and ``asked``.
+        """A few rows for a small table: those of `line` and `edited`, the last one, and ``asked``.
 
-        Where a trained length breaks, all trained ones; of a model that has not learned, these alone.
+        Where a trained length is not right, all trained ones; of a model that has not learned, these alone.
         """
         trained = [row for row in self.rows if row.length <= self.train]
         if not self.learned:
             return trained
-        random, longest = self.of("random"), self.rows[-1].length
-        unsure = random.doubted if len(random.doubted) <= FEW else []
-        wanted = {*asked, *unsure, random.held, random.near, random.again, random.broken(), self.first("hard"), longest}
-        within = any(row.breaks for row in trained)
+        random = self.of("random")
+        hard = self.first("hard") if self.edited else None
+        wanted = {*asked, random.held, random.near, random.broken(), hard, self.rows[-1].length}
+        within = any(row.breaks or not row.random.holds for row in trained)
         return [row for row in self.rows if row.length in wanted or (within and row.length <= self.train)]
-
-
-def _unsure(lengths: Sequence[int]) -> str:
-    """At which lengths it is too close to say: a few one by one, many as their number and range."""
-    few = len(lengths) <= FEW
-    *first, last = map(str, lengths if few else (lengths[0], lengths[-1]))
-    many = "at " if few else f"at {len(lengths)} lengths from "
-    return f"unsure {many}{', '.join(first)}{(' and ' if few else ' to ') * bool(first)}{last}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
@@ -17,8 +18,13 @@ from lengthwise.tasks.base import Task
 
 TRIES = 4
 """Prompts that are drawn for each one of a kind."""
+DRAWS = 100
+"""The same, in training, where nothing makes prompts of a kind."""
 SEEN = 64
 """Rows that are drawn to see which tokens of a prompt may change."""
+AS_WRITTEN = ", as written, "
+"""What the name of each edge case has in it."""
+_EDGE = re.compile(rf"(?:every part of )?the prompt{AS_WRITTEN}(begins|ends) with (?:a single (\S+)|(\S+) \3)")
 Change = Callable[[ndarray, ndarray, ndarray, Rng], None]
 """Changes a prompt in place: its ids, the positions that may change, the ids that they may have, and randomness."""
 
@@ -128,9 +134,45 @@ EDITS = edits("digit", "token")
 """The same, whatever the tokens are."""
 
 
+def edge_case(token: int, last: bool, run: bool) -> Change:
+    """Every part of the prompt ends or begins with one such token, or with two; all else stays as it was drawn."""
+
+    def change(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
+        others = pool[pool != token]
+        for part in np.split(free, np.flatnonzero(np.diff(free) > 1) + 1):
+            size = 1 + run
+            if len(part) < size or not len(others):
+                raise ValueError("no room")
+            part = part[::-1] if last else part
+            prompt[part[:size]] = token
+            if not run and len(part) > 1 and prompt[part[1]] == token:
+                prompt[part[1]] = rng.choice(others)
+
+    return change
+
+
+def edge_name(part: str, token: str, last: bool, run: bool) -> str:
+    """What is said of such prompts."""
+    return f"{part}{AS_WRITTEN}{'ends' if last else 'begins'} with {f'{token} {token}' if run else f'a single {token}'}"
+
+
 def _into(task: Task, name: str) -> Change:
-    """What makes prompts of a kind that the task names, or edits them in a way."""
-    return EDITS[name] if name in EDITS else into_kind(task, name)
+    """What makes prompts of a kind that the task names, or edits them in a way, or makes an edge case of them."""
+    found = None if name in task.kinds else _EDGE.fullmatch(name)
+    if found is None:
+        return EDITS[name] if name in EDITS else into_kind(task, name)
+    return edge_case(task.vocab.ids[found[2] or found[3]], found[1] == "ends", found[3] is not None)
+
+
+def can_make(task: Task, name: str) -> bool:
+    """Whether it is a kind that the task names, a way to edit, or an edge case, so that `with_more` draws such rows."""
+    found = _EDGE.fullmatch(name)
+    return name in task.kinds or name in EDITS or (found is not None and (found[2] or found[3]) in task.vocab.ids)
+
+
+def _draws(task: Task, kind: str) -> int:
+    """Prompts that are drawn for each one of a kind: more where nothing makes them."""
+    return DRAWS if kind in task.kinds and not isinstance(task.kinds[kind], tuple) else 1
 
 
 def with_more(task: Task, batch: Batch, more: Mapping[str, float], rng: Rng) -> Batch:
@@ -144,16 +186,21 @@ def with_more(task: Task, batch: Batch, more: Mapping[str, float], rng: Rng) -> 
     for kind, share in more.items():
         rows = np.flatnonzero((before <= draw) & (draw < before + share))
         before += share
+        base, draws = select(batch, rows), _draws(task, kind) * len(rows)
+        if draws > len(rows):
+            base = task.batch(batch.layout.length, draws, rng, batch.layout)
         with suppress(LengthwiseError):
-            made, kept = changed(task, select(batch, rows), _into(task, kind), rng, drawn)
-            ids[rows[kept]] = made.input_ids
+            made = changed(task, base, _into(task, kind), rng, drawn)[0].input_ids[: len(rows)]
+            ids[rows[: len(made)]] = made
     return dataclasses.replace(batch, input_ids=ids)
 
 
 def drawn_of(task: Task, length: int, size: int, kind: str, rng: Rng) -> Batch:
     """Strings of a kind that the task names, or edited in a way; raises `LengthwiseError` for what makes too few."""
     check_more(task, [length], {kind: 1.0})
-    made, _ = changed(task, task.batch(length, TRIES * max(size, SEEN), rng), _into(task, kind), rng)
+    made, _ = changed(
+        task, task.batch(length, TRIES * max(size, SEEN) * _draws(task, kind), rng), _into(task, kind), rng
+    )
     require(made.size >= size, f"length {length} has too few prompts of kind {kind!r}; take size={made.size} or fewer")
     return select(made, range(size))
 
@@ -163,15 +210,10 @@ def check_more(task: Task, lengths: Sequence[int], more: Mapping[str, float]) ->
     for kind, share in more.items():
         ways = edits(task.batch(lengths[0], 1, stream(0, "kinds", "unit")).unit)
         known = ", ".join(map(repr, [*task.kinds, *ways]))
-        require(kind in task.kinds or kind in EDITS, f"task {task.name!r} names no kind {kind!r}; known are {known}")
+        require(can_make(task, kind), f"task {task.name!r} names no kind {kind!r}; known are {known}")
         number(f"the share of {kind!r} in more", share, 0)
-        require(
-            kind in EDITS or isinstance(task.kinds[kind], tuple),
-            f"kind {kind!r} of task {task.name!r} has nothing that makes such prompts; add it: kinds = "
-            "{kind: (is_of_kind, make)}",
-        )
         for length in lengths:
-            base = task.batch(length, SEEN, stream(0, "kinds", "check"))
+            base = task.batch(length, SEEN * _draws(task, kind), stream(0, "kinds", "check"))
             with suppress(LengthwiseError):
                 changed(task, base, _into(task, kind), stream(0, "kinds", "check", kind))
                 break
