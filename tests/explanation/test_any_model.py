@@ -225,6 +225,7 @@ def test_what_does_not_fit_is_one_line(gpt2, change: dict, line: str) -> None:
     with pytest.raises(lw.LengthwiseError, match=line) as error:
         lw.explain(folder, **given)
     assert "\n" not in str(error.value)
+    assert "smaller `offset`" not in str(error.value), "none was given"
 
 
 def test_a_damaged_folder_is_one_line_and_no_weights_are_drawn(gpt2, tmp_path: Path) -> None:

@@ -47,9 +47,10 @@ def dataset(
     With a ``scheme`` there are ``place_ids`` [T, L], too, drawn as in training; tasks with several right next tokens
     have ``allowed`` [T, V]. Runs of ``rows`` rows have one length, drawn from ``lengths``. Without a ``size`` the data
     never ends. ``token_ids`` are a model's ids of the task's tokens as in `CoupledPlaces`, by default the task's own.
-    ``more`` gives the share of rows that are made of a kind which the task names (`Task.kinds`), or edited in a way
-    that `lengthwise explain` names, as in ``{"both numbers have leading zeros": 0.1}`` or
+    ``more`` gives the share of rows that are made of a kind which the task names (`Task.kinds`) or `lengthwise explain`
+    names in *next*, as in ``{"both numbers have leading zeros": 0.1}`` or
     ``{"the digits are sorted": 0.1}``; the other rows are as without it.
+    Rows of a kind that nothing makes are drawn until it holds.
     Raises `LengthwiseError` for a length without instances, for ``token_ids`` that lack a token, and for a kind that
     the task has not or can't make.
     """
