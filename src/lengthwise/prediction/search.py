@@ -100,6 +100,9 @@ class LabelledWords:
     """All answers of a task, in alphabetical order."""
     answer: str = ""
     """Of a task: the answer that is a yes."""
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    """Of a task: what stands before and after the word in a prompt."""
     members: tuple[tuple[int, ...], ...] = ()
     """Some words with a yes, by symbol number: where all of them are long, no short word is one."""
 
@@ -151,7 +154,7 @@ def words_of_task(task: Task, name: str, answer: str | None = None) -> LabelledW
             return False
 
     meaning = f"words on which the answer of {name} is {chosen}"
-    return LabelledWords(labels, alphabet, meaning, tuple(known), chosen)
+    return LabelledWords(labels, alphabet, meaning, tuple(known), chosen, tuple(before), tuple(after))
 
 
 def _check_alphabet(name: str, alphabet: Sequence[str]) -> None:
