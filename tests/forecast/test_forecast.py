@@ -1076,7 +1076,7 @@ def test_a_row_says_nothing_of_a_system_that_is_not_its_own() -> None:
     assert alone.systems[0].interval == found["alibi"].interval
     assert alone.systems[0].chance in repr(alone)
     # The sentence that has the count says why the chance is another.
-    assert "also weighs other positions" in " ".join(alone.text().split())
+    assert "weighs other positions and other kinds" in " ".join(alone.text().split())
 
 
 def test_the_test_that_tells_is_one_that_the_command_makes() -> None:
@@ -1138,7 +1138,7 @@ def test_a_row_says_what_the_system_alone_does(target: str) -> None:
         assert (
             cell
             or not said
-            or f"the {answer.percent(found[name].probability or 0.0)} % also weighs" in measured.lower()
+            or f"the forecast of {answer.percent(found[name].probability or 0.0)} % weighs" in measured.lower()
         )
 
 

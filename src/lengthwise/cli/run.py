@@ -122,9 +122,14 @@ def next_step(done: RecipeResult) -> str:
         for system in summarize(lost):
             if system.positions.scheme in PLAIN and (far := beyond_reach(system)):
                 return f"{job.name} cannot fit: {far}"
-        more = again(settings={"training.steps": 2 * steps})
-        layers = "" if job.experiment.model.layers > 1 else "; if they do not suffice, add --set model.layers=2"
-        return f"{job.name} does not fit after {steps:,} steps: more of them{layers}:\n  {more}"
+        more, says = {"training.steps": 2 * steps}, f"{job.name} does not fit after {steps:,} steps"
+        if job.experiment.model.layers == 1 and not _is_nearing(made, job.experiment.evaluation.fit_threshold):
+            more, says = {"model.layers": 2}, f"{says}, of which the last half gained too little: two layers"
+        elif job.experiment.model.layers == 1:
+            says += ": more of them; if they do not suffice, add --set model.layers=2"
+        else:
+            says += ": more of them"
+        return f"{says}:\n  {again(settings=more)}"
     lines = [f"see what {job.name} computes (right at {longest} in {right} of {len(job.seeds)} seeds):"]
     code = code_words(job.experiment.to_json())
     lines += ["  " + shlex.join(["lengthwise", *code, "explain", str(done.run_folder(job, fitted[0]))])]
@@ -132,6 +137,20 @@ def next_step(done: RecipeResult) -> str:
         few = "one" if seeds == 1 else "two"
         lines += [f"or: more seeds, since {few} may be luck:", f"  {again({'seed': None, 'seeds': seeds + 2})}"]
     return "\n".join(lines)
+
+
+def _is_nearing(results: Sequence[object], wanted: float) -> bool:
+    """Whether some run would fit if it gained as much once more as in the last half of its steps; True if unknown."""
+    from lengthwise.core.result_file import RunResult
+
+    for one in results:
+        if isinstance(one, RunResult) and len(one.probes) > 1:
+            half = [probe["in_distribution"] for probe in one.probes if 2 * probe["step"] <= one.probes[-1]["step"]]
+            right = one.in_distribution.rate()
+            if half and right + (right - half[-1]) < wanted:
+                continue
+        return True
+    return False
 
 
 def draw_summary(console: Console, sweep: Sweep) -> None:

@@ -37,7 +37,7 @@ BANDS = (
 ORDER = (NOT_KNOWN, WRONG, UNLIKELY, "possible in theory", UNCERTAIN, PROMISING, LIKELY, RIGHT)
 """The answers, the worst first; *not known* counts for more where theory has a yes and nothing speaks against it."""
 LOCAL_BIAS, NEAR_ALONE = "local-bias-sink", "attention to near ids alone"
-ELSEWHERE, IF_PREDICTABLE, NO_PLACES = "elsewhere", "if predicted", "needs places"
+ELSEWHERE, OTHERS, IF_PREDICTABLE, NO_PLACES = "elsewhere", "others only", "if predicted", "needs places"
 """Said above; the legend explains them."""
 BEYOND = " tested beyond "
 """Part of the reason for having no forecast at lengths that are too far."""

@@ -30,6 +30,7 @@ from lengthwise.forecast.answer import (
     NO_PLACES,
     NOT_FITTED,
     NOT_KNOWN,
+    OTHERS,
     OWN_LANGUAGE,
     PLAIN_PLACES,
     PROMISING,
@@ -38,6 +39,7 @@ from lengthwise.forecast.answer import (
     TOO_FAR,
     UNCERTAIN,
     UNLIKELY,
+    UNLIKELY_TO,
     UNTRIED,
     USUAL,
     WRONG,
@@ -280,8 +282,8 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
             return whether + count * alone
         return f"{whether}. Best positions known: {tied[0]}" + (count or ", possible in theory")
     if best.answer in (UNLIKELY, UNCERTAIN) and len(found) > 1:
-        even = ", even" * (best.answer == UNLIKELY)
-        return f"{best.answer} {best.in_brackets}: {found.target}{trained}{even}{of}, the best positions known"
+        even, known = ", even" * (best.answer == UNLIKELY), "asked about" if found.named else "known"
+        return f"{best.answer} {best.in_brackets}: {found.target}{trained}{even}{of}, the best positions {known}"
     if best.accuracy is None:
         return f"{best.answer} {best.in_brackets}: {found.target}{of}{trained}"
     at = re.search(rf"trained to (\d+): ({NOT_FITTED}|\S+ at (\S+))", best.measured)
@@ -340,7 +342,7 @@ def also_weighs(best: SystemForecast) -> str:
     if best.own.endswith("right"):
         many = "the {} % comes from all measured tasks; how this one came out depends on the model's settings"
         return many.format(percent(best.probability))
-    weighs = "the {} % also weighs other positions and other kinds of languages"
+    weighs = "the forecast of {} % weighs other positions and other kinds of languages, too"
     return weighs.format(percent(best.probability)) * bool(best.record[1])
 
 
@@ -387,7 +389,7 @@ def table(found: Forecasts) -> list[str]:
         theory = IF_PREDICTABLE if f.unmet else IN_THEORY[f.verdict]
         theory = NO_PLACES if NEEDS_PLACES in f.theory else "plain ids" if PLAIN_PLACES in f.theory else theory
         answer = f"{f.answer} {f.chance}" if f.counted else f.answer
-        groups.setdefault((answer, theory, f.seen or "–"), []).append(f)
+        groups.setdefault((answer, theory, f.seen or (OTHERS if f.counted else "–")), []).append(f)
     if len(groups) == 1 and not found.named:
         return []  # Nothing tells them apart.
     chances = any("[" in f.chance and f.counted for f in found)
@@ -425,6 +427,10 @@ def legend(found: Forecasts, rows: Sequence[str], said: str) -> str:
     means = [f"right: on at least {100 * found.cut:.0f} % of the {of} of this length it {does}"]
     if any(" %" in row for row in rows[1:]):
         means += ["%: the chance of that, a forecast from all that was measured"]
+    if any(OTHERS in row for row in rows):
+        means += [f"{OTHERS}: a forecast from other {'tasks' if found.format == 'answer' else 'languages'}"]
+    if any(f.answer == UNCERTAIN and (f.probability or 0) <= UNLIKELY_TO / 100 for f in found):
+        means += [f"{UNCERTAIN}: also where the interval is wide"]
     if PROMISING in said:
         means += [
             f"{PROMISING}: possible in theory, and at least {LIKELY_FROM} % of {FEWEST} or more similar were right"

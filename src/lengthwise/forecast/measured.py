@@ -349,7 +349,7 @@ def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float, cut: flo
     if m > 1:
         line = (
             f"{held} of {len(alike)} {SIMILAR} languages ({needed} count is needed once the position modulo {m} is "
-            f"known) were right {near_ratio(ratio)}; of those that need {other}, {right} of {len(others)}; "
+            f"known) were right {near_ratio(ratio)}; of languages that do need {other}, {right} of {len(others)}; "
             f"{sum(seeds)} of {len(seeds)} seeds of the {SIMILAR} ones"
         )
     else:

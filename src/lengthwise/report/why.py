@@ -33,7 +33,7 @@ from lengthwise.report.summary import (
 from lengthwise.report.words import setting_text, value_text
 from lengthwise.tasks import TASKS, Task
 
-FARTHER = "as they need a token farther back than in training"
+FARTHER = "perhaps since they need a token farther back than in training"
 """What distances in ids say of some that fall, or should."""
 UNKNOWN = "Not known why"
 """The beginning of the clause of systems of which neither ids nor distances say why they fall."""
@@ -178,11 +178,11 @@ def _as_predicted(predicted: Sequence[Distance]) -> list[str]:
         return []
     names, first, one = some_of([falling(one.system) for one in predicted]), predicted[0], len(predicted) == 1
     there, mistakes = _counts([one for one in predicted if one.share < 1])
-    told = f"; {there:,} of {mistakes:,} first mistakes are at such tokens" if mistakes else ""
+    told = f"{there:,} of {mistakes:,} first mistakes are at such tokens" if mistakes else "not tested"
     ids = f"{first.needed} ids back at length {first.length}, at most {first.trained} in training"
     many = f"they need a token farther back than in training ({first.system.label}: {ids})"
     how = f"it needs a token {ids}" if one else many
-    return [f"{names} fall{'s' * one} as theory says{' (not tested)' * (not mistakes)}: {how}{told}"]
+    return [f"{names} fall{'s' * one}, perhaps since {how} ({told})"]
 
 
 def _counts(found: Sequence[Distance]) -> tuple[int, int]:
