@@ -85,7 +85,7 @@ def test_an_option_of_another_name_is_given_by_its_name_here(terminal: Terminal,
 def test_check_says_first_what_came_of_it_and_a_mistake_once(terminal: Terminal, tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(EXAMPLE.read_text().replace("def write(self, seq, layout, rng):", "def write(self, seq, layout):"))
-    for file, held, code in ((path, "5 of 15", 1), (EXAMPLE, "15 of 15", 0)):
+    for file, held, code in ((path, "6 of 16", 1), (EXAMPLE, "16 of 16", 0)):
         answer = terminal("check", f"{file}:EverySecond")
         assert answer.code == code
         assert " ".join(answer.out.split()).startswith(f"{held} task laws hold for {file}:EverySecond")
@@ -112,7 +112,7 @@ def test_an_if_on_a_column_is_one_fault_with_its_line_and_the_way_out(
     checked, shown = terminal("check", f"{path}:EverySecond", "--why"), terminal("show", f"{path}:EverySecond")
     said = checked.out.splitlines()
     assert re.match(r"[1-9]\d* of \d+ task laws hold", said[0])
-    assert sum("holds   " in one for one in said) == 5
+    assert sum("holds   " in one for one in said) == 6
     assert "broken  " not in checked.out
     assert "not checked: 10 laws" in checked.out
     for text in (" ".join(checked.out.split()), shown.err):
@@ -122,7 +122,7 @@ def test_an_if_on_a_column_is_one_fault_with_its_line_and_the_way_out(
         assert "ambiguous" not in text
     assert (checked.code, shown.code, shown.err.count("\n")) == (1, 2, 1)
     held = [one["holds"] for one in terminal("check", f"{path}:EverySecond", "--json").json()]
-    assert (held.count("no"), held.count("not checked"), held.count("yes")) == (0, 10, 5)
+    assert (held.count("no"), held.count("not checked"), held.count("yes")) == (0, 10, 6)
 
 
 def test_a_fault_is_said_once_though_its_numbers_are_of_each_batch(terminal: Terminal, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from math import ceil, comb
 from lengthwise.core.statistics import LEVEL
 from lengthwise.core.table import NEXT
 from lengthwise.report.control import PLAIN, controls_say, missing_control, with_controls
-from lengthwise.report.differences import Difference, between, differences, lengths_apart, surely_above
+from lengthwise.report.differences import Difference, between, differences, lengths_above, surely_above
 from lengthwise.report.finding import in_groups, leader
 from lengthwise.report.next_steps import MoreSeeds, next_steps
 from lengthwise.report.summary import (
@@ -49,11 +49,13 @@ class Answer:
     """Systems that are compared with each other."""
     steps: tuple[str, ...] = ()
     """As `next_steps`."""
+    controls: Sequence[SystemSummary] = ()
+    """Those whose fall `cause` explains."""
 
     @cached_property
     def why(self) -> str:
         """Why the best leads, then why others fall, a line for each reason."""
-        return "\n".join(f"{says}." for says in (*self.cause, *why(self.order, short=self._many)))
+        return "\n".join(f"{says}." for says in (*self.cause, *why(self.order, self.controls, short=self._many)))
 
     @property
     def _many(self) -> bool:
@@ -63,7 +65,7 @@ class Answer:
     @property
     def falls(self) -> list[str]:
         """For the author: why others fall, where the answer has counts alone."""
-        return why(self.order) if self._many else []
+        return why(self.order, self.controls) if self._many else []
 
     @property
     def rows(self) -> dict[str, str]:
@@ -157,9 +159,9 @@ class _Contest:
     def sure(self) -> str:
         """How sure it is that the first is above its field, and how it stands to others."""
         that = "that do not go beyond training" if self.field[0] in in_groups(self.ranked).near else "others"
-        first, apart = self.ranked[0], [one for one in self.field if lengths_apart(self.facing[id(one)])]
+        first, apart = self.ranked[0], [one for one in self.field if lengths_above(self.facing[id(one)])]
         if all(len(one.fitted) == 1 for one in (first, *self.rivals)):
-            apart = [one for one in self.rivals if lengths_apart(self.facing[id(one)])]
+            apart = [one for one in self.rivals if lengths_above(self.facing[id(one)])]
         rest = [one for one in self.rivals if one not in apart]
         said = _above(first, apart, self.facing, that, len(self.field)) if apart else "Not sure"
         level = f"{'. It' if apart else f': {first.label}'} {_level(first, rest, self.facing)}" * bool(rest)
@@ -176,19 +178,19 @@ class _Contest:
         """The first system that has a control, of those that go beyond training, and its controls."""
         named = (one for one in in_groups(self.ranked).far[:MOST_COMPARED] if not any(one is of for of in self.ahead))
         leads = [*self.ahead, *named]
-        return with_controls(leads, self.ranked, lambda *two: lengths_apart(self.between(*two)))
+        return with_controls(leads, self.ranked, lambda *two: lengths_above(self.between(*two)))
 
     @cached_property
     def pairs(self) -> list[tuple[SystemSummary, SystemSummary]]:
         """One that goes beyond training, and one of the field that it is above."""
-        return [(one, of) for one in self.ahead for of in self.field if lengths_apart(self.between(one, of))]
+        return [(one, of) for one in self.ahead for of in self.field if lengths_above(self.between(one, of))]
 
     @cached_property
     def pair(self) -> tuple[SystemSummary, SystemSummary]:
         """The two that are weighed: one and its control that it is above, else those that differ least."""
         lead, controls = self.led
         ahead = any(lead is one for one in self.ahead)
-        if self.pairs and ahead and any(lengths_apart(self.between(lead, one)) for one in controls):
+        if self.pairs and ahead and any(lengths_above(self.between(lead, one)) for one in controls):
             return lead, controls[0]
         first = self.ranked[0]
         return min(
@@ -201,11 +203,12 @@ class _Contest:
         first, (lead, controls) = self.ranked[0], self.led
         said = [controls_say(lead, other, self.between(lead, other)) for other in controls]
         plain = first.positions.scheme in PLAIN
-        said += [f"Of {first.label} this is not tested"] * bool(said and lead is not first and not plain)
+        other = lead.positions != first.positions
+        said += [f"Of {first.label} this is not tested"] * bool(said and other and not plain)
         mine = [two for two in (self.pair, *self.pairs) if self.pairs and (two[0] is first or not said)]
         mine = [two for two in mine if _ids_may_count(*two, self.tests)]
         control = ""
-        if mine and (not said or lead is not first):
+        if mine and (not said or lead.positions != first.positions):
             tests = self.between(*mine[0])
             enough = _enough(tests[0].made + len(tests) * sum(bool(one.fitted) for one in self.there))
             untested, control = missing_control(*mine[0], self.rivals, self.there, enough)
@@ -223,7 +226,7 @@ class _Contest:
             level = f"with {few}, {self.pair[0].label} and {self.pair[1].label} are not told apart"
             return max(enough, 2 * few), level, "", list(self.pair)
         agree = (one for one in controls if self.pair[0] is lead and one is not self.pair[1])
-        agree = (one for one in agree if lengths_apart(self.between(lead, one)))
+        agree = (one for one in agree if lengths_above(self.between(lead, one)))
         weighed = [self.pair, *((lead, one) for one in agree)]
         unsure = [two for two in weighed if not surely(two)]
         if not unsure and (own := [two for two in self.pairs if two[0] is self.ranked[0]]):
@@ -244,7 +247,9 @@ class _Contest:
             return Answer(order=self.order, steps=tuple(steps))
         cause, control = self.causes
         steps = next_steps(self.order, fails, control, self.seeds, (list(self.pair), [*_confounds(*self.pair)]))
-        return Answer(self.sure, tuple(cause), self.order, tuple(steps))
+        lead, controls = self.led
+        told = [one for one in controls if lengths_above(self.between(lead, one)) and len(lead.fitted + one.fitted) > 2]
+        return Answer(self.sure, tuple(cause), self.order, tuple(steps), told)
 
 
 def _enough(tests: int) -> int:
@@ -289,37 +294,37 @@ def _clear(first: SystemSummary, whom: str, each: Sequence[Sequence[Difference]]
     """The clause of `_above` for others of all of which one is surely above, or of none."""
     tests = [test for some in each for test in some]
     tested = {test.length for test in tests}
-    lengths = [n for n in lengths_apart(tests) if all(any(test.length == n for test in some) for some in each)]
+    lengths = [n for n in lengths_above(tests) if all(any(test.length == n for test in some) for some in each)]
     sure = [n for n in lengths if all(test.holm <= 1 - LEVEL for test in tests if test.length == n)]
-    below = lengths_apart(test.turned for test in tests)
+    below = lengths_above(test.turned for test in tests)
     lower = f"; at {in_runs(below, tested)} it is below" * bool(below)
     if all((len(test.rates), len(test.other_rates)) == (1, 1) for test in tests):
         more = f"{first.label} has more right than {whom} at {in_runs(lengths, tested) or 'different lengths'}"
         return f"Not known, from one seed each: {more}{lower}"
-    every = f"every seed of {first.label} is above every seed of {whom}"
     if surely_above(each[0]):
+        at, of = f" at {in_runs(sure, tested)}" * bool(sure), f", {_tests(tests)}" * (tests[0].made > 1)
         ps = {test.holm for test in tests if test.length in sure}
-        at = f" at {in_runs(sure, tested)}" * bool(sure)
-        of = f", {_tests(tests)}" * (tests[0].made > 1)
         by = f" (exact rank test, Holm p {'=' if len(ps) == 1 else '≤'} {max(ps, default=0.0):.2g}{of})" * bool(sure)
-        return f"Significant{at}: {every}{by}{lower}"
-    at = f"at {in_runs(lengths, tested)} " if lengths else "at some length "
-    return f"Clear in these seeds, not significant: {at}{every}, but {_too_few(tests)}{lower}"
+        return f"Significant{at}: {first.label} is above {whom}{by}{lower}"
+    at = f"at {in_runs(lengths, tested)}" if lengths else "at some length"
+    every = f"every seed of {first.label} is above every seed of {whom}"
+    return f"Clear in these seeds, not significant: {at} {every}, but {_too_few(tests)}{lower}"
 
 
 def _level(first: SystemSummary, others: Sequence[SystemSummary], facing: Mapping[int, Sequence[Difference]]) -> str:
     """How the first stands to the others, behind its name."""
-    above = [other for other in others if lengths_apart(facing[id(other)])]
+    above = [other for other in others if lengths_above(facing[id(other)])]
     turned = {id(of): [test.turned for test in facing[id(of)]] for of in others}
-    below = [other for other in others if other not in above and lengths_apart(turned[id(other)])]
+    below = [other for other in others if other not in above and lengths_above(turned[id(other)])]
     alike = [other for other in others if other not in above and other not in below]
     single = all(len(one.fitted) == 1 for one in (first, *above, *below))
     words = ("has more right than", "has less right than") if single else ("is above", "is below")
     said = list[str]()
     for how, some, each in zip(words, (above, below), (facing, turned), strict=True):
         tests = [test for of in some for test in each[id(of)]]
-        where = in_runs(lengths_apart(tests), {test.length for test in tests}) or "some length"
-        every = " in every seed" * (not single) + f" at {where}" * (len(some) < MOST_NAMED)
+        where = in_runs(lengths_above(tests), {test.length for test in tests}) or "some length"
+        apart = all(test.apart for test in tests if test.length in lengths_above(tests))
+        every = " in every seed" * (apart and not single) + f" at {where}" * (len(some) < MOST_NAMED)
         said += [f"{how} {_some_or_count(some, others)}{every}"] * bool(some)
     said += [f"is not told apart from {_some_or_count(alike, others)}"] * bool(alike)
     return " and ".join([*[", ".join(said[:-1])] * (len(said) > 1), *said[-1:]])

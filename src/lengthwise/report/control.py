@@ -12,7 +12,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.system import RANDOM_START
-from lengthwise.report.differences import Difference, lengths_apart, surely_above
+from lengthwise.report.differences import Difference, lengths_above, surely_above
 from lengthwise.report.summary import (
     SystemSummary,
     ids_alone,
@@ -62,7 +62,7 @@ def controls_say(first: SystemSummary, control: SystemSummary, tests: Sequence[D
     fitted, seeds = len(control.fitted), len(control.results)
     some = f" ({fitted} of {seeds} seeds fitted)" * (fitted < seeds)
     what, other = in_what(first, control), f"{control.label}{some}, the same but for its ids,"
-    if not (lengths := lengths_apart(tests)):
+    if not (lengths := lengths_above(tests)):
         return f"The ids may not make the difference{what}: {other} is as good in some seed at every length"
     if fitted == len(first.fitted) == 1:
         both = f"{first.label} and {control.label}"
@@ -72,7 +72,9 @@ def controls_say(first: SystemSummary, control: SystemSummary, tests: Sequence[D
     make = "The ids make" if surely_above(tests) else "The ids likely make"
     falls = f"{other} has {theirs[most]:.3f} at {most}, {first.label} {ours[most]:.3f}"
     level = f"; not at {in_runs(tested - {*lengths}, tested)}" * (len(tested) > len(lengths))
-    return f"{make} the difference{what}: {falls}, every seed above at {in_runs(lengths, tested)}{level}"
+    apart = all(test.apart for test in tests if test.length in lengths)
+    how = f"{'every seed' * apart or first.label} is above at {in_runs(lengths, tested)}"
+    return f"{make} the difference{what}: {falls}; {how}{level}"
 
 
 def beyond_reach(system: SystemSummary) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from statistics import fmean
 
 from lengthwise.core.result_file import Axes
 from lengthwise.core.statistics import LEVEL, holm, rank_test
@@ -33,6 +34,11 @@ class Difference:
     def apart(self) -> bool:
         """Whether every seed of the first system is above every seed of the other."""
         return min(self.rates) > max(self.other_rates)
+
+    @property
+    def sure(self) -> bool:
+        """Whether the first system is significantly above the other."""
+        return self.holm <= 1 - LEVEL and fmean(self.rates) > fmean(self.other_rates)
 
     @property
     def turned(self) -> Difference:
@@ -82,17 +88,17 @@ def differences(
     return [test if test.one is against else test.turned for test in shown if against in (test.one, test.other)]
 
 
-def lengths_apart(tests: Iterable[Difference]) -> list[int]:
-    """The lengths at which all seeds of the first system are above all of the other, in every layout."""
+def lengths_above(tests: Iterable[Difference]) -> list[int]:
+    """The lengths at which, in every layout, the first system is above the other: significantly, or in every seed."""
     found: dict[int, bool] = {}
     for test in tests:
-        found[test.length] = found.get(test.length, True) and test.apart
-    return sorted(length for length, apart in found.items() if apart)
+        found[test.length] = found.get(test.length, True) and (test.apart or test.sure)
+    return sorted(length for length, above in found.items() if above)
 
 
 def surely_above(tests: Iterable[Difference]) -> bool:
     """Whether the first of the two systems is significantly above the other at a length."""
-    return any(test.apart and test.holm <= 1 - LEVEL for test in tests)
+    return any(test.sure for test in tests)
 
 
 def between(first: SystemSummary, other: SystemSummary, tests: Sequence[Difference]) -> list[Difference]:

@@ -74,10 +74,10 @@ def next_steps(
         enough = len({one.positions for one in order if one.label in there}) == 2
         with_same = f"train {some_of([one.label for one in who])} with {_as_arguments(same)}"
         words = [word for (part, _, name), value in same.items() for word in ("--set", f"{part}.{name}={dumps(value)}")]
-        lack = [one for one in who if not _has(one, same)]
+        lack, each = [one for one in who if not _has(one, same)], max(seeds[0], *(len(one.results) for one in who))
         stays = [f"{setting_text(f'{part}.{name}')} of {value_text(of)}" for part, of, name in settings if of]
         with_same += f"; {some_of(stays)} still differ{'s' * (len(stays) == 1)}" * bool(stays)
-        with_same += run_commands([(one, words) for one in lack])
+        with_same += run_commands([(one, words) for one in lack], seeds=each)
         said.append(f"{equal}, " + (f"show those alone: `.only(systems={there})`" if enough else with_same))
     wanted, reason, less, pair = seeds
     few = [one for one in pair if len(one.fitted) < wanted]

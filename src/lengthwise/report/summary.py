@@ -643,12 +643,16 @@ def _differences(experiment: Any, rivals: Sequence[Any]) -> str:
     for count in range(1, len(ranked) + 1):
         for some in combinations(ranked, count):
             if len({tuple(repr(values.get(key)) for key in some) for values in flat}) == distinct:
-                said = [f"{setting_text(key)} {value_text(mine[key], key)}" for key in some if key in mine]
                 others = {key for key in keys - {*some} if key.partition(".")[0] != "evaluation"}
-                return ", ".join(said) + MORE * bool(said and others)
+                few = len(some) + len(others) <= MOST_SETTINGS
+                told = [key for key in ranked if key in mine and (key in some or (few and key in others))]
+                said = [f"{setting_text(key)} {value_text(mine[key], key)}" for key in told]
+                return ", ".join(said) + MORE * bool(said and others and not few)
     return ""
 
 
+MOST_SETTINGS = 2
+"""Settings that a name has, which differ; of more the fewest that tell systems apart."""
 MORE = ", …"
 """In the name of a system behind the settings that tell it from others, where these are not all that differ."""
 SECTIONS = ("model", "scheme", "encoding", "task", "training", "evaluation")

@@ -33,8 +33,6 @@ from lengthwise.report.summary import (
 from lengthwise.report.words import setting_text, value_text
 from lengthwise.tasks import TASKS, Task
 
-FARTHER = "perhaps since they need a token farther back than in training"
-"""What distances in ids say of some that fall, or should."""
 UNKNOWN = "Not known why"
 """The beginning of the clause of systems of which neither ids nor distances say why they fall."""
 REMEMBERED = 4096
@@ -82,8 +80,10 @@ class Distance:
         return self.far and all(there > least * every for there, every in pairs if every)
 
 
-def why(order: Sequence[SystemSummary], *, short: bool = False) -> list[str]:
+def why(order: Sequence[SystemSummary], told: Sequence[SystemSummary] = (), *, short: bool = False) -> list[str]:
     """Why systems fall that are compared with each other and in order, as clauses; none where none falls.
+
+    Of those of which it is ``told`` already it is not *not known*.
 
     First come ids that were never trained, then `distances` in ids, then one setting that alone tells a system from one
     that does not fall, then of whom none of these says why they fall. In ``short`` it is one clause, with counts.
@@ -95,22 +95,17 @@ def why(order: Sequence[SystemSummary], *, short: bool = False) -> list[str]:
     predicted = [known[id(one)] for one in rest if id(one) in known and known[id(one)].predicted]
     left = [one for one in rest if not any(one is other.system for other in predicted)]
     alone = {id(one): found for one in left if (found := _one_setting(one, order))}
-    unknown = [one for one in left if id(one) not in alone]
-    if short and not falls:
-        return []
+    unknown = [one for one in left if id(one) not in alone and not any(one is other for other in told)]
     if short:
-        ends = [one for one in unknown if _at_ends(one)]
         ways = (
-            (len(untrained), "where ids begin that were never trained"),
-            (len(predicted), FARTHER),
-            (len(alone), "apart in one setting alone from one that does not"),
-            (len(ends), "by stopping too early or too late"),
-            (len(unknown) - len(ends), "not known why"),
+            (len(untrained), "meet", "ids that were never trained"),
+            (len(predicted), "need", "a token farther back than in training"),
+            (len(alone), "differ", "in one setting alone from one that does not fall"),
+            (sum(bool(_at_ends(one)) for one in unknown), "stop", "too early or too late"),
         )
-        counts, one = [f"{count} {how}" for count, how in ways if count], len(falls) == 1
-        alike = "".join(how for count, how in ways if count == len(falls))
-        who = f"{len(falls)} of {sum(bool(one.cells) for one in order)} systems fall{'s' * one}"
-        return [f"{who}, {alike}" if alike else f"{who}: {', '.join(counts)}"]
+        said = [f"{count} {verb}{'s' * (count == 1)} {what}" for count, verb, what in ways if count]
+        of = f"Where they fall, of {sum(bool(one.cells) for one in order)} systems"
+        return [f"{of} {', '.join(said)}"] * bool(said)
     return [
         *_grouped(falls, untrained)[:MOST_COMPARED], *_as_predicted(predicted),
         *_right([one for one in known.values() if one.holds and one.system not in falls], bool(predicted)),
