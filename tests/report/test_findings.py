@@ -318,8 +318,8 @@ def test_one_line_says_why_each_system_falls_that_a_finding_names(folder: Path) 
         assert all(f"{said}." in rows for said in why(systems, told, short=many))
         assert not many or all(said in table.advice for said in why(systems, told))
         for short in why(systems, short=True):
-            of, *counts = map(int, re.findall(r"(\d+) (?:systems|meet|need|differ|stop)", short))
-            assert 0 < sum(counts) <= of == len([one for one in systems if one.cells])
+            first, of, *counts = map(int, re.findall(r"(\d+) (?:of|systems|meet|need|differ|stop)", short))
+            assert 0 < first + sum(counts) <= of == len([one for one in systems if one.cells])
 
 
 def test_ids_that_were_never_trained_come_first() -> None:
@@ -1112,3 +1112,15 @@ def test_a_control_that_fits_with_more_steps_asks_for_its_partner_not_for_more_t
     both = of(*runs, *(one | {"experiment": made("coupled", 1600)} for one in seeds("coupled+learned", {40: 200})))
     assert "make the difference" in both.wide().answer[WHY]
     assert "steps 1600" in both.wide().answer[WHY]
+
+
+def test_an_abandoned_setting_with_fewer_seeds_is_not_what_is_weighed() -> None:
+    wide = experiment()
+    wide["model"]["layers"] += 1
+    few = seeds("coupled", {16: 200, 40: 190}, {16: 200, 40: 150})
+    more = [one | {"experiment": wide} for one in seeds("coupled", *[{16: 200, 40: 170}] * 5)]
+    low = [one | {"experiment": experiment("sequential", "rope")} for one in seeds("rope", *[{16: 0, 40: 0}] * 5)]
+    table = of(*few, *more, *low).wide()
+    name = next(one.label for one in of(*few, *more, *low).systems if len(one.fitted) == 5 and "coupled" in one.label)
+    assert f": {name} is above rope" in table.answer[SURE]
+    assert table.answer[SURE].startswith("Significant")

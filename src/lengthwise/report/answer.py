@@ -125,10 +125,21 @@ class _Contest:
 
     @cached_property
     def ranked(self) -> list[SystemSummary]:
-        """Those with a test, the one first that a finding names first."""
+        """Those with a test, the one first that a finding names first.
+
+        Or another of its positions that goes beyond training, with more seeds, which it is not above.
+        """
         met = {id(system) for test in self.tests for system in (test.one, test.other)}
         ranked = [system for system in self.order if id(system) in met]
-        return [best := leader(ranked), *(one for one in ranked if one is not best)] if ranked else []
+        if not ranked:
+            return []
+        best, far = leader(ranked), in_groups(ranked).far
+        same = (one for one in far if one.positions == best.positions and same_task(one, best))
+        same = (
+            one for one in same if len(one.fitted) > len(best.fitted) and not lengths_above(self.between(best, one))
+        )
+        best = max(same, key=lambda one: len(one.fitted), default=best)
+        return [best, *(one for one in ranked if one is not best)]
 
     @cached_property
     def facing(self) -> dict[int, list[Difference]]:

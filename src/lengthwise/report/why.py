@@ -103,9 +103,12 @@ def why(order: Sequence[SystemSummary], told: Sequence[SystemSummary] = (), *, s
             (len(alone), "differ", "in one setting alone from one that does not fall"),
             (sum(bool(_at_ends(one)) for one in unknown), "stop", "too early or too late"),
         )
-        said = [f"{count} {verb}{'s' * (count == 1)} {what}" for count, verb, what in ways if count]
-        of = f"Where they fall, of {sum(bool(one.cells) for one in order)} systems"
-        return [f"{of} {', '.join(said)}"] * bool(said)
+        of, counts = sum(bool(one.cells) for one in order), [way for way in ways if way[0]]
+        said = [
+            f"{count}{f' of {of} systems' * (not at)} {verb}{'s' * (count == 1)} {what}"
+            for at, (count, verb, what) in enumerate(counts)
+        ]
+        return [f"Where they fall, {', '.join(said)}"] * bool(said)
     return [
         *_grouped(falls, untrained)[:MOST_COMPARED], *_as_predicted(predicted),
         *_right([one for one in known.values() if one.holds and one.system not in falls], bool(predicted)),
