@@ -345,11 +345,11 @@ def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float, cut: flo
     if not alike:
         return Measured("", None), False, 0.0
     held, seeds = sum(all(each) for each in alike), [seed for each in alike for seed in each]
-    right, (needed, other) = sum(all(each) for each in others), ("a", "no count") if counts else ("no", "a count")
+    right, needed = sum(all(each) for each in others), "a" if counts else "no"
     if m > 1:
         line = (
             f"{held} of {len(alike)} {SIMILAR} languages ({needed} count is needed once the position modulo {m} is "
-            f"known) were right {near_ratio(ratio)}; of languages that do need {other}, {right} of {len(others)}; "
+            f"known) were right {near_ratio(ratio)}; "
             f"{sum(seeds)} of {len(seeds)} seeds of the {SIMILAR} ones"
         )
     else:
