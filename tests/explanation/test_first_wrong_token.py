@@ -80,7 +80,7 @@ def test_a_shared_first_wrong_token_is_found(explained) -> None:
     )
     assert (within.does, within.alike) == ("stops one digit early, where 0 is due", within.n)
     assert told.mistakes == "\n".join(within.lines)
-    assert told.why.startswith("Tested: with other tokens in the last column, ")
+    assert told.why.startswith("It hangs on the tokens in the last column: with others there, ")
     # The model's own words stand beside the failing string.
     first = told.failures.example
     assert first is not None
@@ -94,7 +94,7 @@ def test_edge_cases_are_hard_strings_and_named_where_they_fail(explained) -> Non
     (worst,) = told.failures.kinds
     assert (worst.kind, worst.length, worst.share.right) == ("both numbers have leading zeros", 6, 0)
     assert worst.share.n == FRESH
-    kind = f"Where both numbers have leading zeros: 0 of {FRESH} right at length 6."
+    kind = f"Where both numbers have leading zeros: {FRESH} of {FRESH} wrong at length 6."
     assert told.fails.splitlines() == [kind, "There it stops one digit early, where 0 is due."]
     assert told.fails_where.startswith(told.fails.replace("\n", " "))
     assert "breaks" not in told.answer  # Random ones have them rarely, and kinds are counted apart.
@@ -185,8 +185,8 @@ def test_the_part_of_a_prompt_that_decides_is_tested_by_drawing_it_anew(monkeypa
     assert anew.parts == redrawn.COLUMNS
     assert anew_each == {2}, "of the control, too, are as many tokens drawn anew as a column has"
     assert anew.before > 0.7 * anew.n > 0.2 * anew.n > max(anew.own, anew.other)
-    counts = f"{anew.before} of {anew.n} failing strings {anew.which} become right; elsewhere, {anew.other}."
-    assert told.why.startswith(f"Tested: with other tokens {redrawn.COLUMNS[1]}, {counts}")
+    counts = f"{anew.before} of {anew.n} failing strings {anew.which} become right; elsewhere, {anew.other} (tested)."
+    assert told.why.startswith(f"It hangs on the tokens {redrawn.COLUMNS[1]}: with others there, {counts}")
     by_chance_alone = lw.explain(adder(by_chance), TASK, train=6, lengths=[6, 12], samples=512, seconds=4)
     assert "Tested" not in by_chance_alone.why
 
@@ -251,7 +251,7 @@ def test_a_kind_is_asked_at_all_lengths_and_the_next_shorter_one_is_named() -> N
     assert 0.5 < weak.share.value < 0.85
     asked = [row.length for row in told.failures.rows]
     assert asked == [row.length for row in weak.rows] == [4, 6, 12, 18]
-    assert f"Where {weak.kind}: {weak.share.words()} at length 12." in told.fails
+    assert f"Where {weak.kind}: {weak.share.wrong} wrong at length 12." in told.fails
     assert told.answer == f"right on random strings to length 18, the longest asked; fails where {weak.kind}"
 
 
@@ -583,7 +583,7 @@ def test_first_line_list_and_example_are_of_the_kind_that_was_planted(fault: str
     assert worst.mistake.what.startswith(mistake)
     assert 0.9 * worst.share.n <= worst.mistake.n <= worst.mistake.of == worst.share.n
     # The kind, its count and its example are the same in the first line, the list, the screen and the page.
-    assert f"Where {kind}: {worst.share.words()} at length {worst.length}." in told.fails
+    assert f"Where {kind}: {worst.share.wrong} wrong at length {worst.length}." in told.fails
     assert told.failures.where[0] == worst.told
     # Every kind that is named is marked in the table of all that were asked, and the others have a reason.
     found = {way.how: way.found for way in told.failures.asked}
@@ -601,7 +601,7 @@ def test_first_line_list_and_example_are_of_the_kind_that_was_planted(fault: str
     assert ("other kind" in told.fails) == (len(others) > 1)
     whole = " ".join(told.text(why=True).split())
     assert all(
-        f"here {each.kind}: {each.share.words()} at length {each.length}." in whole for each in told.failures.kinds
+        f"here {each.kind}: {each.share.wrong} wrong at length {each.length}." in whole for each in told.failures.kinds
     )
     example = told.failures.example
     assert example is not None
@@ -655,7 +655,9 @@ def test_the_way_of_editing_that_fails_is_named_and_none_where_all_do(planted: b
     assert failures.feature is not None or not planted or (failures.edited,) in failures.where
     if planted:
         assert own.right == 0
-        assert failures.edited == f"Of edited strings, 0 of {own.n} are right at length {broken} where {runs.how}."
+        assert (
+            failures.edited == f"Of edited strings, {own.n} of {own.n} are wrong at length {broken} where {runs.how}."
+        )
     else:
         assert failures.edited == ""
     # What the terminal counts is on the page, too; and nothing there is empty.
@@ -711,7 +713,7 @@ def test_the_example_is_of_the_length_and_kind_that_is_named() -> None:
     told = lw.explain(adder(sixes_most), TASK, train=8, lengths=[4, 6, 8, 12], samples=64, seconds=4)
     (worst,) = told.failures.kinds
     assert worst.kind == "both numbers have leading zeros"
-    assert f": 0 of {FRESH} right at length 6." in told.fails
+    assert f": {FRESH} of {FRESH} wrong at length 6." in told.fails
     assert told.answer.endswith(f"; fails where {worst.kind}")
     example = told.failures.example
     assert example is not None

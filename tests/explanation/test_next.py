@@ -106,6 +106,17 @@ def test_a_run_that_is_right_where_it_was_trained_is_told_the_positions_of_the_f
         assert says in command
 
 
+def test_a_break_right_beyond_training_comes_before_edited_strings_that_fail_within() -> None:
+    network = FunctionNetwork(lambda tokens, positions: torch.zeros(*tokens.shape, len(lw.task("copy").vocab)))
+    edited = LengthShares(8, Share(256, 256), Share(10, 256))
+    for scheme, encoding, other in (("sequential", "rope", True), ("coupled", "learned", False)):
+        run = lw.Experiment("copy", scheme, encoding, max_length=8, test_lengths=[12]).configuration
+        subject = dataclasses.replace(subject_of(network, lw.task("copy"), train=8), experiment=run, scheme=run.scheme)
+        rows = (edited, LengthShares(12, Share(0, 128), Share(0, 0)))
+        text, _ = advice(subject, Call("my-run"), Failures(rows, (), None, None, 8))
+        assert ("steps" not in text) is other
+
+
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
 def test_a_run_is_not_told_to_train_what_it_is(system: PositionSystem) -> None:
     command = run_command(lw.task("copy"), "copy", system.scheme, system.encoding, 8, 32)

@@ -79,6 +79,8 @@ def advice(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]:
     trained = verdict.trained
     open_run = broken is not None and subject.experiment is not None and not trained.surely
     run_fails = subject.experiment is not None and _within(subject, failures)
+    if subject.experiment is not None and not isinstance(subject.scheme, Coupled) and _falls_at_once(failures, verdict):
+        return _others(subject, max(longest, subject.train + 1))
     if not verdict.learned or open_run or run_fails or (broken is not None and broken <= subject.train):
         return _train_longer(subject, call, verdict, failures)
     within = subject.experiment is None and _trained(subject, failures)
@@ -99,6 +101,12 @@ def advice(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]:
     if subject.experiment is not None and isinstance(subject.scheme, Coupled):
         return _train_longer(subject, call, verdict, failures)
     return _others(subject, max(longest, subject.train + 1))
+
+
+def _falls_at_once(failures: Failures, verdict: Verdict) -> bool:
+    """Whether nearly all strings of trained lengths are right, and fewer than half of a length up to twice as long."""
+    beyond = (row.random for row in failures.rows if verdict.train < row.length <= 2 * verdict.train and row.random.n)
+    return verdict.learned and any(share.value < 0.5 for share in beyond)
 
 
 def _others(subject: Subject, test: int) -> tuple[str, str]:

@@ -159,7 +159,7 @@ class Failures:
         row = next((row for row in self.rows if row.length == length), None)
         if length is None or row is None or (way := weakest_way(self.ways, row)) is None:
             return ""
-        return f"Of edited strings, {way.at(length).counts} are right at length {length} where {way.how}."
+        return f"Of edited strings, {way.at(length).wrong} are wrong at length {length} where {way.how}."
 
     @property
     def apart(self) -> WeakKind | None:

@@ -92,7 +92,7 @@ class WeakKind:
     @property
     def told(self) -> tuple[str, ...]:
         """The kind, how many of its strings are right, and what the model does in the others."""
-        where = f"Where {self.kind}: {self.share.words()} at length {self.length}."
+        where = f"Where {self.kind}: {self.share.wrong} wrong at length {self.length}."
         does = self.mistake
         if does is None:
             return (where,)

@@ -199,7 +199,7 @@ def _plain_facts(text: Sequence[str], end: int, at: int, follows: Callable[[int]
     found = {f"where {text[at]} is due"}
     if at > end:
         found |= {
-            f"after {text[at - 1]}",
+            f"after the answer's {text[at - 1]}",
             *(["where the token before is due again"] if text[at] == text[at - 1] else ()),
         }
     for before, place in (("", at), (" before", at - 1)):

@@ -50,10 +50,10 @@ class Redrawn:
         found = [(name, right) for name, right in parts if surprise(right, self.n, self.other, self.n) < SURE]
         if not found:
             return []
-        (first, right), *more = found
-        told = f"Tested: with other tokens {first}, {right} of {self.n} failing strings {self.which} become right"
-        later = ((name if self.parts == TOKENS else "in the one before", count) for name, count in more)
-        return ["; ".join([told, *(f"{name}, {count}" for name, count in later), f"elsewhere, {self.other}."])]
+        names, counts = zip(*found, strict=True)
+        names = (names[0], *(name if self.parts == TOKENS else "in the one before" for name in names[1:]))
+        told = f"It hangs on the tokens {' and '.join(names)}: with others there, {' and '.join(map(str, counts))} of"
+        return [f"{told} {self.n} failing strings {self.which} become right; elsewhere, {self.other} (tested)."]
 
 
 def redrawn(subject: Subject, wrong: Sequence[Wrong], which: str, seed: int) -> Redrawn | None:

@@ -56,6 +56,11 @@ class Share:
         """The counts, and of what."""
         return f"{self.counts} right"
 
+    @property
+    def wrong(self) -> str:
+        """How many were wrong, and of how many."""
+        return f"{self.n - self.right} of {self.n}"
+
     def cell(self, *, interval: bool) -> str:
         """The counts for a table, and what they say of a length that is not right."""
         said = "" if self.holds else " breaks" if self.breaks else " unsure"
@@ -171,6 +176,7 @@ class Verdict:
             parts += [f"unsure from {'length ' * (not parts)}{random.near}"]
         if broken is not None:
             parts += [f"breaks {random.begins} {'length ' * (not parts)}{broken}"]
+            parts += [f"right again at {again}" for again in [random.again] if again is not None]
         return "not fully learned: " * (broken is not None and broken <= self.train) + ", ".join(parts)
 
     @property
@@ -179,6 +185,12 @@ class Verdict:
         at = self.broken()
         lasts = all(row.random.breaks for row in self.rows if row.random.n and at is not None and row.length > at)
         return "from" if lasts else "at"
+
+    @property
+    def again(self) -> int | None:
+        """The first length beyond the first break at which a model that has learned is right; None if there is none."""
+        rows = (row for row in self.rows if row.length > (self.broken() or row.length) and row.random.n)
+        return next((row.length for row in rows if row.holds), None) if self.learned else None
 
     @property
     def edited(self) -> str:
@@ -196,6 +208,6 @@ class Verdict:
             return trained
         random = self.of("random")
         hard = self.first("hard") if self.edited else None
-        wanted = {*asked, random.held, random.near, random.broken(), hard, self.rows[-1].length}
+        wanted = {*asked, random.held, random.near, random.broken(), random.again, hard, self.rows[-1].length}
         within = any(row.breaks or not row.random.holds for row in trained)
         return [row for row in self.rows if row.length in wanted or (within and row.length <= self.train)]
