@@ -98,7 +98,7 @@ class HypothesisClass:
         self.alphabet = tuple("abcdefgh"[:letters])
         lw.core.errors.require(len(self.alphabet) == letters, f"a class has 1 to 8 letters, got {letters}")
         self.length, self.context = length, 2 * length
-        self.tree = lw.crasp.synthesis.PrefixTree(letters, length, bos=True)
+        self.tree = lw.crasp.synthesis.PrefixTree(letters, length)
         self._enumeration = lw.crasp.synthesis.Enumeration(self.alphabet, self.tree, periods, distances)
         levels = [self._enumeration.add_level() for _ in range(max_size)]
         self._origins = np.concatenate([level.origins for level in levels])

@@ -586,8 +586,7 @@ def test_next_says_what_to_write_and_names_the_control_beside_a_third_system() -
     ]
     length = makes["coupled+learned"]["model"]["log_length"]
     two = of(*(one for one in runs if one["system"] != "sequential+rope")).wide()
-    both = "coupled+learned and coupled+local-bias"
-    alike = f'so that models and training are equal, train {both} with model={{"log_length": {length}}}'
+    alike = f'so that models and training are equal, train coupled+local-bias with model={{"log_length": {length}}}'
     assert steps_of(two)[0].startswith(alike)
     assert "the ids" not in two.answer[WHY], "both have the same"
     table = of(*runs).wide()
@@ -790,7 +789,7 @@ def test_where_the_best_falls_its_tokens_and_the_command_that_explains_it_are_na
     runs[0]["scores"][1] |= {"tokens": 1900, "tokens_total": 2000, "first_error": {"eos": 30, "token": 10}}
     found = placed(tmp_path, runs)
     falls = "a is below 95 % at length 16: right on 0.800 of the strings and 95 % of their tokens"
-    assert f"{falls}; 75 % of its wrong strings stop too early or too late" in found.wide().advice
+    assert f"{falls}; 30 of 40 wrong strings stop too early or too late" in found.wide().advice
     for there in (False, True):
         for table in (found.table(), found.wide(), found.accuracy().table()):
             assert (f"see why a falls: lengthwise explain {tmp_path}" in steps_of(table)) is there

@@ -45,15 +45,12 @@ def test_two_configurations_of_one_name_are_told_apart() -> None:
     assert differing_settings(summaries) == [{"key": "training.steps", "values": [1000, 77]}]
 
 
-def test_configurations_are_told_apart_by_two_settings_or_the_fewest() -> None:
+def test_configurations_are_told_apart_by_as_few_settings_as_possible() -> None:
     wide, long = copy.deepcopy(experiment()), copy.deepcopy(experiment())
     wide["model"]["width"], wide["training"]["steps"], wide["evaluation"]["samples"] = 512, 77, 9
     long["training"]["steps"], long["evaluation"]["samples"] = 78, 9
     both = summarize([SeedResult.of(result()), SeedResult.of(result(config=wide))])
-    assert [summary.label for summary in both][1] == "coupled (width 512, steps 77)"
-    wide["training"]["lr"] = 0.5
-    both = summarize([SeedResult.of(result()), SeedResult.of(result(config=wide))])
-    assert [summary.label for summary in both][1] == "coupled (width 512, …)", "steps and rate differ, too"
+    assert [summary.label for summary in both][1] == "coupled (width 512, …)", "steps differ, too"
     assert "coupled (width 512)" in both[1].known_as
     three = summarize([SeedResult.of(result()), SeedResult.of(result(config=wide)), SeedResult.of(result(config=long))])
     assert [summary.label for summary in three][1:] == ["coupled (steps 77, …)", "coupled (steps 78, …)"]

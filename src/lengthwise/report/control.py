@@ -69,7 +69,7 @@ def controls_say(first: SystemSummary, control: SystemSummary, tests: Sequence[D
         return f"Whether the ids make the difference{what} is not known from one seed each of {both}"
     tested, ours, theirs = {test.length for test in tests}, median_rates(first), median_rates(control)
     most = max(lengths, key=lambda length: (ours[length] - theirs[length], length))
-    make = "The ids make" if surely_above(tests) else "The ids likely make"
+    make = "The ids make" if surely_above(tests) else f"The ids {'likely' if 2 * fitted > seeds else 'may'} make"
     falls = f"{other} has {theirs[most]:.3f} at {most}, {first.label} {ours[most]:.3f}"
     level = f"; not at {in_runs(tested - {*lengths}, tested)}" * (len(tested) > len(lengths))
     apart = all(test.apart for test in tests if test.length in lengths)

@@ -157,7 +157,8 @@ def _most(systems: Sequence[SystemSummary]) -> str:
             if length > one.max_length:
                 highest[length] = max(highest.get(length, 0.0), rate)
     ends = sorted({min(highest, default=0), max(highest, default=0)} & {*highest})
-    most = "at best " * (len(systems) > 1 and any(highest.values()))
+    layouts = any(len(tests_of(one)) > len({cell.length for cell in one.cells}) for one in systems)
+    most = f"at best{' in their hardest layout' * layouts} " * (len(systems) > 1 and any(highest.values()))
     return most + ", ".join(f"{highest[at]:.3f} at {at}" for at in ends if at == ends[0] or highest[ends[0]])
 
 

@@ -72,9 +72,9 @@ def next_steps(
         equal = f"so that they differ in {setting_text(f'{alone[0][0]}.{alone[0][2]}')} alone" if alone else EQUAL
         there = [one.label for one in order if one.positions in {of.positions for of in who} and _has(one, same)]
         enough = len({one.positions for one in order if one.label in there}) == 2
-        with_same = f"train {some_of([one.label for one in who])} with {_as_arguments(same)}"
         words = [word for (part, _, name), value in same.items() for word in ("--set", f"{part}.{name}={dumps(value)}")]
         lack, each = [one for one in who if not _has(one, same)], max(seeds[0], *(len(one.results) for one in who))
+        with_same = f"train {some_of([one.label for one in lack or who])} with {_as_arguments(same)}"
         stays = [f"{setting_text(f'{part}.{name}')} of {value_text(of)}" for part, of, name in settings if of]
         with_same += f"; {some_of(stays)} still differ{'s' * (len(stays) == 1)}" * bool(stays)
         with_same += run_commands([(one, words) for one in lack], seeds=each)

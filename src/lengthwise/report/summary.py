@@ -643,16 +643,12 @@ def _differences(experiment: Any, rivals: Sequence[Any]) -> str:
     for count in range(1, len(ranked) + 1):
         for some in combinations(ranked, count):
             if len({tuple(repr(values.get(key)) for key in some) for values in flat}) == distinct:
+                said = [f"{setting_text(key)} {value_text(mine[key], key)}" for key in some if key in mine]
                 others = {key for key in keys - {*some} if key.partition(".")[0] != "evaluation"}
-                few = len(some) + len(others) <= MOST_SETTINGS
-                told = [key for key in ranked if key in mine and (key in some or (few and key in others))]
-                said = [f"{setting_text(key)} {value_text(mine[key], key)}" for key in told]
-                return ", ".join(said) + MORE * bool(said and others and not few)
+                return ", ".join(said) + MORE * bool(said and others)
     return ""
 
 
-MOST_SETTINGS = 2
-"""Settings that a name has, which differ; of more the fewest that tell systems apart."""
 MORE = ", …"
 """In the name of a system behind the settings that tell it from others, where these are not all that differ."""
 SECTIONS = ("model", "scheme", "encoding", "task", "training", "evaluation")
@@ -966,11 +962,12 @@ def fall_text(system: SystemSummary) -> str:
     if found is None or not found[2].tokens_total:
         return ""
     cell, seed, score = found
-    wrong, ends = sum(score.first_error.values()), score.first_error.get("eos", 0)
+    wrong, ends = cell.first_errors.total(), cell.first_errors["eos"]
     share = (score.tokens or 0) / (score.tokens_total or 1)
     who = f"seed {seed.seed}, the lowest, is " * (len(cell.scores) > 1)
     tokens = "over 99.9 %" if 0.9995 <= share < 1 else percent(share, digits=int(share > 0.99))
-    where = f"; {percent(ends / max(wrong, 1))} of its wrong strings stop too early or too late" * (2 * ends > wrong)
+    every = " of all seeds" * (len(cell.scores) > 1)
+    where = f"; {ends:,} of {wrong:,} wrong strings{every} stop too early or too late" * (2 * ends > wrong)
     at = f"{cell.length}{layout_text(cell, tests_of(system))}"
     right = f"{who}right on {score.rate():.3f} of the strings and {tokens} of their tokens{where}"
     return f"{system.label} is below {percent(RIGHT)} at length {at}: {right}"

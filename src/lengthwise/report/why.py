@@ -108,7 +108,8 @@ def why(order: Sequence[SystemSummary], told: Sequence[SystemSummary] = (), *, s
             f"{count}{f' of {of} systems' * (not at)} {verb}{'s' * (count == 1)} {what}"
             for at, (count, verb, what) in enumerate(counts)
         ]
-        return [f"Where they fall, {', '.join(said)}"] * bool(said)
+        none = [f"{UNKNOWN} {len(unknown)} of {of} systems fall"] * bool(unknown)
+        return [f"Where they fall, {', '.join(said)}"] if said else none
     return [
         *_grouped(falls, untrained)[:MOST_COMPARED], *_as_predicted(predicted),
         *_right([one for one in known.values() if one.holds and one.system not in falls], bool(predicted)),
@@ -248,8 +249,7 @@ def distances_text(order: Sequence[SystemSummary]) -> str:
     """For the author: how far back each system needs a token; empty where it is unknown of all."""
     same = dict[str, list[str]]()
     for one in distances(order):
-        trained = f"up to {one.trained} under the ids that training draws"
-        same.setdefault(f"{one.needed} at {one.length}, {trained}", []).append(one.system.label)
+        same.setdefault(f"{one.needed} at {one.length}, in training up to {one.trained}", []).append(one.system.label)
     said = [f"{says} ({listed(names)})" for says, names in same.items()]
     return f"ids back to the farthest token needed: {'; '.join(said)}" * bool(said)
 
