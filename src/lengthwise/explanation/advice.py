@@ -179,18 +179,21 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
     if not made:
         return f"What helps is not known. Train it on for as many steps, or take another seed. {KEEP}", ""
     which = f"where {made[0]}" if len(made) == 1 else f"of each of the {len(made)} kinds below"
-    text = f"Train it on for as many steps, one row in {round(1 / MORE_ROWS)} {which}. {KEEP}"
+    text = f"{'T' if within else 'A guess: t'}rain it on for as many steps, one row in {round(1 / MORE_ROWS)} {which};"
+    text = f"{text} more steps alone may help. {KEEP}"
     task, lengths = {"name": subject.task.name, **changed_fields(subject.task)}, subject.inside
     every = [*range(lengths[0], lengths[-1] + 1)] == lengths
     asked = f"range({lengths[0]}, {lengths[-1] + 1})" if every else f"{lengths}"
     names = subject.task.vocab.ids
     ids = {name: int(subject.token_ids[at]) for name, at in names.items() if subject.token_ids[at] >= 0}
     own = f", token_ids={ids}" * any(ids[name] != names[name] for name in ids)
+    end = f"rows=batch, size=batch * steps{own})"
     return text, "\n".join([
         "import lengthwise.hf as hf",
+        "batch, steps = 128, 1000  # those of your training",
         f"rows = hf.dataset({(task['name'] if len(task) == 1 else task)!r}, {asked}, more={{",
         *(f"    {kind!r}: {MORE_ROWS}," for kind in made),
-        *textwrap.wrap(f"}}{own})", 66, subsequent_indent="    ", break_on_hyphens=False),
+        *textwrap.wrap(f"}}, {end}", 66, subsequent_indent="    ", break_on_hyphens=False),
     ])  # fmt: skip
 
 

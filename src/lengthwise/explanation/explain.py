@@ -34,7 +34,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 28
+VERSION = 29
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -97,12 +97,21 @@ class Explanation(Tabular):
         if self.learned:
             line, fails = self.verdict.line, kinds[0].line if kinds and kinds[0].length <= self._right else ""
             line = line.replace("right to", "right on random strings to") if fails else line
-            return "; ".join(filter(None, [line, fails or self.verdict.edited]))
-        if self.failures.apart is not None:
-            return f"not fully learned: {trained} at trained lengths; {self.failures.apart.line}"
+            told = "; ".join(filter(None, [line, fails or self.verdict.edited]))
+            return self._in_two_lines(told, kinds[0].at) if fails else told
+        if (apart := self.failures.apart) is not None:
+            return self._in_two_lines(f"not fully learned: {trained} at trained lengths; {apart.line}", apart.at)
         held = self.verdict.of("random").held
         though = f", though right to length {held}" if held else ""
         return f"not learned: {trained} at trained lengths{though}"
+
+    @property
+    def _of(self) -> str:
+        return f"{self.model} on {self.task} (trained to {self.accuracy.train}): "
+
+    def _in_two_lines(self, told: str, more: str) -> str:
+        """The answer, and more where it still fits two lines."""
+        return told + more * (len(fill(self._of + told + more, "", 2)) <= 2)
 
     @property
     def _right(self) -> int:
@@ -214,8 +223,7 @@ class Explanation(Tabular):
 
         Returns: the lines.
         """
-        told = f"{self.model} on {self.task} (trained to {self.accuracy.train}): {self.answer}"
-        rows, lines = self.rows, fill(told, "", 2)
+        rows, lines = self.rows, fill(self._of + self.answer, "", 2)
         if why:
             example = self.failures.example
             whole = {"example": [example.whole, *rows["example"][1:]]} if "example" in rows and example else {}

@@ -89,10 +89,13 @@ class Nearby:
         return self.name + "".join(joined + each.name.removeprefix(WHERE * (joined == " and ")) for each in self.also)
 
     @property
-    def narrow(self) -> tuple[str, int]:
-        """Words as narrow as nearly all of them allow, and of how many wrong tokens these hold."""
+    def narrow(self) -> tuple[int, str]:
+        """Of how many wrong tokens it holds, and its words; and those of most of these, or of nearly all alone."""
         last = self.also[-1] if self.also else self
-        return (self.named, last.wrong) if last.wrong >= NARROW * self.wrong else (self.name, self.wrong)
+        nearly_all = last.wrong >= NARROW * self.wrong
+        return (
+            (last.wrong, self.named) if nearly_all else (self.wrong, f"{self.name}, {last.wrong} of these {last.name}")
+        )
 
     def holds(self, facts: Collection[str]) -> bool:
         """Whether it, and what is told with it, are among the facts of a token."""
@@ -142,7 +145,7 @@ class Compared:
         does = f"in {self._of_all(self.alike)} it {self.does}." if self.does else ""
         if near is None:
             return [told + does] * bool(does)
-        where, wrong = near.narrow
+        wrong, where = near.narrow
         return [f"{told}{self._of_all(wrong)} first go wrong {where}.", *[does[:1].upper() + does[1:]] * bool(does)]
 
     def _of_all(self, count: int) -> str:

@@ -90,6 +90,13 @@ class WeakKind:
         return f"fails where {self.kind}"
 
     @property
+    def at(self) -> str:
+        """At which of the lengths asked: all trained ones, or the first longer one."""
+        trained = [str(row.length) for row in self.rows if row.weak and row.length <= self.train]
+        first = f", first at length {self.length} of those asked"
+        return f", at length{'s' * (len(trained) > 1)} {', '.join(trained)}" if trained else first
+
+    @property
     def told(self) -> tuple[str, ...]:
         """The kind, how many of its strings are right, and what the model does in the others."""
         where = f"Where {self.kind}: {self.share.wrong} wrong at length {self.length}."

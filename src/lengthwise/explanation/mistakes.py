@@ -21,7 +21,7 @@ from lengthwise.tasks.kinds import select
 MATCHED, MOST_MATCHED = 8, 4096
 """For a failing string, so many right ones of its length give a token each to compare with; and of all together."""
 LONG, ENDS = 136, 12
-"""A string with more letters than this is shown as so many tokens at its ends."""
+"""Where a string has more letters than this up to its wrong token, it is shown as so many tokens at its ends."""
 FEW_SOURCES = 3
 """Tokens that a token of the answer follows from are named if they are no more."""
 PLACE = " as "
@@ -109,8 +109,9 @@ class Failure:
 
     @property
     def shown(self) -> str:
-        """The same in two lines of a screen, which break nowhere in the mark: of a long one, its ends."""
-        before = self.before if len(self.whole) <= LONG else (*self.before[:ENDS], "…", *self.before[-ENDS:])
+        """The same: whole, if it fits two lines and the mark, which breaks nowhere, a third; or its ends."""
+        fits = len(" ".join(self.before)) <= LONG
+        before = self.before if fits else (*self.before[:ENDS], "…", *self.before[-ENDS:])
         return " ".join([*before, self.marked.replace(" ", "\u00a0")])
 
 

@@ -52,7 +52,7 @@ class Redrawn:
             return []
         names, counts = zip(*found, strict=True)
         names = (names[0], *(name if self.parts == TOKENS else "in the one before" for name in names[1:]))
-        told = f"It hangs on the tokens {' and '.join(names)}: with others there, {' and '.join(map(str, counts))} of"
+        told = f"It depends on the tokens {' and '.join(names)}: with others there, {' and '.join(map(str, counts))} of"
         return [f"{told} {self.n} failing strings {self.which} become right; elsewhere, {self.other} (tested)."]
 
 

@@ -176,7 +176,7 @@ class Verdict:
             parts += [f"unsure from {'length ' * (not parts)}{random.near}"]
         if broken is not None:
             parts += [f"breaks {random.begins} {'length ' * (not parts)}{broken}"]
-            parts += [f"right again at {again}" for again in [random.again] if again is not None]
+            parts += [f"right again at {'–'.join(map(str, random.again))}"] * bool(random.again)
         return "not fully learned: " * (broken is not None and broken <= self.train) + ", ".join(parts)
 
     @property
@@ -187,10 +187,12 @@ class Verdict:
         return "from" if lasts else "at"
 
     @property
-    def again(self) -> int | None:
-        """The first length beyond the first break at which a model that has learned is right; None if there is none."""
-        rows = (row for row in self.rows if row.length > (self.broken() or row.length) and row.random.n)
-        return next((row.length for row in rows if row.holds), None) if self.learned else None
+    def again(self) -> list[int]:
+        """Beyond the first break, the ends of the first lengths at which a model that has learned is right, if any."""
+        beyond = [row for row in self.rows if row.length > (self.broken() or row.length) and row.random.n]
+        some = itertools.dropwhile(lambda row: not row.holds, beyond if self.learned else ())
+        held = [row.length for row in itertools.takewhile(lambda row: row.holds, some)]
+        return sorted({*held[:1], *held[-1:]})
 
     @property
     def edited(self) -> str:
@@ -208,6 +210,6 @@ class Verdict:
             return trained
         random = self.of("random")
         hard = self.first("hard") if self.edited else None
-        wanted = {*asked, random.held, random.near, random.broken(), random.again, hard, self.rows[-1].length}
+        wanted = {*asked, random.held, random.near, random.broken(), *random.again, hard, self.rows[-1].length}
         within = any(row.breaks or not row.random.holds for row in trained)
         return [row for row in self.rows if row.length in wanted or (within and row.length <= self.train)]

@@ -138,8 +138,13 @@ def column_details(sign: Literal["+", "-"], base: int, *, msd_first: bool = Fals
         f"where a {carry} comes in": lambda prompt, answer: carried_at(prompt, len(answer)),
         f"where a {carry} goes out": lambda prompt, answer: carried_at(prompt, len(answer) + 1),
     }
-    through = {f"in a column {to_self}": lambda prompt, answer: pair(prompt, answer, lambda a, b: a + b == base - 1)}
-    return details | (through if sign == "+" else {})
+    of_sums: dict[str, Detail] = {
+        f"in a column {to_self}": lambda prompt, answer: pair(prompt, answer, lambda a, b: a + b == base - 1),
+        "where both digits of the column before are equal": lambda prompt, answer: (
+            bool(answer) and pair(prompt, answer[1:], lambda a, b: a == b)
+        ),
+    }
+    return details | (of_sums if sign == "+" else {})
 
 
 @cache
