@@ -202,6 +202,11 @@ def test_an_answer_that_stops_early_is_tested_by_the_last_columns_in_strings_of_
     assert "the last column" in told.why
 
 
+def test_the_column_before_is_that_of_the_digit_before() -> None:
+    equal = TASK.details["where both digits of the column before are equal"]
+    assert [equal(["<bos>", *"123+153="], ["0"] * at) for at in range(4)] == [False, True, False, True]
+
+
 def drops_a_carry(prompt: list[str], answer: list[str]) -> list[str]:
     """Beyond three digits, the first carry into two equal digits is lost."""
     first, _, second = " ".join(prompt[1:-1]).partition(" + ")

@@ -93,16 +93,16 @@ class Explanation(Tabular):
     @property
     def answer(self) -> str:
         """To which length it is right and from which it breaks; a kind that fails."""
-        kinds, trained = self.failures.kinds, self.verdict.trained.words()
+        kinds, trained, random = self.failures.kinds, f"{self.verdict.trained.counts} right", self.verdict.of("random")
         if self.learned:
-            line, fails = self.verdict.line, kinds[0].line if kinds and kinds[0].length <= self._right else ""
+            right = max(self.accuracy.train, random.held or 0)
+            line, fails = self.verdict.line, kinds[0].line if kinds and kinds[0].length <= right else ""
             line = line.replace("right to", "right on random strings to") if fails else line
             told = "; ".join(filter(None, [line, fails or self.verdict.edited]))
             return self._in_two_lines(told, kinds[0].at) if fails else told
         if (apart := self.failures.apart) is not None:
             return self._in_two_lines(f"not fully learned: {trained} at trained lengths; {apart.line}", apart.at)
-        held = self.verdict.of("random").held
-        though = f", though right to length {held}" if held else ""
+        though = f", though right to length {random.held}" if random.held else ""
         return f"not learned: {trained} at trained lengths{though}"
 
     @property
@@ -112,11 +112,6 @@ class Explanation(Tabular):
     def _in_two_lines(self, told: str, more: str) -> str:
         """The answer, and more where it still fits two lines."""
         return told + more * (len(fill(self._of + told + more, "", 2)) <= 2)
-
-    @property
-    def _right(self) -> int:
-        """The longest length up to which random strings should be right."""
-        return max(self.accuracy.train, self.verdict.of("random").held or 0)
 
     @property
     def computes(self) -> str:

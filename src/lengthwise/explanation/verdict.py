@@ -52,10 +52,6 @@ class Share:
         """How many, and of how many."""
         return f"{self.right} of {self.n}"
 
-    def words(self) -> str:
-        """The counts, and of what."""
-        return f"{self.counts} right"
-
     @property
     def wrong(self) -> str:
         """How many were wrong, and of how many."""
