@@ -182,7 +182,9 @@ class SystemForecast:
         if self.accuracy is not None:
             return NOT_FITTED if NOT_FITTED in self.chance else f"{self.chance} right"
         right, of = self.record
-        return self.own or (f"{right} of {of} {SIMILAR}" if of and self.counted is None else "")
+        found = re.match(rf"{OWN_LANGUAGE}trained to \d+: (\d\.\d\d) at", self.measured)
+        elsewhere = f"{found[1]} {ELSEWHERE}" if found else ""
+        return self.own or elsewhere or (f"{right} of {of} {SIMILAR}" if of and self.counted is None else "")
 
     @property
     def words(self) -> str:

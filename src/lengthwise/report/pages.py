@@ -15,7 +15,7 @@ from lengthwise.report.answer import answer
 from lengthwise.report.figures import NARROW, WIDE, Picture, draw_accuracy, draw_audit, draw_blind
 from lengthwise.report.html import render_page
 from lengthwise.report.summary import SystemSummary, brackets_text, called, contradiction, percent
-from lengthwise.report.words import reaches_text
+from lengthwise.report.words import percent_down, reaches_text
 
 VARIED = {
     "length": "filler before the shortest problem",
@@ -314,15 +314,14 @@ def comparison_finding(values: Mapping[str, Any]) -> str:
         few = f"{values['steps']:,} steps may be too few to learn the task at all. " * too_few_steps(values)
         tried = [rate for row in rows for rate in row["tuning"] or () if rate is not None]
         if not any(row["seeds"] for row in rows):
-            top = (
-                f"fits its training lengths yet: at best {percent(max(tried, default=0.0))} of these strings are right"
-            )
+            most = percent_down(max(tried, default=0.0))
+            top = f"fits its training lengths yet: at best {most} of these strings are right"
             top = f"{top} after {values['steps']:,} steps" if tried else "is trained yet, so nothing is known"
             return f"No system {top}. The same command goes on."
+        most, needed = percent_down(max(_in_distribution(rows))), percent(EvaluationConfig.fit_threshold)
         return few + (
-            f"No system fits its training lengths yet: at best {percent(max(_in_distribution(rows)))} of these strings "
-            f"are right after {values['steps']:,} steps, and {percent(EvaluationConfig.fit_threshold)} are required. "
-            "So nothing is known of longer ones."
+            f"No system fits its training lengths yet: at best {most} of these strings are right after "
+            f"{values['steps']:,} steps, and {needed} are required. So nothing is known of longer ones."
         )
     rest = [row for row in rows if row is not best]
     if max(seed["reach"] for seed in best["seeds"] if seed["fitted"]) > trained:

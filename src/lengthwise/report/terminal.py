@@ -21,6 +21,7 @@ from lengthwise.report.summary import (
     percent,
     trained_text,
 )
+from lengthwise.report.words import percent_down
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 
@@ -136,7 +137,7 @@ def not_fitted(row: Mapping[str, Any], values: Mapping[str, Any]) -> str:
     if not rates and not tried:
         return ""
     low, high = min(rates or tried), max(rates or tried)
-    low, high = (f"{int(100 * rate + 1e-9)} %" for rate in (low, high))  # Down: 97.5 % is not the 98 % that it needs.
+    low, high = map(percent_down, (low, high))
     share = low if low == high else f"{low} to {high}"
     of = f" ({len(rates)} seeds)" * (len(rates) > 1)
     tries = "" if rates else f", setting {len(row['tuning'])} of {len(values['grid'])}"

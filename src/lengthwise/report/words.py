@@ -61,6 +61,11 @@ def value_text(value: Any, key: str = "") -> str:
     return text.replace("_", " ") if re.fullmatch("[a-z0-9]+(_[a-z0-9]+)+", text) else text
 
 
+def percent_down(share: float) -> str:
+    """A share in whole percent, down: 97.5 % is not the 98 % that a model needs to fit."""
+    return f"{int(100 * share + 1e-9)} %"
+
+
 MOST_REACHES = 3
 """Different reaches of seeds that are all told; of more the farthest and the lowest."""
 
