@@ -34,7 +34,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 29
+VERSION = 30
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -153,11 +153,14 @@ class Explanation(Tabular):
             return []
         if self.learned and moved is not None and (moved.to_blame or moved.absolute):
             return moved.cause
-        tested = failures.redrawn.cause if failures.redrawn and (self.learned or failures.apart) else []
-        if not tested:
+        common, worst = failures.common, failures.kinds[0].kind if failures.kinds else ""
+        told = common.cause if common is not None else []
+        if failures.redrawn and (self.learned or failures.apart) and not (common and common.explains(worst)):
+            told = [*told, *failures.redrawn.cause]
+        if not told:
             return ["Not known.", *(moved.cause if moved and self.learned else [])]
         beyond = self.verdict.first("random", self.accuracy.train) if failures.kinds and self.learned else None
-        return [*tested, *["Why random strings break is not known."] * (beyond is not None)]
+        return [*told, *["Why random strings break is not known."] * (beyond is not None and common is None)]
 
     @property
     def fails(self) -> str:

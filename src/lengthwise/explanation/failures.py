@@ -15,6 +15,7 @@ from lengthwise.core.config import config
 from lengthwise.core.rng import stream
 from lengthwise.core.table import Table
 from lengthwise.core.vocab import SPECIALS
+from lengthwise.explanation.common_cause import CommonCause, common_cause
 from lengthwise.explanation.features import CLEAR, LEAST, Compared, Feature, telling_feature, telling_nearby
 from lengthwise.explanation.kinds import NONE, Way, WeakKind, distinct, hard_strings, is_apart, weak_kinds, weakest_way
 from lengthwise.explanation.mistakes import Failure, Wrong, facts, first_wrong, most_common_mistake
@@ -147,6 +148,8 @@ class Failures:
     asked: tuple[Way, ...] = ()
     """Fresh strings of each kind that was asked, weak or not."""
     redrawn: Redrawn | None = None
+    common: CommonCause | None = None
+    """Values that make strings fail wherever they stand."""
     """Which part of the prompt decides, of strings of the worst kind, else of trained lengths, else of all."""
 
     def __repr__(self) -> str:
@@ -349,10 +352,14 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], learned: Dfa | N
         ("of all lengths", mistakes),
     ]
     anew = [found for which, pool in pools if (found := redrawn(subject, pool, which, seed)) is not None]
+    common = None
+    if verdict().learned and (kinds or broken is not None):
+        named = [(each.kind, each.length) for each in kinds if each.kind in subject.task.kinds]
+        common = common_cause(subject, verdict(), named, samples, seed)
     return Failures(
         tuple(shares), tuple(smallest), ids[0] or None, telling_feature(strings, seed), subject.train, ids[1],
         least >= 2 * LEAST, within, at_border, kinds, _ways(made), kinds_asked,
-        next((each for each in anew if each.cause), None),
+        next((each for each in anew if each.cause), None), common,
     )  # fmt: skip
 
 

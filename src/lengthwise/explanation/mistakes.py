@@ -17,6 +17,7 @@ from lengthwise.core.vocab import EOS
 from lengthwise.explanation.model import Subject
 from lengthwise.tasks import Task
 from lengthwise.tasks.kinds import select
+from lengthwise.tasks.values import column_of
 
 MATCHED, MOST_MATCHED = 8, 4096
 """For a failing string, so many right ones of its length give a token each to compare with; and of all together."""
@@ -224,10 +225,8 @@ def _follows(batch: Batch, row: int, text: Sequence[str]) -> Callable[[int], lis
             return []
         tokens = [text[p] for p in own]
         alike = len({*tokens}) == 1 < len(own)
-        signs = {name for name in text[own[0] : own[-1]] if not name.isalnum()}
-        if len(own) > 1 and len(signs) == 1 and len({batch.places[row, p].tobytes() for p in own}) == 1:
-            sign = f" {signs.pop()} "
-            whole = sign.join(sorted(tokens) if sign in (" + ", " * ") else tokens)
+        whole = column_of(text, own, tokens)
+        if whole and len({batch.places[row, p].tobytes() for p in own}) == 1:
             has = [
                 f"is {whole}",
                 *(f"has a {batch.unit} {name}" for name in tokens),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -15,6 +15,7 @@ from lengthwise.core.config import number
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import Rng, stream
 from lengthwise.tasks.base import Task
+from lengthwise.tasks.values import Change, Values, values_named
 
 TRIES = 4
 """Prompts that are drawn for each one of a kind."""
@@ -25,8 +26,6 @@ SEEN = 64
 AS_WRITTEN = ", as written, "
 """What the name of each edge case has in it."""
 _EDGE = re.compile(rf"(?:every part of )?the prompt{AS_WRITTEN}(begins|ends) with (?:a single (\S+)|(\S+) \3)")
-Change = Callable[[ndarray, ndarray, ndarray, Rng], None]
-"""Changes a prompt in place: its ids, the positions that may change, the ids that they may have, and randomness."""
 
 
 def select(batch: Batch, rows: Sequence[int] | ndarray) -> Batch:
@@ -156,8 +155,10 @@ def edge_name(part: str, token: str, last: bool, run: bool) -> str:
     return f"{part}{AS_WRITTEN}{'ends' if last else 'begins'} with {f'{token} {token}' if run else f'a single {token}'}"
 
 
-def _into(task: Task, name: str) -> Change:
-    """What makes prompts of a kind that the task names, or edits them in a way, or makes an edge case of them."""
+def _into(task: Task, name: str, drawn: Batch) -> Change:
+    """What makes prompts of a kind that the task names, edits them, makes an edge case, or plants values into them."""
+    if values := values_named(name):
+        return Values(task, drawn).planted(values)
     found = None if name in task.kinds else _EDGE.fullmatch(name)
     if found is None:
         return EDITS[name] if name in EDITS else into_kind(task, name)
@@ -165,9 +166,10 @@ def _into(task: Task, name: str) -> Change:
 
 
 def can_make(task: Task, name: str) -> bool:
-    """Whether it is a kind that the task names, a way to edit, or an edge case, so that `with_more` draws such rows."""
-    found = _EDGE.fullmatch(name)
-    return name in task.kinds or name in EDITS or (found is not None and (found[2] or found[3]) in task.vocab.ids)
+    """Whether `with_more` draws such rows: of a kind that the task names, edited, an edge case, or with values."""
+    found, parts = _EDGE.fullmatch(name), " ".join(values_named(name)).split()
+    named = name in task.kinds or name in EDITS or (found is not None and (found[2] or found[3]) in task.vocab.ids)
+    return named or (bool(parts) and {*parts} <= {*task.vocab.ids, "and"})
 
 
 def _draws(task: Task, kind: str) -> int:
@@ -190,7 +192,7 @@ def with_more(task: Task, batch: Batch, more: Mapping[str, float], rng: Rng) -> 
         if draws > len(rows):
             base = task.batch(batch.layout.length, draws, rng, batch.layout)
         with suppress(LengthwiseError):
-            made = changed(task, base, _into(task, kind), rng, drawn)[0].input_ids[: len(rows)]
+            made = changed(task, base, _into(task, kind, drawn), rng, drawn)[0].input_ids[: len(rows)]
             ids[rows[: len(made)]] = made
     return dataclasses.replace(batch, input_ids=ids)
 
@@ -198,9 +200,8 @@ def with_more(task: Task, batch: Batch, more: Mapping[str, float], rng: Rng) -> 
 def drawn_of(task: Task, length: int, size: int, kind: str, rng: Rng) -> Batch:
     """Strings of a kind that the task names, or edited in a way; raises `LengthwiseError` for what makes too few."""
     check_more(task, [length], {kind: 1.0})
-    made, _ = changed(
-        task, task.batch(length, TRIES * max(size, SEEN) * _draws(task, kind), rng), _into(task, kind), rng
-    )
+    base = task.batch(length, TRIES * max(size, SEEN) * _draws(task, kind), rng)
+    made, _ = changed(task, base, _into(task, kind, base), rng)
     require(made.size >= size, f"length {length} has too few prompts of kind {kind!r}; take size={made.size} or fewer")
     return select(made, range(size))
 
@@ -215,7 +216,7 @@ def check_more(task: Task, lengths: Sequence[int], more: Mapping[str, float]) ->
         for length in lengths:
             base = task.batch(length, SEEN * _draws(task, kind), stream(0, "kinds", "check"))
             with suppress(LengthwiseError):
-                changed(task, base, _into(task, kind), stream(0, "kinds", "check", kind))
+                changed(task, base, _into(task, kind, base), stream(0, "kinds", "check", kind))
                 break
         else:
             raise LengthwiseError(f"no strings of lengths {list(lengths)} can be made of kind {kind!r}; add others")

@@ -1,0 +1,176 @@
+"""Which values make strings fail wherever they stand: planted into many places of random prompts, and taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+
+from lengthwise.core.batch import Batch
+from lengthwise.core.config import config
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.rng import Rng, stream
+from lengthwise.explanation.features import SURE, surprise
+from lengthwise.explanation.model import Subject
+from lengthwise.explanation.verdict import Share, Verdict
+from lengthwise.tasks.kinds import SEEN, changed, drawn_of
+from lengthwise.tasks.values import Change, Values, half, spoken
+
+FIRST, AGAIN, NAMED = 24, 64, 3
+"""Strings of each value that are asked first; fresh ones of the worst values; and values that are told at most."""
+WORST = 8
+"""Values that are asked again."""
+CERTAIN = 0.001
+"""p of a cause that is told: strings with these values against strings with as many others."""
+ENOUGH = 0.75
+"""Strings of a length that breaks are changed if so many random ones are right; else those of the last right length."""
+
+
+@config
+class OfKind:
+    """Strings of a failing kind, as they are drawn, and of this kind without the values."""
+
+    kind: str
+    length: int
+    drawn: Share
+    without: Share
+
+
+@config
+class CommonCause:
+    """Right strings of a length by what stands in their prompts; all are fresh."""
+
+    what: str
+    """What has the values: columns, or what tokens are called."""
+    values: tuple[str, ...]
+    length: int
+    n: int
+    many: int
+    """Right ones of ``n`` in which half of the places have one of these values."""
+    others: int
+    """In which half of the places have other values."""
+    none: int
+    """In which no place has them."""
+    random: int
+    """As they are drawn."""
+    kinds: tuple[OfKind, ...]
+    """Kinds that are surely right more often without these values, and then not surely below `CUT`."""
+
+    @property
+    def kind(self) -> str:
+        """The name of the kind of strings that fails."""
+        return half(self.what, self.values)
+
+    def explains(self, kind: str) -> bool:
+        """Whether it is why the strings of a kind fail; without a kind, random strings alone are asked for."""
+        return not kind or any(each.kind == kind for each in self.kinds)
+
+    @property
+    def cause(self) -> list[str]:
+        """The counts, and which kind fails for the same reason, a sentence each."""
+        it = "them" if len(self.values) > 1 else "it"
+        told = [
+            f"It is the {self.what}s {spoken(self.values)}.",
+            f"Tested: of {self.n} strings of length {self.length}, {self.many} are right with {it} in half of the "
+            f"{self.what}s, {self.others} with others there; {self.none} with none of {it}, {self.random} at random.",
+        ]
+        for each in self.kinds[:1]:
+            counts = f"{each.drawn.counts} are right, {each.without.counts} without {it}"
+            told.append(f"So it is where {each.kind}: at length {each.length}, {counts}.")
+        return told
+
+
+def common_cause(
+    subject: Subject, verdict: Verdict, kinds: Sequence[tuple[str, int]], samples: int, seed: int
+) -> CommonCause | None:
+    """The values that make strings fail; None where none surely do, or no prompt of the task can be changed so.
+
+    Each value is planted into half of the places of random prompts. The worst are asked again with fresh strings, and
+    at most `NAMED` of those that surely fail more often than other values did, and half as often as the worst, are
+    tested together: in half of the places, against as many others, and in none.
+
+    Arguments:
+        subject: the model, which has learned.
+        verdict: right strings by length.
+        kinds: failing kinds that the task names, each with a length at which it fails.
+        samples: strings of each of the last tests.
+        seed: of all draws.
+    """
+    asked = _Asked(subject, _length(verdict), seed)
+    first = {name: asked.right(FIRST, "first", [name]) for name in asked.values.named}
+    first = {name: share for name, share in first.items() if share.n == FIRST}
+    every = _total(first.values())
+    worst = sorted(first, key=lambda name: (first[name].value, name))[:WORST]
+    found: dict[str, Share] = {}
+    for name in worst:
+        own, fewer = asked.right(AGAIN, "again", [name]), first[name]
+        if _worse(own, Share(every.right - fewer.right, every.n - fewer.n)) * len(worst) < SURE:
+            found[name] = own
+    least = min((share.right for share in found.values()), default=0)
+    names = sorted((name for name in found if 2 * (AGAIN - found[name].right) >= AGAIN - least),
+                   key=lambda name: (found[name].right, name))[:NAMED]  # fmt: skip
+    if not names or not (rest := asked.values.others(names)):
+        return None
+    many, others = asked.right(samples, "many", names), asked.right(samples, "others", rest)
+    none, random = asked.right(samples, "none", names, without=True), asked.right(samples, "random", [])
+    if min(each.n for each in (many, others, none, random)) < samples or _worse(many, others) >= CERTAIN:
+        return None
+    return CommonCause(
+        asked.values.what, tuple(names), asked.length, samples, many.right, others.right, none.right, random.right,
+        tuple(each for kind, length in kinds if (each := _of_kind(subject, kind, length, names, samples, seed))),
+    )  # fmt: skip
+
+
+def _length(verdict: Verdict) -> int:
+    """The first longer length that breaks, if most strings are right there; else the last before any that is not."""
+    at = verdict.first("random", verdict.train)
+    enough = any(row.length == at and row.random.value >= ENOUGH for row in verdict.rows)
+    return at if at is not None and enough else max(verdict.of("random").held or 0, verdict.train)
+
+
+def _worse(one: Share, other: Share) -> float:
+    """p of so many wrong ones, or more, by chance alone."""
+    return surprise(one.n - one.right, one.n, other.n - other.right, other.n)
+
+
+def _total(shares: Collection[Share]) -> Share:
+    return Share(sum(each.right for each in shares), sum(each.n for each in shares))
+
+
+class _Asked:
+    """Random strings of a length with values planted or taken out."""
+
+    def __init__(self, subject: Subject, length: int, seed: int) -> None:
+        self.subject, self.length, self.seed = subject, length, seed
+        self.drawn = subject.task.batch(length, SEEN, stream(0, "kinds", "seen"))
+        self.values = Values(subject.task, self.drawn)
+
+    def right(self, count: int, stage: str, names: Sequence[str], *, without: bool = False) -> Share:
+        """Right ones of so many strings; fewer, where not all can be changed."""
+        rng = stream(self.seed, "explain", "planted", self.length, stage, *names[:NAMED])
+        base = self.subject.task.batch(self.length, count, rng, self.drawn.layout)
+        if not names:
+            return _right(self.subject, base)
+        change = self.values.without(names) if without else self.values.planted(names)
+        return self.changed(base, change, rng)
+
+    def changed(self, base: Batch, change: Change, rng: Rng) -> Share:
+        """Right ones of strings that can be changed so."""
+        with suppress(LengthwiseError):
+            return _right(self.subject, changed(self.subject.task, base, change, rng, self.drawn)[0])
+        return Share(0, 0)
+
+
+def _right(subject: Subject, batch: Batch) -> Share:
+    return Share(int(subject.right(batch).all(axis=1).sum()), batch.size)
+
+
+def _of_kind(subject: Subject, kind: str, length: int, names: Sequence[str], count: int, seed: int) -> OfKind | None:
+    """What becomes of strings of a kind without these values, if that surely mends them."""
+    asked, rng = _Asked(subject, length, seed), stream(seed, "explain", "planted", "kind", kind)
+    with suppress(LengthwiseError):
+        some = drawn_of(subject.task, length, count, kind, rng)
+        before = _right(subject, some)
+        after = asked.changed(some, asked.values.own_instead(names, kind), rng)
+        if 2 * after.n >= count and not after.breaks and _worse(before, after) < CERTAIN:
+            return OfKind(kind, length, before, after)
+    return None

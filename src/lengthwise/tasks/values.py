@@ -1,0 +1,127 @@
+"""The places of a task's prompts, and the values that stand there: planted into many places, or taken out."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy import ndarray
+
+from lengthwise.core.batch import Batch
+from lengthwise.core.rng import Rng
+from lengthwise.tasks.base import Task
+
+Change = Callable[[ndarray, ndarray, ndarray, Rng], None]
+"""Changes a prompt in place: its ids, the positions that may change, the ids that they may have, and randomness."""
+MOST_VALUES = 150
+"""With more values than this, as of large alphabets, places have only those of equal tokens."""
+_HALF = re.compile(r"half of the \w+?s are (.+)")
+
+
+def half(what: str, values: Sequence[str]) -> str:
+    """The name of a kind of prompts, as "half of the columns are 0 + 0 or 9 + 9"."""
+    return f"half of the {what}s are {spoken(values, 'or')}"
+
+
+def values_named(kind: str) -> list[str]:
+    """The values in the name of such a kind; none in another one."""
+    found = _HALF.fullmatch(kind)
+    return re.split(r", | or ", found[1]) if found else []
+
+
+def spoken(names: Sequence[str], last: str = "and") -> str:
+    """Names in a row: "0 + 0, 9 + 9 and 8 + 8"."""
+    return f" {last} ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def column_of(text: Sequence[str], at: Sequence[int], tokens: Sequence[str]) -> str:
+    """Tokens with the sign between their positions, as "0 + 9"; empty for one token, and where there is no one sign.
+
+    Those of a sum or a product are the same in any order.
+    """
+    signs = {name for name in text[at[0] : at[-1]] if not name.isalnum()}
+    if len(at) < 2 or len(signs) != 1:
+        return ""
+    sign = f" {signs.pop()} "
+    return sign.join(sorted(tokens) if sign in (" + ", " * ") else tokens)
+
+
+class Values:
+    """The places of the prompts of a batch, which share their layout, and what can stand there.
+
+    Where tokens of a prompt share a place, as the digits of a column, a value is all of these; else it is one token.
+
+    Arguments:
+        task: the task of the batch.
+        drawn: enough random strings to see which of their tokens vary.
+    """
+
+    def __init__(self, task: Task, drawn: Batch) -> None:
+        self.task, prompts = task, drawn.input_ids[:, : drawn.prompt_length]
+        free = np.flatnonzero((prompts != prompts[:1]).any(0))
+        shared: dict[bytes, list[int]] = {}
+        for position in free.tolist():
+            shared.setdefault(drawn.places[0, position].tobytes(), []).append(position)
+        size = max(map(len, shared.values()), default=0)
+        self.places = [np.array(each) for each in shared.values() if len(each) == size]
+        self.what = "column" if size > 1 else drawn.unit
+        pool = np.unique(prompts[:, free]).tolist()
+        few = len(pool) ** size <= MOST_VALUES
+        self.named: dict[str, list[tuple[int, ...]]] = {}
+        for value in itertools.product(pool, repeat=size) if few else ((token,) * size for token in pool):
+            tokens = [task.vocab.tokens[token] for token in value]
+            name = column_of(drawn.text(0), self.places[0].tolist(), tokens) or " and ".join(tokens)
+            self.named.setdefault(name, []).append(value)
+
+    def others(self, names: Sequence[str]) -> list[str]:
+        """All other values."""
+        return [name for name in self.named if name not in names]
+
+    def planted(self, names: Sequence[str]) -> Change:
+        """Half of the places get one of these values each; raises `ValueError` for values that no place has."""
+
+        def change(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
+            if not set(names) <= {*self.named}:
+                raise ValueError("no such values")
+            for place in rng.permutation(len(self.places))[: (len(self.places) + 1) // 2].tolist():
+                prompt[self.places[place]] = self._any(names, rng)
+
+        return change
+
+    def without(self, names: Sequence[str]) -> Change:
+        """Places with these values get others."""
+        others = self.others(names)
+
+        def change(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
+            for place in self._split(names, prompt)[0]:
+                prompt[place] = self._any(others, rng)
+
+        return change
+
+    def own_instead(self, names: Sequence[str], kind: str) -> Change:
+        """Places with these values get those of other places; raises `ValueError` if it is no longer of the kind."""
+
+        def change(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
+            with_them, rest = self._split(names, prompt)
+            if with_them and not rest:
+                raise ValueError("all places have such values")
+            for place in with_them:
+                prompt[place] = prompt[rest[int(rng.integers(len(rest)))]]
+            if not self.task.of_kind(kind, self.task.vocab.decode(prompt.tolist())):
+                raise ValueError("not of this kind")
+
+        return change
+
+    def _any(self, names: Sequence[str], rng: Rng) -> tuple[int, ...]:
+        values = self.named[names[int(rng.integers(len(names)))]]
+        return values[int(rng.integers(len(values)))]
+
+    def _split(self, names: Sequence[str], prompt: ndarray) -> tuple[list[ndarray], list[ndarray]]:
+        """The places that have such values, and the others."""
+        values = {value for name in names for value in self.named[name]}
+        sides: tuple[list[ndarray], list[ndarray]] = [], []
+        for place in self.places:
+            sides[tuple(prompt[place].tolist()) not in values].append(place)
+        return sides
