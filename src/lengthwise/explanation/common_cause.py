@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 
+from numpy import ndarray
+
 from lengthwise.core.batch import Batch
 from lengthwise.core.config import config
 from lengthwise.core.errors import LengthwiseError
@@ -17,6 +19,8 @@ from lengthwise.tasks.values import Change, Values, half, spoken
 
 FIRST, AGAIN, NAMED = 24, 64, 3
 """Strings of each value that are asked first; fresh ones of the worst values; and values that are told at most."""
+DRAWN = 4
+"""Strings that are drawn for each one that is asked, as some may be of a kind that fails."""
 WORST = 8
 """Values that are asked again."""
 CERTAIN = 0.001
@@ -45,7 +49,7 @@ class CommonCause:
     length: int
     n: int
     many: int
-    """Right ones of ``n`` in which half of the places have one of these values."""
+    """Right ones of ``n`` in which half of the places have one of these values; none is of a kind that fails."""
     others: int
     """In which half of the places have other values."""
     none: int
@@ -67,14 +71,14 @@ class CommonCause:
     @property
     def cause(self) -> list[str]:
         """The counts, and which kind fails for the same reason, a sentence each."""
-        it = "them" if len(self.values) > 1 else "it"
+        values = f"the {self.what}s {spoken(self.values)}"
         told = [
-            f"It is the {self.what}s {spoken(self.values)}.",
-            f"Tested: of {self.n} strings of length {self.length}, {self.many} are right with {it} in half of the "
-            f"{self.what}s, {self.others} with others there; {self.none} with none of {it}, {self.random} at random.",
+            f"It is {values}." if 2 * self.many < self.n else f"In part it is {values}.",
+            f"Tested: of {self.n} strings of length {self.length}, {self.many} are right with them in half of the "
+            f"{self.what}s, {self.others} with others there; {self.none} with none of them, {self.random} at random.",
         ]
         for each in self.kinds[:1]:
-            counts = f"{each.drawn.counts} are right, {each.without.counts} without {it}"
+            counts = f"{each.drawn.counts} are right, {each.without.counts} without them"
             told.append(f"So it is where {each.kind}: at length {each.length}, {counts}.")
         return told
 
@@ -86,7 +90,7 @@ def common_cause(
 
     Each value is planted into half of the places of random prompts. The worst are asked again with fresh strings, and
     at most `NAMED` of those that surely fail more often than other values did, and half as often as the worst, are
-    tested together: in half of the places, against as many others, and in none.
+    tested together: in half of the places, against as many others, and in none. None of these strings is of ``kinds``.
 
     Arguments:
         subject: the model, which has learned.
@@ -95,7 +99,7 @@ def common_cause(
         samples: strings of each of the last tests.
         seed: of all draws.
     """
-    asked = _Asked(subject, _length(verdict), seed)
+    asked = _Asked(subject, _length(verdict), [kind for kind, _ in kinds], seed)
     first = {name: asked.right(FIRST, "first", [name]) for name in asked.values.named}
     first = {name: share for name, share in first.items() if share.n == FIRST}
     every = _total(first.values())
@@ -137,27 +141,41 @@ def _total(shares: Collection[Share]) -> Share:
 
 
 class _Asked:
-    """Random strings of a length with values planted or taken out."""
+    """Random strings of a length with values planted or taken out, none of them of a kind that fails anyway."""
 
-    def __init__(self, subject: Subject, length: int, seed: int) -> None:
-        self.subject, self.length, self.seed = subject, length, seed
+    def __init__(self, subject: Subject, length: int, kinds: Sequence[str], seed: int) -> None:
+        self.subject, self.length, self.kinds, self.seed = subject, length, kinds, seed
         self.drawn = subject.task.batch(length, SEEN, stream(0, "kinds", "seen"))
         self.values = Values(subject.task, self.drawn)
 
     def right(self, count: int, stage: str, names: Sequence[str], *, without: bool = False) -> Share:
         """Right ones of so many strings; fewer, where not all can be changed."""
         rng = stream(self.seed, "explain", "planted", self.length, stage, *names[:NAMED])
-        base = self.subject.task.batch(self.length, count, rng, self.drawn.layout)
-        if not names:
-            return _right(self.subject, base)
-        change = self.values.without(names) if without else self.values.planted(names)
-        return self.changed(base, change, rng)
+        base = self.subject.task.batch(self.length, DRAWN * count, rng, self.drawn.layout)
+        change = self.values.without(names) if without else self.values.planted(names) if names else _as_drawn
+        return self.changed(base, self._without_kinds(change, count), rng)
 
     def changed(self, base: Batch, change: Change, rng: Rng) -> Share:
         """Right ones of strings that can be changed so."""
         with suppress(LengthwiseError):
             return _right(self.subject, changed(self.subject.task, base, change, rng, self.drawn)[0])
         return Share(0, 0)
+
+    def _without_kinds(self, change: Change, count: int) -> Change:
+        """The same for so many prompts, and none that is of one of the kinds then."""
+        task, left = self.subject.task, iter(range(count))
+
+        def some(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
+            change(prompt, free, pool, rng)
+            tokens = task.vocab.decode(prompt.tolist())
+            if any(task.of_kind(kind, tokens) for kind in self.kinds) or next(left, None) is None:
+                raise ValueError("of a kind, or enough")
+
+        return some
+
+
+def _as_drawn(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
+    """Changes nothing."""
 
 
 def _right(subject: Subject, batch: Batch) -> Share:
@@ -166,7 +184,7 @@ def _right(subject: Subject, batch: Batch) -> Share:
 
 def _of_kind(subject: Subject, kind: str, length: int, names: Sequence[str], count: int, seed: int) -> OfKind | None:
     """What becomes of strings of a kind without these values, if that surely mends them."""
-    asked, rng = _Asked(subject, length, seed), stream(seed, "explain", "planted", "kind", kind)
+    asked, rng = _Asked(subject, length, [], seed), stream(seed, "explain", "planted", "kind", kind)
     with suppress(LengthwiseError):
         some = drawn_of(subject.task, length, count, kind, rng)
         before = _right(subject, some)

@@ -91,10 +91,9 @@ class WeakKind:
 
     @property
     def at(self) -> str:
-        """At which of the lengths asked: all trained ones, or the first longer one."""
+        """At which of the lengths asked: all trained ones, or the first longer one; a comma before."""
         trained = [str(row.length) for row in self.rows if row.weak and row.length <= self.train]
-        first = f", first at length {self.length} of those asked"
-        return f", at length{'s' * (len(trained) > 1)} {', '.join(trained)}" if trained else first
+        return f", at length{'s' * (len(trained) > 1)} {', '.join(trained or [str(self.length)])}"
 
     @property
     def told(self) -> tuple[str, ...]:

@@ -21,6 +21,8 @@ MOST = 96
 """Failing strings that are changed, at most."""
 SURE = 0.001
 """p of a difference that is told, as three parts are compared."""
+OF_KIND = "of this kind"
+"""What failing strings of the worst kind are called."""
 COLUMNS = "in the wrong token's column", "in the column before the wrong token's"
 LAST = "in the last column", "in the column before the last"
 TOKENS = "that the wrong one follows from", "that the one before it follows from"
@@ -52,8 +54,10 @@ class Redrawn:
             return []
         names, counts = zip(*found, strict=True)
         names = (names[0], *(name if self.parts == TOKENS else "in the one before" for name in names[1:]))
-        told = f"It depends on the tokens {' and '.join(names)}: with others there, {' and '.join(map(str, counts))} of"
-        return [f"{told} {self.n} failing strings {self.which} become right; elsewhere, {self.other} (tested)."]
+        which = f"failing strings {self.which}".removesuffix(OF_KIND)
+        told = f"depends on the tokens {' and '.join(names)}: with others there, {' and '.join(map(str, counts))}"
+        what = "This kind" if self.which == OF_KIND else "It"
+        return [f"{what} {told} of {self.n} {which.strip()} become right; elsewhere, {self.other} (tested)."]
 
 
 def redrawn(subject: Subject, wrong: Sequence[Wrong], which: str, seed: int) -> Redrawn | None:
