@@ -187,7 +187,7 @@ def test_the_part_of_a_prompt_that_decides_is_tested_by_drawing_it_anew(monkeypa
     assert anew.before > 0.7 * anew.n > 0.2 * anew.n > max(anew.own, anew.other)
     counts = f"{anew.before} of {anew.n} failing strings become right; elsewhere, {anew.other} (tested)."
     assert f"This kind depends on the tokens {redrawn.COLUMNS[1]}: with others there, {counts}" in told.why
-    assert told.why.startswith("It is the columns 0 + 0.")
+    assert told.why.startswith("Columns 0 + 0 break it.")
     by_chance_alone = lw.explain(adder(by_chance), TASK, train=6, lengths=[6, 12], samples=512, seconds=4)
     assert "Tested" not in by_chance_alone.why
 
@@ -795,7 +795,7 @@ def test_values_that_make_sums_fail_are_named_with_what_is_right_without_them() 
     assert common.random < common.n
     assert common.others == pytest.approx(common.n, abs=0.35 * common.n)
     first, *counts = told.why.splitlines()
-    assert first == f"It is the columns {' and '.join(common.values)}."
+    assert first == f"Columns {' and '.join(common.values)} break it."
     assert all(f" {count}" in counts[0] for count in (common.n, common.many, common.others, common.none, common.random))
 
 
@@ -815,3 +815,19 @@ def test_what_is_left_to_chance_has_no_cause() -> None:
     assert told.verdict.broken() is not None
     assert told.failures.common is None
     assert told.why.startswith("Not known.")
+
+
+def ends_as_in_training(prompt: list[str], answer: list[str]) -> list[str]:
+    """No answer is longer than the seven digits of sums of six."""
+    return answer if len(answer) <= 8 else [*answer[:7], *["<eos>"] * (len(answer) - 7)]
+
+
+def test_answers_that_end_where_those_of_training_do_are_told_as_that() -> None:
+    told = lw.explain(adder(ends_as_in_training), TASK, **LATER)
+    border = told.failures.border
+    assert told.verdict.broken() == 7
+    assert border.alike == border.n
+    assert border.does == "stops after 7 digits, as the longest answer of training does"
+    assert "in all it stops after 7 digits" in told.mistakes
+    early = lw.explain(adder(stops_early), TASK, **LATER)
+    assert "the longest answer of training" not in early.mistakes

@@ -179,3 +179,23 @@ def test_strings_are_asked_as_far_as_training_showed_ids(ids: dict[str, Any], mo
     subject = reach(ids)
     assert subject.most == subject.lengths(None)[-1] == most
     assert [line for line in subject.left_out(None) if why and why in line] == subject.left_out(None)
+
+
+def test_a_model_that_is_right_to_a_shorter_length_is_asked_whether_that_was_the_trained_one() -> None:
+    """Whoever trains on ``range(1, 6)`` says six."""
+    task = lw.task("copy")
+
+    def says(ids: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+        said, sep = torch.zeros_like(ids), task.vocab["<sep>"]
+        for row, tokens in enumerate(ids.tolist()):
+            end = tokens.index(sep) + 1
+            answer = task.vocab.encode(task.solve(task.vocab.decode(tokens[:end])))
+            answer = answer[: len(tokens) - end + 1] if end < 2 + 6 else [0] * (len(tokens) - end + 1)
+            said[row, end - 1 : end - 1 + len(answer)] = torch.tensor(answer)
+        return torch.nn.functional.one_hot(said, len(task.vocab)).float()
+
+    found = lw.explain(says, task, train=6, lengths=[3, 6, 9], samples=32, seconds=4)
+    assert not found.learned
+    assert found.next == f"If training ended at length {found.verdict.held}, say so. Else train longer."
+    assert found.verdict.held == 5
+    assert "train=5" in found.command

@@ -131,7 +131,7 @@ def test_a_wrong_vocabulary_is_told_from_wrong_training_lengths_and_no_training_
     assert not ended.learned
     assert not swapped.learned
     assert "right to length 4" in ended.answer
-    assert ended.next.startswith("Train longer, with twice the steps.")
+    assert ended.next.startswith("If training ended at length 4, say so. Else train longer.")
     # Other positions may suit the task better.
     assert ended.command == "lengthwise predict 'regex:{a,b}*b' --train 12 --test 24"
     assert swapped.next.startswith("If your training script counts the example as right, correct vocabulary or offset")

@@ -16,7 +16,7 @@ from lengthwise.core.config import changed_fields
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.explanation.failures import Failures
-from lengthwise.explanation.kinds import NAMED, weakest_way
+from lengthwise.explanation.kinds import NAMED, NONE, weakest_way
 from lengthwise.explanation.model import HuggingFaceNetwork, Subject
 from lengthwise.explanation.verdict import Verdict
 from lengthwise.forecast.predict import predict
@@ -152,6 +152,10 @@ def _train_longer(subject: Subject, call: Call, verdict: Verdict, failures: Fail
     own = typed_name(subject.task)
     if verdict.held is None and trained.value <= 0.5:
         longer = "If your training script counts the example as right, correct vocabulary or offset; else train longer."
+    last = next((row.random for row in failures.rows if row.length == subject.train), None)
+    if verdict.held is not None and last is not None and last.n and last.value <= NONE:
+        text = f"If training ended at length {verdict.held}, say so. Else train longer."
+        return text, call.again(train=verdict.held)
     test = max(failures.rows[-1].length, subject.train + 1)
     command = f"lengthwise predict {own} --train {subject.train} --test {test}" if own else ""
     return f"{longer}{' The command says which position ids suit the task.' * bool(command)}", command

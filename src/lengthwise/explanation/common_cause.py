@@ -11,18 +11,20 @@ from lengthwise.core.batch import Batch
 from lengthwise.core.config import config
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng, stream
-from lengthwise.explanation.features import SURE, surprise
+from lengthwise.explanation.features import surprise
 from lengthwise.explanation.model import Subject
 from lengthwise.explanation.verdict import Share, Verdict
 from lengthwise.tasks.kinds import SEEN, changed, drawn_of
 from lengthwise.tasks.values import Change, Values, half, spoken
 
-FIRST, AGAIN, NAMED = 24, 64, 3
+FIRST, AGAIN, NAMED = 24, 96, 4
 """Strings of each value that are asked first; fresh ones of the worst values; and values that are told at most."""
 DRAWN = 4
 """Strings that are drawn for each one that is asked, as some may be of a kind that fails."""
 WORST = 8
 """Values that are asked again."""
+SURE = 0.01
+"""p, corrected, of a value that fails more often than others."""
 CERTAIN = 0.001
 """p of a cause that is told: strings with these values against strings with as many others."""
 ENOUGH = 0.75
@@ -64,6 +66,11 @@ class CommonCause:
         """The name of the kind of strings that fails."""
         return half(self.what, self.values)
 
+    @property
+    def whole(self) -> bool:
+        """Whether most strings with them fail, and those without are right."""
+        return 2 * self.many < self.n and Share(self.none, self.n).holds
+
     def explains(self, kind: str) -> bool:
         """Whether it is why the strings of a kind fail; without a kind, random strings alone are asked for."""
         return not kind or any(each.kind == kind for each in self.kinds)
@@ -71,9 +78,9 @@ class CommonCause:
     @property
     def cause(self) -> list[str]:
         """The counts, and which kind fails for the same reason, a sentence each."""
-        values = f"the {self.what}s {spoken(self.values)}"
+        values = f"{self.what}s {spoken(self.values)} break it."
         told = [
-            f"It is {values}." if 2 * self.many < self.n else f"In part it is {values}.",
+            values[:1].upper() + values[1:] if self.whole else f"In part, {values}",
             f"Tested: of {self.n} strings of length {self.length}, {self.many} are right with them in half of the "
             f"{self.what}s, {self.others} with others there; {self.none} with none of them, {self.random} at random.",
         ]
@@ -89,8 +96,8 @@ def common_cause(
     """The values that make strings fail; None where none surely do, or no prompt of the task can be changed so.
 
     Each value is planted into half of the places of random prompts. The worst are asked again with fresh strings, and
-    at most `NAMED` of those that surely fail more often than other values did, and half as often as the worst, are
-    tested together: in half of the places, against as many others, and in none. None of these strings is of ``kinds``.
+    at most `NAMED` of those that surely fail more often than other values did are tested together: in half of the
+    places, against as many others, and in none. None of these strings is of ``kinds``.
 
     Arguments:
         subject: the model, which has learned.
@@ -109,9 +116,7 @@ def common_cause(
         own, fewer = asked.right(AGAIN, "again", [name]), first[name]
         if _worse(own, Share(every.right - fewer.right, every.n - fewer.n)) * len(worst) < SURE:
             found[name] = own
-    least = min((share.right for share in found.values()), default=0)
-    names = sorted((name for name in found if 2 * (AGAIN - found[name].right) >= AGAIN - least),
-                   key=lambda name: (found[name].right, name))[:NAMED]  # fmt: skip
+    names = sorted(found, key=lambda name: (found[name].right, name))[:NAMED]
     if not names or not (rest := asked.values.others(names)):
         return None
     many, others = asked.right(samples, "many", names), asked.right(samples, "others", rest)

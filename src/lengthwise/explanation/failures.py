@@ -18,7 +18,7 @@ from lengthwise.core.vocab import SPECIALS
 from lengthwise.explanation.common_cause import CommonCause, common_cause
 from lengthwise.explanation.features import CLEAR, LEAST, Compared, Feature, telling_feature, telling_nearby
 from lengthwise.explanation.kinds import NONE, Way, WeakKind, distinct, hard_strings, is_apart, weak_kinds, weakest_way
-from lengthwise.explanation.mistakes import Failure, Wrong, facts, first_wrong, most_common_mistake
+from lengthwise.explanation.mistakes import STOPS, Failure, Wrong, facts, first_wrong, most_common_mistake
 from lengthwise.explanation.model import RandomStrings, Subject
 from lengthwise.explanation.redrawn import OF_KIND, Redrawn, redrawn
 from lengthwise.explanation.verdict import CUT, LengthShares, Share, Verdict
@@ -353,7 +353,7 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], learned: Dfa | N
     ]
     anew = [found for which, pool in pools if (found := redrawn(subject, pool, which, seed)) is not None]
     common = None
-    if verdict().learned and (kinds or broken is not None):
+    if mistakes and verdict().learned and (kinds or broken is not None):
         named = [(each.kind, each.length) for each in kinds if each.kind in subject.task.kinds]
         common = common_cause(subject, verdict(), named, samples, seed)
     return Failures(
@@ -378,7 +378,22 @@ def _compared(
     found = telling_nearby(tokens, seed, list(subject.task.details))
     mistake = most_common_mistake(ones, CLEAR) if len(ones) >= LEAST else None
     does = (mistake.what, mistake.n) if mistake is not None and 2 * mistake.n >= len(ones) else ("", 0)
+    if len(ones) >= LEAST and (ended := _as_in_training(subject, ones)) is not None:
+        does = ended
     return Compared(random, len(wrong) - random, lengths, found, len(wrong) >= 2 * LEAST, *does)
+
+
+def _as_in_training(subject: Subject, wrong: Sequence[Wrong]) -> tuple[str, int] | None:
+    """That longer answers stop where the longest one of training ends, and in how many; None if few do."""
+    longest = subject.task.batch(subject.inside[-1], 1, stream(0, "explain", "unit"))
+    most = longest.tokens - longest.prompt_length - 1
+    ended = sum(each.ways[-1] == STOPS and each.at - each.batch.prompt_length == most for each in wrong)
+    told = f"stops after {most} {longest.unit}s, as the longest answer of training does"
+    return (
+        (told, ended)
+        if ended >= CLEAR * len(wrong) and min(each.batch.tokens for each in wrong) > longest.tokens
+        else None
+    )
 
 
 def _ways(made: dict[int, list[tuple[str, Batch, ndarray]]]) -> tuple[Way, ...]:

@@ -27,6 +27,8 @@ FEW_SOURCES = 3
 """Tokens that a token of the answer follows from are named if they are no more."""
 PLACE = " as "
 """What stands before the place of a mistake."""
+STOPS = "stops early"
+"""What an answer does that ends before its end."""
 ALIKE = 0.9
 """Of failing strings share a mistake, at least."""
 
@@ -48,7 +50,7 @@ class Wrong(NamedTuple):
         if got == EOS:
             left = sum(names[token] != EOS for token in ids[self.at :])
             early = f"stops {'one' if left == 1 else left} {unit}{'s' * (left > 1)} early"
-            return [f"{early}, where {due} is due", early, f"stops early, where {due} is due", "stops early"]
+            return [f"{early}, where {due} is due", early, f"{STOPS}, where {due} is due", STOPS]
         if due == EOS:
             return [f"writes {got} where the answer ends", "goes on where the answer ends"]
         digits = sum(name.isdigit() for name in names)

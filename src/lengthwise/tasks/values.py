@@ -69,8 +69,9 @@ class Values:
         self.what = "column" if size > 1 else drawn.unit
         pool = np.unique(prompts[:, free]).tolist()
         few = len(pool) ** size <= MOST_VALUES
+        every = itertools.product(pool, repeat=size) if few else ((token,) * size for token in pool)
         self.named: dict[str, list[tuple[int, ...]]] = {}
-        for value in itertools.product(pool, repeat=size) if few else ((token,) * size for token in pool):
+        for value in every if self.places else ():
             tokens = [task.vocab.tokens[token] for token in value]
             name = column_of(drawn.text(0), self.places[0].tolist(), tokens) or " and ".join(tokens)
             self.named.setdefault(name, []).append(value)
