@@ -27,6 +27,7 @@ from lengthwise.api.compare import Comparison
 from lengthwise.cli.run import draw_summary
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, listed
 from lengthwise.report.answer import Answer, answer
+from lengthwise.report.figures import ALIKE
 from lengthwise.report.summary import BRACKETS, SeedResult, details
 from lengthwise.report.terminal import accuracy_text
 from lengthwise.report.why import why
@@ -134,8 +135,8 @@ def test_a_wide_table_has_the_chosen_columns_names_and_facts() -> None:
     assert [row[0] for row in table.rows] == ["ours", "near"]
     compiled = "\n".join(line for line in table.to_latex().splitlines() if not line.startswith("%"))
     for fact in (
-        "Bold: best median of a length beyond training.\nHow sure: Clear in these seeds, not significant: at 40 every "
-        "seed of ours is above every seed of near, but 2 seeds each are too few for 1 test.",
+        "beyond training; \\ensuremath{\\approx}: 95 \\% lies in its interval over strings.\nHow sure: Clear in these "
+        "seeds, not significant: at 40 every seed of ours is above every seed of near, but 2 seeds each are too few",
         r"Trained on lengths up to 8, ours is right on at least 95 \% of the strings of every tested length up to 40",
         "Exact match on addition by length: medians of 2 seeds, 200 strings a length and seed.",
     ):
@@ -722,18 +723,71 @@ def test_a_label_that_two_systems_would_share_is_refused() -> None:
     assert made.wide(labels={"a": "b", "b": "a"}), "names may be swapped"
 
 
+def markers(axes: Any) -> dict[int, list[tuple[float, float, Any]]]:
+    """By length, of the marker of each median: the accuracy, by how many of its sizes it is moved, and its colour."""
+    found = dict[int, list[tuple[float, float, Any]]]()
+    for line in axes.get_lines():
+        for at in (line.get_marker() != "None" and line.get_markevery()) or ():
+            moved = line._marker.get_user_transform()
+            aside = 0.0 if moved is None else moved.transform((0, 0))[0]
+            found.setdefault(line.get_xdata()[at], []).append((line.get_ydata()[at], aside, line.get_color()))
+    return found
+
+
 def test_lines_that_lie_over_each_other_are_seen_both(tmp_path: Path) -> None:
-    """Three equal ones and a lower one, in a figure and on axes: gaps and smaller markers where a line is above."""
+    """Three equal ones and a lower one, in a figure and on axes: gaps where a line is above, and markers in a row."""
     found = _of([one for name in "abc" for one in _seeds(name, [200, 199])] + _seeds("low", [50, 60]))
     given: Any = Figure().subplots()
     found.plot(given)
     figure: Any = found.plot()
     for axes in (given, figure.axes[0]):
-        lines = [line for line in axes.get_lines() if line.get_marker() != "None" and len(line.get_xdata()) > 1]
-        looks = [(str(line._unscaled_dash_pattern), line.get_markersize()) for line in lines[:4]]
-        assert len(set(looks[:3])) == 3
-        assert looks[0][1] > looks[1][1] > looks[2][1]
-        assert looks[3] == looks[0]
+        looks = [str(line._unscaled_dash_pattern) for line in axes.get_lines() if line.get_markevery() is not None]
+        assert len({*looks}) == 3
+        for row in markers(axes).values():
+            *high, low = sorted(row, reverse=True)
+            assert len({colour for *_, colour in row}) == 4
+            assert len({aside for _, aside, _ in high}) == 3
+            assert low[1] == 0
+
+
+@pytest.mark.parametrize(
+    "folder", ["methods/results/method-matrix", "golowich/results/look-back", "huang/results/huang"]
+)
+def test_no_marker_of_a_median_hides_another(folder: str) -> None:
+    whole = lw.results(f"studies/{folder}")
+    for contest in dict.fromkeys(one.contest for one in whole.systems):
+        found = whole.only(systems=[one.label for one in whole.systems if one.contest == contest])
+        if any(one.fitted for one in found.systems):
+            figure: Any = found.plot(figsize=(3.3, 2.4))
+            for axes in figure.axes:
+                for row in markers(axes).values():
+                    for (high, moved, _), (other, aside, _) in itertools.combinations(row, 2):
+                        assert abs(high - other) > ALIKE or abs(moved - aside) > 0.1
+
+
+def test_a_share_that_may_be_on_either_side_of_the_bar_is_marked() -> None:
+    """At lengths beyond training, where 95 % lies in Wilson's interval over the strings of a seed."""
+    found = _of(_seeds("a", [200]) + _seeds("b", [193]) + _seeds("c", [180]))
+    table = found.wide()
+    assert table.near == {(row, column) for row, one in enumerate(table.rows) if one[0] == "b" for column in (3, 4)}
+    assert "≈: 95 % lies in its interval over strings" in repr(table)
+    assert (
+        r"0.965$^\dagger$\ensuremath{\approx}" in table.to_latex() or r"0.965\ensuremath{\approx}" in table.to_latex()
+    )
+
+
+def test_what_names_leave_out_is_said_of_the_systems_that_are_shown() -> None:
+    """In the legend of a figure, as far as there is room; in tables, and in the text of a figure, all of it."""
+    found = lw.results("studies/golowich/results/look-back")
+    table, figure = found.wide(), found.plot(figsize=(3.3, 2.4))
+    for text in (" ".join(repr(table).split()), " ".join(table.to_latex().split()), figure.alt):  # type: ignore[union-attr]
+        assert "letters 30" in text
+        assert "heads" not in text.partition("…: ")[2].partition("besides")[0], "it is the same for those of a name"
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]  # type: ignore[union-attr]
+    assert "learned, t = 3 (width 128, steps 8000, largest id 158, …)" in legend
+    two = found.only(systems=["learned, t = 3"])
+    assert "letters" in repr(two.wide())
+    assert "…:" not in repr(two.only(systems=[two.systems.names[0]]).wide())
 
 
 def test_steps_that_differ_are_said_below_tables() -> None:

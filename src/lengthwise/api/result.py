@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, listed, require, warn
 from lengthwise.core.files import read_json
+from lengthwise.core.rank import REACH
 from lengthwise.core.result_file import CONFIG, RESULT, Score, each_once, result_files
-from lengthwise.core.statistics import Estimate
+from lengthwise.core.statistics import Estimate, wilson
 from lengthwise.core.table import DIGITS, STUDY, Spread, Table, Tabular
 from lengthwise.core.table import shown as cell_text
 from lengthwise.experiments.run_directory import LEASES, divergence
 from lengthwise.report.finding import headline, told_lengths
+from lengthwise.report.names import hidden_text
 from lengthwise.report.summary import (
     BRACKETS,
     DIFFER,
@@ -54,6 +56,7 @@ from lengthwise.report.summary import (
     panel_axes,
     panel_of,
     panels,
+    percent,
     read,
     recipe_titles,
     same_training,
@@ -172,6 +175,7 @@ class Measured(Tabular):
         systems = of._labelled(labels)
         axes = panel_axes([cell for system in systems for cell in system.cells])
         cells, guessed = dict[tuple[str, str, str], dict[int, Estimate]](), set[tuple[tuple[str, str, str], int]]()
+        near = set[tuple[tuple[str, str, str], int]]()
         shown: dict[tuple[Any, ...], float | None] = {}
         rates: dict[tuple[Any, ...], list[float]] = {}
         for system in systems:
@@ -186,6 +190,10 @@ class Measured(Tabular):
                         chance(system, cell.length, cell.axes, of.metric) or -1
                     ):
                         guessed.add((key, cell.length))
+                    strings = min(score.n for score in cell.scores)
+                    low, high = wilson(round(found.median * strings), strings)
+                    if cell.length > system.max_length and low < REACH <= high:
+                        near.add((key, cell.length))
             if not system.fitted:
                 cells[system.name, system.settings, ""] = {}
         tested, finding = sorted({length for row in cells.values() for length in row}), headline(systems, ";\n")
@@ -248,12 +256,13 @@ class Measured(Tabular):
         seeds = [len(system.fitted) for system in systems]
         unseen = f": {brackets_text(seeds)}" * (brackets != "interval")
         guess, low = chance_text(systems, lengths, of.metric), low_seeds(systems, lengths, of.metric)
-        right = [f"{one.label} {one.in_distribution.median:.3f}" for one in systems]
+        right, hidden = [f"{one.label} {one.in_distribution.median:.3f}" for one in systems], hidden_text(systems)
         trained_right = f"; right in distribution: {', '.join(right)}" * (not any(one.fitted for one in systems))
         legend = {
             **_inside([system for system in systems if system.fitted], brackets, rows),
             "bold": best_of + several + ", of systems of which most seeds fitted" * any(one.fitted for one in few),
             "†": f"not told apart from it (intervals overlap{unseen})",
+            "≈": f"{percent(REACH)} lies in its interval over strings",
             **dict.fromkeys([LOW] * bool(low), low),
             **dict.fromkeys(["fitted"] * ("fitted" in named), fitted_means(systems)),
             **dict.fromkeys([NOT_FITTED] * any(not owner.fitted for owner in owners), f"no seed fitted{trained_right}"),
@@ -261,6 +270,7 @@ class Measured(Tabular):
                 ["–"] * any(None in row for row, owner in zip(rows, owners, strict=True) if owner.fitted), "not tested"
             ),
             **dict([guess.split(": ", 1)] if guess else []),
+            **dict.fromkeys(["…"] * bool(hidden), hidden),
         }
         sure = answer(systems, of.metric, of.whole)
         left_out = [length for length in tested if length not in lengths]
@@ -286,6 +296,12 @@ class Measured(Tabular):
             advice=tuple(line for line in said if line),
             bold=frozenset(bold),
             alike=frozenset(alike),
+            near=frozenset(
+                (row, column)
+                for row, key in enumerate(cells)
+                for column, length in enumerate(lengths, 3 + len(named))
+                if (key, length) in near
+            ),
             source=of.source,
             empty=empty(owners),
             legend=legend,

@@ -93,6 +93,8 @@ class Table:
     """Rows and columns of cells that are bold in HTML, Markdown and LaTeX, such as the best of a column."""
     alike: frozenset[tuple[int, int]] = frozenset()
     """Rows and columns of numbers with a dagger."""
+    near: frozenset[tuple[int, int]] = frozenset()
+    """Rows and columns of numbers that may lie on either side of a bar."""
     advice: tuple[str, ...] = ()
     """For the author: what to do, what was trained, how it was chosen. In LaTeX comments.
 
@@ -234,7 +236,7 @@ class Table:
 
     def _below(self, bold: str, left_out: Sequence[str] = ()) -> list[str]:
         """What the marks mean that the table has and shows, on one line, and the notes."""
-        there = {"bold": self.bold, "†": self.alike}
+        there = {"bold": self.bold, "†": self.alike, "≈": self.near}
         marks = {"bold": bold}
         said = [f"{marks.get(mark, mark)}: {says}" for mark, says in self.legend.items()
                 if there.get(mark, mark not in left_out)]  # fmt: skip
@@ -418,14 +420,19 @@ class Table:
         return text
 
     def _marked(self, row: int, column: int, text: str, style: str) -> str:
-        """A cell with marks for bold and dagger at its number, not at its brackets; plain text leaves room for one."""
+        """A cell with its marks at its number, not at its brackets; plain text leaves room for those of its column."""
         number, bracket, ends = text.partition(" (")
         if style == "simple":
-            marked = any(at == column for _, at in self.bold | self.alike)
-            one = "*" if (row, column) in self.bold else "†" if (row, column) in self.alike else " " * marked
-            return (number + one + bracket + ends).rstrip()
+            signs = [self._signs(at, column) for at in range(len(self.rows))]
+            return (number + signs[row].ljust(max(map(len, signs))) + bracket + ends).rstrip()
+        signs = self._signs(row, column).replace("*", "").replace("†", "\ue002")
         number = f"\ue000{number}\ue001" if (row, column) in self.bold else number
-        return number + "\ue002" * ((row, column) in self.alike) + bracket + ends
+        return number + signs + bracket + ends
+
+    def _signs(self, row: int, column: int) -> str:
+        """The marks behind a number in plain text."""
+        at = row, column
+        return ("*" if at in self.bold else "†" * (at in self.alike)) + "≈" * (at in self.near)
 
 
 MARKS = {

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,7 +22,9 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.markers import MarkerStyle
 from matplotlib.ticker import FixedLocator, MaxNLocator
+from matplotlib.transforms import Affine2D
 
 from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
@@ -30,6 +33,7 @@ from lengthwise.prediction.example import TokenSequence
 from lengthwise.report.crowds import told_apart
 from lengthwise.report.finding import headline
 from lengthwise.report.looks import COLOURS, MARKERS, Gray, Look
+from lengthwise.report.names import hidden_text, whole_names
 from lengthwise.report.summary import (
     Brackets,
     Cell,
@@ -369,7 +373,7 @@ def draw_accuracy(
         columns = 1 if len(drawn) == 1 or (narrow and not flat) else 2
         size, letters = (7.5, 17) if narrow else (9.5, 30 if columns == 1 else 20)
     size = _set_size(fonts) or size
-    rows, names = -(-len(drawn) // columns), [_with_fitted(system, letters) for system in systems]
+    rows, names = -(-len(drawn) // columns), [_with_fitted(system, letters) for system in whole_names(systems)]
     if small:
         lines = sum(names[index].count("\n") + 1 for index in drawn[0].systems) / (columns // 2)
         each, missing, room = 1.95, [], 1.6 * size / 72 * lines
@@ -400,7 +404,7 @@ def draw_accuracy(
             figure.legend(handles=handles, loc="outside lower left", ncols=columns // 2, fontsize=size)
         if below:
             named = {index: panel for panel in reversed(drawn) for index in panel.cells}
-            full = [_with_fitted(system, 999).replace("\n", ", ") for system in systems]
+            full = [_with_fitted(system, 999).replace("\n", ", ") for system in whole_names(systems)]
             own = [(i, full[i]) for i in sorted(named) if i not in shared]
             own += [(i, says) for says, i in {says: i for i, says in shared.items()}.items()]
             handles = [
@@ -434,7 +438,7 @@ def _described(
     banded = [count for count in counts if band == "range" or (band == "interval" and is_interval(count))]
     grays = {says: [systems[at].label for at in shared if shared[at] == says] for says in shared.values()}
     whole = whole or systems
-    more = [one.label for one in whole if one not in systems]
+    more, hidden = [one.label for one in whole if one not in systems], hidden_text(systems)
     drawn = (
         f"{metric.replace('_', ' ')} on {task_title(systems)} against length",
         "markers: medians of the fitted seeds",
@@ -445,6 +449,7 @@ def _described(
         *(f"gray: {says} ({'; '.join(names)})" for says, names in grays.items()),
         f"shaded: {'lengths that all systems drawn were trained on' if 'trained' in drew else 'training lengths'}",
         _cut(parts, systems, metric),
+        f"…: {hidden}" * bool(hidden),
         left_out_text(whole),
         f"{len(more)} not drawn, as they rank last: {some_of(more)}" * bool(more),
     )
@@ -481,6 +486,7 @@ APART = 9
 KINDS = {
     "ids": "dotted: a system in colour with the right ids given",
     "gaps": "a line with gaps: it lies over another",
+    "rows": "markers in a row: medians of one length that are alike",
     "trained": "bars on the length axis: the longest length of a system that was trained beyond the shade",
 }
 """What a figure may have and need not."""
@@ -541,10 +547,10 @@ def draw_accuracy_on(
     """
     parts, shared = told_apart([panel for panel in panels(systems) if panel.cells], systems, metric)
     drawn, grays = [_Panel(None, ax, panel, systems, metric, limits, band) for panel in parts], set[str]()
+    whole_of = [_with_fitted(system, 999).replace("\n", ", ") for system in whole_names(systems)]
     for one in drawn:
         for index, cells in sorted(one.panel.cells.items(), key=lambda each: each[0] in shared):
-            names = (_with_fitted(systems[index], 999).replace("\n", ", "), axes_text(one.panel.axes))
-            label = shared.get(index) or ", ".join(part for part in names if part)
+            label = shared.get(index) or ", ".join(filter(None, (whole_of[index], axes_text(one.panel.axes))))
             one.system(index, cells, label * (label not in grays))
             grays |= {label} if index in shared else set()
     for line in _unfitted(systems, 1 if shared else MOST_UNFITTED):
@@ -582,7 +588,7 @@ def _unfitted(systems: Sequence[SystemSummary], most: int) -> list[Any]:
     """The entries of a legend for the systems without a fitted seed, which names so many."""
     from matplotlib.lines import Line2D
 
-    names = [short_name(system.label, 999) for system in systems if not system.fitted]
+    names = [short_name(system.label, 999) for system in whole_names(systems) if not system.fitted]
     names = names if len(names) <= most else [f"{len(names)} systems"]
     return [Line2D([], [], color=QUIET, marker="x", ms=4.5, ls="none", label=f"{name} (not fitted)") for name in names]
 
@@ -610,7 +616,7 @@ def _with_fitted(system: SystemSummary, letters: int) -> str:
 
 def _not_drawn(systems: Sequence[SystemSummary], letters: int) -> list[str]:
     """The lines that name the systems without a fitted seed; none if there is no such system."""
-    names = [short_name(system.label, 999) for system in systems if not system.fitted]
+    names = [short_name(system.label, 999) for system in whole_names(systems) if not system.fitted]
     said = f"Not fitted in any seed, so not drawn: {'; '.join(names)}."
     return textwrap.wrap(said, letters) if names else []
 
@@ -697,7 +703,7 @@ class _Panel:
         if several:
             self.drew.add("trained")
             if legend:
-                self.named += plot.plot([], [], marker="|", ms=8, mew=2, color=QUIET, ls="none", label=BAR)
+                self.named += plot.plot([], [], marker="|", ms=5, mew=2, color=QUIET, ls="none", label=BAR)
             else:
                 plot.set_xlabel(f"{plot.get_xlabel()} ({BAR})")
             above = Counter[int]()
@@ -725,21 +731,24 @@ class _Panel:
             return
         at, medians = [cell.length for cell, _ in found], [estimate.median for _, estimate in found]
         low, high = [estimate.low for _, estimate in found], [estimate.high for _, estimate in found]
-        style: dict[str, Any] = {"color": look.colour, "marker": look.marker, "label": label, "zorder": 3}
+        style: dict[str, Any] = {"color": look.colour, "zorder": 3}
+        tips = [f"{name}, length {cell.length}: {e.median:.3f}, {e.low:.3f} to {e.high:.3f}" for cell, e in found]
         gray = isinstance(look, Gray)
         if gray:
             style |= {"lw": 1, "zorder": 1.5}
         elif self.figure is not None:
-            where = ((f"{name}, length {cell.length}", e) for cell, e in found)
-            tips = [f"{text}: {e.median:.3f}, {e.low:.3f} to {e.high:.3f}" for text, e in where]
-            style |= {"ms": 5.5, "lw": 2, "clip_on": self.heights != (LOW, HIGH), "gid": self.figure.tip_id(tips)}
+            style |= {"ms": MARKER, "lw": 2, "clip_on": self.heights != (LOW, HIGH)}
         gaps = line_style(self.panel, index, self.metric)
         self.drew |= {"gaps"} if gaps != look.dashes else set()
-        (line,) = self.plot.plot(at, medians, ls=gaps, **style)
-        # Smaller markers with an edge, and gaps, so that what lies below is seen, also in the same colour or in gray.
-        if _below(self.panel, index, self.metric, once=True):
-            smaller = 0.75 ** max(1, _below(self.panel, index, self.metric))
-            line.set(markersize=line.get_markersize() * smaller, markeredgecolor=PAPER)
+        moved = [self._moved_aside(index, length) for length in at]
+        for aside in sorted({0.0, *moved}, key=abs):  # the first has the line
+            these = [place for place, by in enumerate(moved) if by == aside]
+            style["gid"] = (
+                self.figure.tip_id([tips[place] for place in these]) if self.figure and these and not gray else None
+            )
+            marker = MarkerStyle(look.marker).transformed(Affine2D().translate(aside, 0))
+            own = {"ls": gaps, "label": label} if aside == 0 else {"ls": "none"}
+            self.plot.plot(at, medians, marker=marker, markevery=these, **own, **style)
         colour = look.colour
         if self.band == "range" or (self.band == "interval" and is_interval(len(self.systems[index].fitted))):
             self.plot.fill_between(at, low, high, color=colour, alpha=0.15, lw=0)
@@ -762,6 +771,33 @@ class _Panel:
         if complete and not gray and any(c - m > 0.01 for c, m in zip(ceiling, medians, strict=True)):
             self.drew.add("ids")
             self.plot.plot(at, ceiling, color=colour, lw=1.3, ls=(0, (1, 1.5)), zorder=2)
+
+    @cached_property
+    def places(self) -> dict[int, dict[int, int]]:
+        """By system and length, the place of its marker in a row of those that are as high: the first that is free."""
+        found, medians = dict[int, dict[int, int]](), dict[int, dict[int, float]]()
+        for index in self.panel.cells:
+            if isinstance(self.panel.looks[index], Gray):
+                continue
+            medians[index], found[index] = _medians(self.panel, index, self.metric), {}
+            for length, mine in medians[index].items():
+                alike = (at for at in medians if abs(medians[at].get(length, 2) - mine) <= 2 * ALIKE)
+                taken = {found[at].get(length) for at in alike}
+                found[index][length] = next(place for place in count() if place not in taken)
+        return found
+
+    def _moved_aside(self, index: int, length: int) -> float:
+        """How far a marker is moved from its length, in its sizes; rows do not meet and stay between the ends."""
+        place = self.places.get(index, {}).get(length, 0)
+        if not place:
+            return 0.0
+        self.drew.add("rows")
+        row = max(of.get(length, 0) for of in self.places.values())
+        points = 72 * self.plot.get_window_extent().width / self.plot.get_figure(root=True).dpi  # type: ignore[union-attr]
+        others = (abs(self._share(other) - self._share(length)) for other in self.lengths if other != length)
+        room = points * min(others, default=1.0) / (row + 2) / MARKER
+        ends = {self.lengths[-1]: -place, self.lengths[0]: place}
+        return ends.get(length, (place + 1) // 2 * (1 if place % 2 else -1)) * min(1.0, room)
 
     def names(self, names: Sequence[str], size: float, points: float) -> None:
         """Names at the line ends of a plot that is ``points`` high, moved apart where they would overlap."""
@@ -805,6 +841,8 @@ ASIDE, FAR = 0.05, 0.25
 """A seed that is farther from the median is drawn over the medians, with a mark at its end, and where it is far."""
 ALIKE = 0.015
 """Medians that are no farther apart lie over each other in a figure."""
+MARKER = 5.5
+"""Points that the marker of a median is high."""
 GAPS: tuple[Any, ...] = ("-", (0, (2, 4)), (4, (2, 4)), (2, (1, 5)))
 """Of lines over each other: two of them are seen in turn with the one below."""
 
@@ -815,20 +853,21 @@ def line_style(panel: Panel, index: int, metric: str) -> Any:
     return GAPS[below % len(GAPS)] if below else panel.looks[index].dashes
 
 
-def _below(panel: Panel, index: int, metric: str, *, once: bool = False) -> int:
-    """Over how many lines drawn before it a line lies, at half of their lengths or more, or ``once`` at least."""
-
-    def medians(of: int) -> dict[int, float]:
-        found = ((cell.length, cell.estimate(metric)) for cell in panel.cells.get(of, ()))
-        return {length: one.median for length, one in found if one is not None}
-
-    mine, below = medians(index), 0
+def _below(panel: Panel, index: int, metric: str) -> int:
+    """Over how many lines drawn before it a line lies, at half of their lengths or more."""
     told = [at for at in panel.cells if not isinstance(panel.looks[at], Gray)]
+    mine, below = _medians(panel, index, metric), 0
     for other in told[: told.index(index)] if mine and index in told else ():
-        theirs = medians(other)
+        theirs = _medians(panel, other, metric)
         apart = [abs(mine[length] - theirs[length]) > ALIKE for length in mine.keys() & theirs.keys()]
-        below += bool(apart) and (not all(apart) if once else 2 * sum(apart) <= len(apart))
+        below += bool(apart) and 2 * sum(apart) <= len(apart)
     return below
+
+
+def _medians(panel: Panel, index: int, metric: str) -> dict[int, float]:
+    """The medians of a line, by length."""
+    found = ((cell.length, cell.estimate(metric)) for cell in panel.cells.get(index, ()))
+    return {length: one.median for length, one in found if one is not None}
 
 
 def _limits(low: float, high: float, logarithmic: bool) -> tuple[float, float]:
