@@ -16,7 +16,6 @@ import lengthwise as lw
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
-from lengthwise.report.figures import PAPER
 from lengthwise.report.looks import MARKERS
 from lengthwise.report.summary import SeedResult, _flat
 from lengthwise.report.terminal import accuracy_text
@@ -82,19 +81,6 @@ def test_two_tasks_in_one_figure_have_markers_of_their_own() -> None:
     axes: Any = of(*made).plot(Figure().subplots())
     lines = [line for line in axes.get_lines() if not str(line.get_label()).startswith("_")]
     assert len({line.get_marker() for line in lines}) == len(made)
-    over = {line.get_markeredgecolor() == PAPER for line in lines[1:]}
-    assert over == {True}, "what lies over another in its colour has an edge"
-
-
-def test_a_marker_on_another_of_one_length_leaves_it_seen() -> None:
-    for right, smaller in ((200, True), (150, False)):
-        made = [result("a", scores=[score(n, 200) for n in (8, 16, 40)])]
-        made += [result("b", scores=[score(n, right if n == 8 else 0) for n in (8, 16, 40)])]
-        figure: Any = of(*made).plot()
-        (plot,) = figure.axes
-        first, second = [line for line in plot.get_lines() if len(line.get_xdata()) == 3 and line.get_linewidth() == 2]
-        assert (second.get_markersize() < first.get_markersize()) is smaller
-        assert (second.get_markeredgecolor() == PAPER) is smaller
 
 
 def test_a_bar_at_a_training_length_is_explained_in_every_figure() -> None:
