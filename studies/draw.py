@@ -1,15 +1,15 @@
 """Draw the pictures of the documentation from committed results and from the tasks: ``python studies/draw.py``.
 
-Each picture is one function, named after its file in ``docs/img``.
+`PICTURES` has them by the names of their files in ``docs/img``.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from statistics import median
+from typing import Any
 
 from matplotlib.patches import FancyBboxPatch
 from table_parts import results
@@ -28,6 +28,7 @@ from matrix_tables import method_matrix_picture
 from sparse_parity_figure import sparse_parity_figure
 from theory_figure import draw_theory
 
+figures = lw.report.figures
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "img"
 YES, NO = "#009e73", "#d55e00"
@@ -38,7 +39,9 @@ def huang_seeds() -> str:
     """One dot per fitted seed of the 25 tasks, by what theory says and by encoding."""
     cells = seeds_at_the_end(results("huang"))
     groups = [(answer, encoding) for answer in ("yes", "no") for encoding in ("nope", "ape")]
-    with lw.report.figures.new_figure(8, 3) as figure:
+    with figures.new_figure(
+        8, 3, alt="Accuracy on lengths 101 to 150 by verdict and encoding, one dot per seed"
+    ) as figure:
         plot = figure.subplots()
         for line, (answer, encoding) in enumerate(groups):
             own = [(row, values) for row, values in cells if (row["predicted"], row["encoding"]) == (answer, encoding)]
@@ -48,18 +51,16 @@ def huang_seeds() -> str:
                 plot.plot(value, height, "o", ms=4, color=colour, alpha=0.75, mew=0, clip_on=False)
             undecided = sum(row["right"] is None for row, _ in own)
             text = f"{len(own) - undecided} cells" + (f", {undecided} undecided" if undecided else "")
-            plot.text(1.04, line, text, va="center", color=lw.report.figures.QUIET, fontsize=9)
-        plot.axvline(CUT, color=lw.report.figures.QUIET, lw=1, ls=":")
-        plot.text(CUT, -0.62, f"cut {CUT:.2f}", ha="center", color=lw.report.figures.QUIET, fontsize=9)
+            plot.text(1.04, line, text, va="center", color=figures.QUIET, fontsize=9)
+        plot.axvline(CUT, color=figures.QUIET, lw=1, ls=":")
+        plot.text(CUT, -0.62, f"cut {CUT:.2f}", ha="center", color=figures.QUIET, fontsize=9)
         plot.set_yticks(range(4), [f"theory {answer}, {SYSTEMS[encoding]}" for answer, encoding in groups])
-        plot.tick_params(axis="y", labelcolor=lw.report.figures.INK)
+        plot.tick_params(axis="y", labelcolor=figures.INK)
         plot.set_ylim(3.5, -0.75)
         plot.set_xlim(-0.02, 1.02)
         plot.grid(axis="y", visible=False)
         plot.set_xlabel("share of strings of length 101 to 150 that are right, one dot per fitted seed")
-        return lw.report.figures.to_svg(
-            figure, "Accuracy on lengths 101 to 150 by verdict and encoding, one dot per seed"
-        )
+        return figure.svg()
 
 
 def spread(values: list[float], line: float) -> list[tuple[float, float]]:
@@ -77,27 +78,26 @@ def spread(values: list[float], line: float) -> list[tuple[float, float]]:
 
 def ppc_length() -> str:
     """Variable assignment with 4 chains: exact match against lines for PPC and what it is compared with."""
-    name = "variable-assignment"
-    systems = {
-        "PPC": runs(name, "scratchpad + PPC", width=256),
-        "RoPE + PoSE": runs(name, "scratchpad + RoPE + PoSE", steps=10000),
-        "absolute, shifted": runs(name, "scratchpad + absolute shift", steps=6000),
+    labels = {
+        "scratchpad + PPC (width 256)": "PPC",
+        "scratchpad + RoPE + PoSE (largest id 964)": "RoPE + PoSE",
+        "scratchpad + absolute shift (names 416)": "absolute, shifted",
     }
-    return against_length(systems, lambda n: {"chains": 4, "depth": n // 4}, 8, "lines in the prompt")
+    return against_length("variable-assignment", labels, "chains 4")
 
 
 def addition_length() -> str:
     """Addition, trained on up to 30 digits: exact match against digits."""
-    systems = {
-        "local bias": runs("addition", "local bias, up to 30"),
-        "learned table, one seed": runs("addition", "coupled, up to 30"),
-    }
-    return against_length(systems, lambda n: {}, 30, "digits of each number")
+    return against_length(
+        "addition", {"local bias, up to 30": "local bias", "coupled, up to 30": "learned table, one seed"}
+    )
 
 
 def huggingface_addition() -> str:
     """A stock Llama on addition, trained on up to 8 digits: right sums against digits, one line for each seed."""
-    with lw.report.figures.new_figure(7, 3.4) as figure:
+    with figures.new_figure(
+        7, 3.4, alt="A stock Llama adds numbers four times as long as those it was trained on, under coupled ids"
+    ) as figure:
         plot = figure.subplots()
         for index, ids in enumerate(("coupled", "plain")):
             shares = right_by_digits(f"llama-{ids}")
@@ -106,43 +106,38 @@ def huggingface_addition() -> str:
                 plot.plot(
                     list(shares),
                     values,
-                    color=lw.report.figures.COLOURS[index],
-                    marker=lw.report.figures.MARKERS[index],
+                    color=figures.COLOURS[index],
+                    marker=figures.MARKERS[index],
                     ms=5,
                     clip_on=False,
                 )
             where = plot.get_yaxis_transform()
             plot.text(
-                1.03,
-                values[-1],
-                f"{ids} ids",
-                color=lw.report.figures.COLOURS[index],
-                fontsize=11,
-                va="center",
-                transform=where,
+                1.03, values[-1], f"{ids} ids", color=figures.COLOURS[index], fontsize=11, va="center", transform=where
             )
-        plot.axvspan(4, 8, color=lw.report.figures.QUIET, alpha=0.12, lw=0)
+        plot.axvspan(4, 8, color=figures.QUIET, alpha=0.12, lw=0)
         plot.set_xscale("log")
         plot.set_xticks(list(shares), [str(n) for n in shares])
         plot.minorticks_off()
         plot.set_ylim(0, 1)
         plot.set_xlabel("digits of each number (log scale; grey: trained)")
         plot.set_ylabel("share of right sums")
-        return lw.report.figures.to_svg(
-            figure, "A stock Llama adds numbers four times as long as those it was trained on, under coupled ids"
-        )
+        return figure.svg()
 
 
 def parity_length() -> str:
     """Parity with a scratchpad: exact match against bits."""
-    name = "parity-scratchpad"
-    systems = {
-        "PPC": runs(name, "scratchpad + PPC"),
-        "given coupled ids": runs(name, "scratchpad + given ids"),
-        "RoPE + PoSE": runs(name, "scratchpad + RoPE + PoSE"),
-        "no scratchpad, NoPE": runs(name, "no scratchpad (control)"),
-    }
-    return against_length(systems, lambda n: {}, 20, "bits")
+    labels = {
+        "scratchpad + PPC": "PPC", "scratchpad + given ids": "given coupled ids",
+        "scratchpad + RoPE + PoSE": "RoPE + PoSE", "no scratchpad (control)": "no scratchpad, NoPE",
+    }  # fmt: skip
+    return against_length("parity-scratchpad", labels)
+
+
+def against_length(recipe: str, labels: Mapping[str, str], layout: str | None = None) -> str:
+    """Exact match of these systems against length, under these names."""
+    found = lw.results(results(recipe)).only(systems=[*labels], layout=layout)
+    return found.plot(figsize=(7, 3.4), labels=labels).svg()  # type: ignore[union-attr]
 
 
 def coupling_seeds() -> str:
@@ -152,128 +147,40 @@ def coupling_seeds() -> str:
         "copy": "copy", "reverse": "reverse", "parity, same id": "parity-scratchpad",
         "parity, offset one": "parity-scratchpad, hand-made, offset one", "addition": "addition",
     }  # fmt: skip
-    with lw.report.figures.new_figure(8, 3) as figure:
+    with figures.new_figure(8, 3, alt="Exact match at 100 symbols with hand-made and found places") as figure:
         plot = figure.subplots()
         for line, (_, system) in enumerate(names.items()):
             hand = system if "hand-made" in system else f"{system}, hand-made"
             found = f"{system.split(', hand')[0]}, found"
-            for shift, label, colour in (
-                (-0.16, hand, lw.report.figures.COLOURS[0]),
-                (0.16, found, lw.report.figures.COLOURS[1]),
-            ):
+            for shift, label, colour in ((-0.16, hand, figures.COLOURS[0]), (0.16, found, figures.COLOURS[1])):
                 values = sorted(s.rate() or 0.0 for r in runs(recipe, label) if (s := score(r, 100)))
                 for value, height in spread(values, line + shift):
                     plot.plot(value, height, "o", ms=4.5, color=colour, alpha=0.8, mew=0, clip_on=False)
         plot.set_yticks(range(len(names)), list(names))
-        plot.tick_params(axis="y", labelcolor=lw.report.figures.INK)
+        plot.tick_params(axis="y", labelcolor=figures.INK)
         plot.set_ylim(len(names) - 0.5, -0.7)
         plot.set_xlim(-0.02, 1.02)
         plot.grid(axis="y", visible=False)
-        plot.text(0, -0.55, "hand-made places", color=lw.report.figures.COLOURS[0], fontsize=9, fontweight="bold")
-        plot.text(0.22, -0.55, "found places", color=lw.report.figures.COLOURS[1], fontsize=9, fontweight="bold")
+        plot.text(0, -0.55, "hand-made places", color=figures.COLOURS[0], fontsize=9, fontweight="bold")
+        plot.text(0.22, -0.55, "found places", color=figures.COLOURS[1], fontsize=9, fontweight="bold")
         plot.set_xlabel("share of strings of 100 symbols that are right, one dot per seed")
-        return lw.report.figures.to_svg(figure, "Exact match at 100 symbols with hand-made and found places")
+        return figure.svg()
 
 
 def arcs() -> str:
-    """Addition of two 3-digit numbers: what one digit of the sum depends on, under plain and under coupled ids."""
+    """Addition of two 3-digit numbers: what each digit of the sum depends on, under plain and under coupled ids."""
     shown = lw.prediction.example.example(lw.task("addition"), lw.schemes.SCHEMES.build("coupled"), 3, 0)
-    focus = max(shown.scored, key=lambda token: (len(token.parents), token.position))
-    picked = {focus.position, *focus.parents}
-    places = [token.places[0] for token in shown.tokens]
-    rows: dict[int, int] = {}
-    coupled = []
-    for place in places:
-        rows[place] = rows.get(place, 0) + 1
-        coupled.append((float(place), -float(rows[place])))
-    plain = [(float(token.position), 0.0) for token in shown.tokens]
-    with lw.report.figures.new_figure(7, 3.9) as figure:
-        top, bottom = figure.subplots(2, 1, height_ratios=[1, 1.15])
-        for plot, points, title in (
-            (top, plain, f"plain ids: the farthest is {shown.reach(focus)} ids from the token that predicts it"),
-            (bottom, coupled, f"coupled ids (a column): the farthest is {shown.reach(focus, places=True)} id from it"),
-        ):
-            for parent in focus.parents:
-                bend = 0.42 if plot is top else 0.1
-                arrow = {"arrowstyle": "-", "color": NO, "lw": 1.6, "connectionstyle": f"arc3,rad={bend}"}
-                plot.annotate(
-                    "", points[parent], points[focus.position], arrowprops={**arrow, "shrinkA": 9, "shrinkB": 9}
-                )
-            for token, (x, y) in zip(shown.tokens, points, strict=True):
-                own, marked = token is focus, token.position in picked
-                box = {
-                    "boxstyle": "round,pad=0.3",
-                    "fc": NO if own else "white",
-                    "ec": NO if marked else lw.report.figures.LINE,
-                }
-                colour = "white" if own else lw.report.figures.INK if marked else lw.report.figures.QUIET
-                plot.text(x, y, token.text.strip("<>"), ha="center", va="center", fontsize=12, color=colour, bbox=box)
-            plot.set_title(title, loc="left", fontsize=12, color=lw.report.figures.INK)
-            plot.grid(False)
-            plot.set_yticks([])
-            for side in ("left", "bottom"):
-                plot.spines[side].set_visible(False)
-            low, high = min(y for _, y in points), max(y for _, y in points)
-            plot.set_ylim(low - 0.5, high + (3.4 if plot is top else 0.6))
-            plot.set_xlim(-0.7, max(x for x, _ in points) + 0.7)
-            plot.set_xticks(range(int(max(x for x, _ in points)) + 1))
-            plot.tick_params(labelsize=10)
-        bottom.set_xlabel("position id", fontsize=11)
-        return lw.report.figures.to_svg(
-            figure, "One digit of a sum and the five tokens that it depends on, under plain and coupled ids"
-        )
-
-
-def against_length(
-    systems: Mapping[str, Sequence[lw.report.summary.SeedResult]],
-    axes: Callable[[int], dict[str, int]],
-    trained: int,
-    unit: str,
-) -> str:
-    """Exact match against length on a logarithmic axis: thin lines are seeds, thick ones medians."""
-    with lw.report.figures.new_figure(7, 3.9) as figure:
-        plot = figure.subplots()
-        lengths = sorted(
-            {s.length for found in systems.values() for r in found for s in r.scores if s.length >= trained}
-        )
-        ends: list[float] = []
-        for index, (name, found) in enumerate(systems.items()):
-            colour, fitted = lw.report.figures.COLOURS[index], [result for result in found if result.fitted]
-            curves = [
-                [(n, s.rate() or 0.0) for n in lengths if (s := score(result, n, **axes(n)))] for result in fitted
-            ]
-            for curve in curves:
-                plot.plot(*zip(*curve, strict=True), color=colour, lw=0.8, alpha=0.5)
-            middle = [(points[0][0], median(value for _, value in points)) for points in zip(*curves, strict=False)]
-            at, values = zip(*middle, strict=True)
-            plot.plot(at, values, color=colour, lw=2.2, marker=lw.report.figures.MARKERS[index], ms=5, clip_on=False)
-            height = values[-1]
-            while any(abs(height - other) < 0.09 for other in ends):
-                height -= 0.095
-            ends.append(height)
-            text = name if len(fitted) == len(found) else f"{name} ({len(fitted)} of {len(found)} seeds fitted)"
-            where = plot.get_yaxis_transform()
-            plot.text(1.03, height, text, color=colour, fontsize=11, fontweight="bold", va="center", transform=where)
-        plot.set_xscale("log")
-        plot.set_xlim(lengths[0] / 1.3, lengths[-1])
-        plot.set_xticks(lengths, [str(n) for n in lengths])
-        plot.minorticks_off()
-        plot.axvspan(lengths[0] / 1.3, trained, color="#eef2f6", zorder=0, lw=0)
-        plot.text(trained, 1.1, f" ◂ trained up to {trained}", color=lw.report.figures.QUIET, fontsize=9)
-        plot.set_ylim(-0.03, 1.05)
-        plot.set_ylabel("share of strings right")
-        plot.set_xlabel(f"{unit} (logarithmic axis)")
-        return lw.report.figures.to_svg(figure, f"Share of right strings against {unit}, by system")
+    return figures.draw_dependencies(shown, 7).svg()
 
 
 def speed() -> str:
     """The ratios of the first table of docs/performance.md, on a logarithmic axis."""
     text = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8").split("## Measure")[0]
     rows = re.findall(r"^\| ([^|]+) \| ([\d.]+) \| ([^|]+) \| [^|]+ \|$", text, re.M)
-    with lw.report.figures.new_figure(9, 4.4) as figure:
+    with figures.new_figure(9, 4.4, alt="Speed against named alternatives, as ratios") as figure:
         plot = figure.subplots()
         for line, (_, ratio, against) in enumerate(rows):
-            colour = lw.report.figures.COLOURS[len({row[0].split()[0] for row in rows[: line + 1]}) - 1]
+            colour = figures.COLOURS[len({row[0].split()[0] for row in rows[: line + 1]}) - 1]
             plot.barh(line, float(ratio) - 1, left=1, color=colour, height=0.62)
             plot.text(
                 float(ratio) * 1.04,
@@ -281,10 +188,10 @@ def speed() -> str:
                 f"{ratio}×  {against.replace('`', '')}",
                 va="center",
                 fontsize=9,
-                color=lw.report.figures.QUIET,
+                color=figures.QUIET,
             )
         plot.set_yticks(range(len(rows)), [name for name, _, _ in rows])
-        plot.tick_params(axis="y", labelcolor=lw.report.figures.INK)
+        plot.tick_params(axis="y", labelcolor=figures.INK)
         plot.invert_yaxis()
         plot.grid(axis="y", visible=False)
         plot.set_xscale("log")
@@ -292,7 +199,7 @@ def speed() -> str:
         plot.set_xticks([1, 2, 4, 8, 16, 32, 64], ["1", "2", "4", "8", "16", "32", "64"])
         plot.minorticks_off()
         plot.set_xlabel("times as fast as the alternative (logarithmic axis)")
-        return lw.report.figures.to_svg(figure, "Speed against named alternatives, as ratios")
+        return figure.svg()
 
 
 LANGUAGES = {
@@ -317,24 +224,21 @@ def fragments() -> str:
         "local": (0.3, 0.3, 5.4, 3.1, "local (windows)", "ALiBi"),
         "periodic": (4.3, 0.3, 5.4, 3.1, "periodic", "RoPE, sinusoidal"),
     }
-    with lw.report.figures.new_figure(8, 3.9) as figure:
+    with figures.new_figure(
+        8, 3.9, alt="Fragments of C-RASP, the encodings that they stand for, and languages that need them"
+    ) as figure:
         plot = figure.subplots()
         for index, (left, low, width, height, name, encodings) in enumerate(boxes.values()):
             box = FancyBboxPatch((left, low), width, height, boxstyle="round,pad=0,rounding_size=0.2", lw=1.6)
-            box.set(facecolor=lw.report.figures.COLOURS[index], edgecolor=lw.report.figures.COLOURS[index], alpha=0.12)
+            box.set(facecolor=figures.COLOURS[index], edgecolor=figures.COLOURS[index], alpha=0.12)
             plot.add_patch(box)
             at, side = (left + width - 0.25, "right") if name == "periodic" else (left + 0.25, "left")
             plot.text(
-                at,
-                low + height - 0.3,
-                f"C-RASP[{name}]",
-                ha=side,
-                fontweight="bold",
-                color=lw.report.figures.COLOURS[index],
+                at, low + height - 0.3, f"C-RASP[{name}]", ha=side, fontweight="bold", color=figures.COLOURS[index]
             )
-            plot.text(at, low + height - 0.62, encodings, ha=side, color=lw.report.figures.QUIET, fontsize=9)
-        plot.text(5, 2.35, "C-RASP", ha="center", fontweight="bold", color=lw.report.figures.INK)
-        plot.text(5, 2.03, "NoPE", ha="center", color=lw.report.figures.QUIET, fontsize=9)
+            plot.text(at, low + height - 0.62, encodings, ha=side, color=figures.QUIET, fontsize=9)
+        plot.text(5, 2.35, "C-RASP", ha="center", fontweight="bold", color=figures.INK)
+        plot.text(5, 2.03, "NoPE", ha="center", color=figures.QUIET, fontsize=9)
         for key, x, y in (("none", 5, 1.4), ("local", 2.25, 1.4), ("periodic", 7.75, 1.4), ("ape", 5, 4.12)):
             lines = LANGUAGES[key] if key != "ape" else ("      ".join(LANGUAGES[key]),)
             for row, text in enumerate(lines):
@@ -344,9 +248,7 @@ def fragments() -> str:
         plot.set_xlim(-0.1, 10.1)
         plot.set_ylim(-0.1, 4.7)
         plot.axis("off")
-        return lw.report.figures.to_svg(
-            figure, "Fragments of C-RASP, the encodings that they stand for, and languages that need them"
-        )
+        return figure.svg()
 
 
 def architectures_reach() -> str:
@@ -355,7 +257,7 @@ def architectures_reach() -> str:
     found = architecture_results(content)
     tasks, models = list(content["tasks"]), list(content["models"])
     colours = dict(zip(("0", "1", "2", "4"), ("#ffffff", "#cfe3f2", "#6baed6", "#08519c"), strict=True))
-    with lw.report.figures.new_figure(9, 6) as figure:
+    with figures.new_figure(9, 6, alt="How far each of three seeds holds, by task and model") as figure:
         plot = figure.subplots()
         for (task, model), seeds in found.items():
             for number, seed in enumerate(seeds):
@@ -376,24 +278,12 @@ def architectures_reach() -> str:
         plot.set_yticks(range(len(tasks)), tasks, fontsize=9)
         plot.set_ylim(len(tasks) - 0.4, -0.6)
         plot.set_xlim(-0.6, len(models) - 0.4)
-        return lw.report.figures.to_svg(figure, "How far each of three seeds holds, by task and model")
+        return figure.svg()
 
 
-def _influence() -> lw.report.influence.InfluenceResult:
+def _influence(draw: Callable[[Any], Any]) -> str:
     file = results("influence") / "standard" / "result.json"
-    return lw.report.influence.InfluenceResult.of(lw.core.files.read_json(file))
-
-
-def influence_masks() -> str:
-    return lw.report.influence.draw_masks().svg()
-
-
-def influence_scatter() -> str:
-    return lw.report.influence.draw_scatter(_influence()).svg()
-
-
-def influence_recovered() -> str:
-    return lw.report.influence.draw_recovered(_influence()).svg()
+    return draw(lw.report.influence.InfluenceResult.of(lw.core.files.read_json(file))).svg()
 
 
 def sparse_parity() -> str:
@@ -401,48 +291,26 @@ def sparse_parity() -> str:
     return sparse_parity_figure(lw.report.summary.summarize(found))
 
 
-def _study(recipe: str, figure: Callable[..., lw.report.figures.Drawing]) -> str:
+def _study(recipe: str, draw: Callable[[Any], Any]) -> str:
     (file,) = results(recipe).glob("*/study.json")
-    return figure(lw.core.files.read_json(file)["rows"]).svg()
+    return draw(lw.core.files.read_json(file)["rows"]).svg()
 
 
-def idealized_learner() -> str:
-    return _study("idealized-learner", learner_figure)
-
-
-def regularizer_growth() -> str:
-    return _study("regularizer-growth", growth_figure)
-
-
-def positional_products() -> str:
-    return _study("positional-products", products_figure)
-
-
-def planted_theory() -> str:
-    return _study("planted-theory", draw_theory)
-
-
-PICTURES: tuple[Callable[[], str], ...] = (
-    huang_seeds,
-    ppc_length,
-    addition_length,
-    huggingface_addition,
-    parity_length,
-    coupling_seeds,
-    arcs,
-    speed,
-    fragments,
-    method_matrix_picture,
-    architectures_reach,
-    influence_masks,
-    influence_scatter,
-    influence_recovered,
-    sparse_parity,
-    idealized_learner,
-    regularizer_growth,
-    positional_products,
-    planted_theory,
-)
+DRAWN = (
+    huang_seeds, ppc_length, addition_length, huggingface_addition, parity_length, coupling_seeds, arcs, speed,
+    fragments, method_matrix_picture, architectures_reach, sparse_parity,
+)  # fmt: skip
+PICTURES: dict[str, Callable[[], str]] = {
+    **{picture.__name__: picture for picture in DRAWN},
+    "influence_masks": lambda: lw.report.influence.draw_masks().svg(),
+    "influence_scatter": lambda: _influence(lw.report.influence.draw_scatter),
+    "influence_recovered": lambda: _influence(lw.report.influence.draw_recovered),
+    "idealized_learner": lambda: _study("idealized-learner", learner_figure),
+    "regularizer_growth": lambda: _study("regularizer-growth", growth_figure),
+    "positional_products": lambda: _study("positional-products", products_figure),
+    "planted_theory": lambda: _study("planted-theory", draw_theory),
+}
+"""By the names of their files in ``docs/img``."""
 
 
 def as_file(svg: str) -> str:
@@ -453,10 +321,10 @@ def as_file(svg: str) -> str:
 
 def main(names: list[str]) -> None:
     """Draw the pictures of these names, or all."""
-    for picture in PICTURES:
-        if not names or picture.__name__ in names:
-            (IMAGES / f"{picture.__name__}.svg").write_text(as_file(picture()), encoding="utf-8")
-            print(f"docs/img/{picture.__name__}.svg")
+    for name, picture in PICTURES.items():
+        if not names or name in names:
+            (IMAGES / f"{name}.svg").write_text(as_file(picture()), encoding="utf-8")
+            print(f"docs/img/{name}.svg")
 
 
 if __name__ == "__main__":

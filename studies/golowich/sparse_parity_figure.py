@@ -31,7 +31,11 @@ def sparse_parity_figure(systems: Sequence[lw.report.summary.SystemSummary]) -> 
     columns = sorted({column for column, _ in drawn}, key=lambda column: (column[1] != "nope", column))
     rows = sorted({span for _, span in drawn}, key=lambda span: (span is not None, span))
     ks = sorted({k for system in drawn.values() for k in system.experiment["task"]["k_test"]})
-    with lw.report.figures.new_figure(2.3 * len(columns) + 0.8, 2.5 * len(rows) + 0.6) as figure:
+    with lw.report.figures.new_figure(
+        2.3 * len(columns) + 0.8,
+        2.5 * len(rows) + 0.6,
+        alt="Accuracy of sparse parity against length, by number of marked bits",
+    ) as figure:
         grid = figure.subplots(len(rows), len(columns), sharex=True, sharey=True, squeeze=False)
         for row, span in enumerate(rows):
             for column, (k_train, encoding) in enumerate(columns):
@@ -49,7 +53,7 @@ def sparse_parity_figure(systems: Sequence[lw.report.summary.SystemSummary]) -> 
         for plot in grid[-1]:
             plot.set_xlabel("length, logarithmic")
         _legend(figure, ks)
-        return lw.report.figures.to_svg(figure, "Accuracy of sparse parity against length, by number of marked bits")
+        return figure.svg()
 
 
 def _position(system: lw.report.summary.SystemSummary) -> tuple[tuple[int, str], int | None]:

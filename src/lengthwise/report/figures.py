@@ -74,7 +74,7 @@ def own_fonts() -> dict[str, Any]:
     """The fonts of a figure for a paper: those of matplotlib's settings, of which the author may have set some."""
     import matplotlib
 
-    return {name: matplotlib.rcParams[name] for name in ("font.family", "font.size")}
+    return {name: matplotlib.rcParams[name] for name in ("font.family", "font.sans-serif", "font.size")}
 
 
 @contextmanager
@@ -88,6 +88,7 @@ def page_style(salt: str, fonts: Mapping[str, Any] | None = None) -> Iterator[No
         "svg.hashsalt": salt,
         "text.parse_math": False,
         "font.family": "sans-serif",
+        "font.sans-serif": ["DejaVu Sans"],
         "font.size": 10,
         "text.color": INK,
         "axes.edgecolor": LINE,
@@ -126,12 +127,6 @@ def new_figure(
     """
     with page_style(salt, fonts):
         yield Drawing(width, height, salt, alt, fonts)
-
-
-def to_svg(figure: Drawing, label: str) -> str:
-    """The ``<svg>`` element of a figure, with ``label`` for screen readers."""
-    figure.alt = label
-    return figure.svg()
 
 
 def themed(svg: str) -> str:
