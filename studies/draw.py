@@ -25,7 +25,6 @@ from architectures import results as architecture_results
 from huang_figures import growth_figure, learner_figure, products_figure
 from huang_review import seeds_at_the_end
 from matrix_tables import method_matrix_picture
-from sparse_parity_figure import sparse_parity_figure
 from theory_figure import draw_theory
 
 figures = lw.report.figures
@@ -125,19 +124,22 @@ def huggingface_addition() -> str:
         return figure.svg()
 
 
-def parity_length() -> str:
-    """Parity with a scratchpad: exact match against bits."""
+def sparse_parity() -> str:
+    """Sparse parity with marks anywhere and balanced tests: exact match against bits, a panel for each k."""
     labels = {
-        "scratchpad + PPC": "PPC", "scratchpad + given ids": "given coupled ids",
-        "scratchpad + RoPE + PoSE": "RoPE + PoSE", "no scratchpad (control)": "no scratchpad, NoPE",
-    }  # fmt: skip
-    return against_length("parity-scratchpad", labels)
+        f"K_train = {k}{rope}": f"K_train = {k}{rope}"
+        for k, rope in ((8, ", RoPE"), *((k, "") for k in (6, 8, 10, 12)))
+    }
+    labels["K_train = 4 (shortest training length 5, steps 3000, log-length scaling of attention 1 at length 50)"] = (
+        "K_train = 4"
+    )
+    return against_length("sparse-parity", labels, "min_ones 0", 6.5)
 
 
-def against_length(recipe: str, labels: Mapping[str, str], layout: str | None = None) -> str:
+def against_length(recipe: str, labels: Mapping[str, str], layout: str | None = None, height: float = 3.4) -> str:
     """Exact match of these systems against length, under these names."""
     found = lw.results(results(recipe)).only(systems=[*labels], layout=layout)
-    return found.plot(figsize=(7, 3.4), labels=labels).svg()  # type: ignore[union-attr]
+    return found.plot(figsize=(7, height), labels=labels).svg()  # type: ignore[union-attr]
 
 
 def coupling_seeds() -> str:
@@ -286,19 +288,14 @@ def _influence(draw: Callable[[Any], Any]) -> str:
     return draw(lw.report.influence.InfluenceResult.of(lw.core.files.read_json(file))).svg()
 
 
-def sparse_parity() -> str:
-    found = lw.report.summary.load([results("sparse-parity")])
-    return sparse_parity_figure(lw.report.summary.summarize(found))
-
-
 def _study(recipe: str, draw: Callable[[Any], Any]) -> str:
     (file,) = results(recipe).glob("*/study.json")
     return draw(lw.core.files.read_json(file)["rows"]).svg()
 
 
 DRAWN = (
-    huang_seeds, ppc_length, addition_length, huggingface_addition, parity_length, coupling_seeds, arcs, speed,
-    fragments, method_matrix_picture, architectures_reach, sparse_parity,
+    huang_seeds, ppc_length, addition_length, huggingface_addition, sparse_parity, coupling_seeds, arcs, speed,
+    fragments, method_matrix_picture, architectures_reach,
 )  # fmt: skip
 PICTURES: dict[str, Callable[[], str]] = {
     **{picture.__name__: picture for picture in DRAWN},
