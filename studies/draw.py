@@ -126,13 +126,9 @@ def huggingface_addition() -> str:
 
 def sparse_parity() -> str:
     """Sparse parity with marks anywhere and balanced tests: exact match against bits, a panel for each k."""
-    labels = {
-        f"K_train = {k}{rope}": f"K_train = {k}{rope}"
-        for k, rope in ((8, ", RoPE"), *((k, "") for k in (6, 8, 10, 12)))
-    }
-    labels["K_train = 4 (shortest training length 5, steps 3000, log-length scaling of attention 1 at length 50)"] = (
-        "K_train = 4"
-    )
+    names = [f"K_train = {k}" for k in ("6", "8", "8, RoPE", "10", "12")]
+    four = "K_train = 4 (shortest training length 5, steps 3000, log-length scaling of attention 1 at length 50)"
+    labels = {**dict(zip(names, names, strict=True)), four: "K_train = 4"}
     return against_length("sparse-parity", labels, "min_ones 0", 6.5)
 
 
