@@ -121,7 +121,7 @@ def test_a_block_that_gains_nothing_is_said_not_drawn(read: InfluenceResult) -> 
 
 def test_the_masks_are_those_of_the_definition() -> None:
     """Dark cells: keys that a visible query may attend to; counted against the definition for a window of 8."""
-    svg = draw_masks(10, 8, 2, (2, 4)).svg()
+    svg = draw_masks(10).svg()
     dark = len(re.findall(r"fill: #0072b2; opacity: 0.9", svg))
     picked = len(re.findall(r"fill: #d55e00; opacity: 0.9", svg))
     # L_short: queries 7 and 8 on keys 7 and 8; sparse: these, and keys 2 and 4 for queries 2, 4, 7, 8 from them on.

@@ -399,7 +399,7 @@ def draw_accuracy(
             figure.legend(handles=handles, loc="outside lower left", ncols=columns // 2, fontsize=size)
         if below:
             named = {index: panel for panel in reversed(drawn) for index in panel.cells}
-            full = [_with_fitted(system, 999).replace("\n", ", ") for system in whole_names(systems)]
+            full = _on_one_line(systems)
             own = [(i, full[i]) for i in sorted(named) if i not in shared]
             own += [(i, says) for says, i in {says: i for i, says in shared.items()}.items()]
             handles = [
@@ -542,10 +542,10 @@ def draw_accuracy_on(
     """
     parts, shared = told_apart([panel for panel in panels(systems) if panel.cells], systems, metric)
     drawn, grays = [_Panel(None, ax, panel, systems, metric, limits, band) for panel in parts], set[str]()
-    whole_of = [_with_fitted(system, 999).replace("\n", ", ") for system in whole_names(systems)]
+    names = _on_one_line(systems)
     for one in drawn:
         for index, cells in sorted(one.panel.cells.items(), key=lambda each: each[0] in shared):
-            label = shared.get(index) or ", ".join(filter(None, (whole_of[index], axes_text(one.panel.axes))))
+            label = shared.get(index) or ", ".join(filter(None, (names[index], axes_text(one.panel.axes))))
             one.system(index, cells, label * (label not in grays))
             grays |= {label} if index in shared else set()
     for line in _unfitted(systems, 1 if shared else MOST_UNFITTED):
@@ -609,6 +609,11 @@ def _with_fitted(system: SystemSummary, letters: int) -> str:
     return name if falls == system.label else f"{name}\n{falls} fall{'s' * falls.startswith('1 of')}"
 
 
+def _on_one_line(systems: Sequence[SystemSummary]) -> list[str]:
+    """What `_with_fitted` says of each, for a legend."""
+    return [_with_fitted(system, 999).replace("\n", ", ") for system in whole_names(systems)]
+
+
 def _not_drawn(systems: Sequence[SystemSummary], letters: int) -> list[str]:
     """The lines that name the systems without a fitted seed; none if there is no such system."""
     names = [short_name(system.label, 999) for system in whole_names(systems) if not system.fitted]
@@ -616,29 +621,26 @@ def _not_drawn(systems: Sequence[SystemSummary], letters: int) -> list[str]:
     return textwrap.wrap(said, letters) if names else []
 
 
+@dataclass
 class _Panel:
     """Draws one panel, of a figure of its own or on axes of somebody else's."""
 
-    def __init__(
-        self,
-        figure: Drawing | None,
-        plot: Plot,
-        panel: Panel,
-        systems: Sequence[SystemSummary],
-        metric: str,
-        heights: tuple[float, float],
-        band: Brackets,
-    ) -> None:
-        self.figure, self.plot, self.panel, self.systems, self.metric = figure, plot, panel, systems, metric
-        self.heights = heights
-        self.band: Brackets = band
-        self.lengths, self.drew = panel.lengths, set[str]()
+    figure: Drawing | None
+    plot: Plot
+    panel: Panel
+    systems: Sequence[SystemSummary]
+    metric: str
+    heights: tuple[float, float]
+    band: Brackets
+
+    def __post_init__(self) -> None:
+        self.lengths, self.drew = self.panel.lengths, set[str]()
         """Which of `KINDS` the panel has."""
         self.floor = Counter[int]()
         """How many marks of seeds are at the floor, by length."""
         self.named = list[Any]()
         """The line of chance and a bar at a training length, where a legend names them."""
-        self.trained_to = {index: systems[index].max_length for index in panel.cells}
+        self.trained_to = {index: self.systems[index].max_length for index in self.panel.cells}
         self.trained = min(self.trained_to.values())
         """On lengths up to it all systems were trained."""
         shortest = min(self.lengths[0], self.trained)
@@ -1068,11 +1070,13 @@ def _panel(figure: Drawing, plot: Plot, axis: str, cells: Sequence[Mapping[str, 
 
 VERDICT_COLOURS = {"yes": COLOURS[2], "no": COLOURS[1], "unknown": QUIET}
 """Of what was predicted; people with any common colour blindness can tell them apart."""
+BLIND_BIN = "101-150"
+"""The lengths on which a blind study decides."""
 BLIND_SPREAD = 0.13
 """Vertical distance between the dots of neighbouring seeds, in rows."""
 
 
-def draw_blind(rows: Sequence[Mapping[str, Any]], cut: float, width: float = WIDE, name: str = "101-150") -> Drawing:
+def draw_blind(rows: Sequence[Mapping[str, Any]], cut: float, width: float = WIDE) -> Drawing:
     """Accuracy of every seed in one bin, the lower one of uniform and adversarial words.
 
     Filled dots are fitted seeds of decided cells; hollow ones are all others. A bar is the median that decides.
@@ -1084,7 +1088,7 @@ def draw_blind(rows: Sequence[Mapping[str, Any]], cut: float, width: float = WID
     lines = max(label.count("\n") + 1 for label in labels)
     salt = f"blind {width} {' '.join(languages)}"
     alt = (
-        f"Accuracy on {name} symbols of every seed; colour tells the prediction; filled: fitted seeds of decided "
+        f"Accuracy on {BLIND_BIN} symbols of every seed; colour tells the prediction; filled: fitted seeds of decided "
         "cells, hollow: all others"
     )
     with new_figure(width, max(1.8, 0.9 + max(0.2, 0.16 * lines) * len(languages)), salt, alt) as figure:
@@ -1096,7 +1100,7 @@ def draw_blind(rows: Sequence[Mapping[str, Any]], cut: float, width: float = WID
             plot.grid(visible=False, axis="y")
             for row in rows:
                 if str(row["encoding"]) == encoding:
-                    _row(figure, plot, row, languages.index(str(row["language"])), name)
+                    _row(figure, plot, row, languages.index(str(row["language"])))
             plot.set_xlim(-0.05, 1.05)
             plot.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
             plot.set_xlabel("accuracy", fontsize=8 if small else 9)
@@ -1105,11 +1109,11 @@ def draw_blind(rows: Sequence[Mapping[str, Any]], cut: float, width: float = WID
         return figure
 
 
-def _row(figure: Drawing, plot: Plot, row: Mapping[str, Any], line: int, name: str) -> None:
+def _row(figure: Drawing, plot: Plot, row: Mapping[str, Any], line: int) -> None:
     """The dots of the seeds of one cell."""
     colour = VERDICT_COLOURS[row["predicted"]]
     for index, seed in enumerate(row["seeds"]):
-        rates = [found["rate"] for found in seed["sets"].get(name, {}).values()]
+        rates = [found["rate"] for found in seed["sets"].get(BLIND_BIN, {}).values()]
         if not rates:
             continue
         height = line + BLIND_SPREAD * (index - (len(row["seeds"]) - 1) / 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -314,8 +314,7 @@ def _note(result: InfluenceResult, name: str, k: int) -> str:
 
 def draw_recovered(result: InfluenceResult, width: float = WIDE) -> Drawing:
     """R_k over k, one line per rule with its 95 % interval; the controls and the null are dashed."""
-    names = [name for name in NAMES if name in result.cells]
-    names += [name for name in result.cells if name not in names]
+    names = _in_order(result.cells)
     small = width < 2 * NARROW
     size = 7.5 if small else 9.5
     salt, alt = f"influence recovered {result.title} {width}", "Fraction of the gain recovered, by k and selection rule"
@@ -371,15 +370,15 @@ def draw_spans(result: InfluenceResult, width: float = WIDE) -> Drawing:
         return figure
 
 
-def draw_masks(width: float = WIDE, context: int = 8, recent: int = 2, chosen: Sequence[int] = (2, 4)) -> Drawing:
+def draw_masks(width: float = WIDE) -> Drawing:
     """Which keys each query attends to under L_short, L_sparse and L_long, as figure 5 of Golowich et al. 2025.
 
-    ``chosen`` are positions from 1. The last row is the query that predicts the target.
+    The last row is the query that predicts the target.
     """
-    recents = set(range(context - recent + 1, context + 1))
+    context, recent, chosen = 8, {7, 8}, {2, 4}
     panels = (
-        (f"L_short: the last {recent}", recents, set()),
-        (f"L_sparse: and k = {len(chosen)} chosen", recents | set(chosen), set(chosen)),
+        (f"L_short: the last {len(recent)}", recent, set()),
+        (f"L_sparse: and k = {len(chosen)} chosen", recent | chosen, chosen),
         (f"L_long: all {context}", set(range(1, context + 1)), set()),
     )
     small = width < 2 * NARROW
@@ -604,5 +603,9 @@ def _overlap(result: InfluenceResult) -> list[dict[str, Any]]:
 
 
 def _rows(cells: Mapping[str, Mapping[int, RecoveredCell]], ks: tuple[int, ...]) -> list[dict[str, Any]]:
-    names = [*(name for name in NAMES if name in cells), *(name for name in cells if name not in NAMES)]
-    return [{"name": NAMES.get(name, name), "cells": [cells[name].get(k) for k in ks]} for name in names]
+    return [{"name": NAMES.get(name, name), "cells": [cells[name].get(k) for k in ks]} for name in _in_order(cells)]
+
+
+def _in_order(cells: Iterable[str]) -> list[str]:
+    """Rules in the order of `NAMES`, then others."""
+    return sorted(cells, key=lambda name: [*NAMES, name].index(name))

@@ -414,14 +414,14 @@ BLIND_RULE = (
 )
 
 
-def verification_page(rows: Sequence[Mapping[str, Any]], title: str, reasons: Sequence[str], cut: float = 0.70) -> str:
+def verification_page(rows: Sequence[Mapping[str, Any]], title: str, reasons: Sequence[str]) -> str:
     """One self-contained HTML page."""
     return render_page(
         "verification.html",
         title=title,
         reasons=reasons,
         reliability=[f"{row['encoding']}: {row['reliability']}." for row in rows],
-        figure=picture(rows, cut),
+        figure=picture(rows, 0.70),
         cells=(CELL_HEADS, [cell(row) for row in rows]),
         rule=BLIND_RULE,
     )
