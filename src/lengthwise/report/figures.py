@@ -14,6 +14,7 @@ from functools import cached_property
 from itertools import count
 from math import log
 from pathlib import Path
+from statistics import median_high
 from typing import TYPE_CHECKING, Any, Literal
 
 from markupsafe import escape
@@ -395,15 +396,15 @@ def draw_accuracy(
         keys = {line.get_label(): line for part in parts for line in part.named}.values()
         if small:
             own = sorted(drawn[0].systems)
-            handles = [*(_handle(drawn[0], at, systems[at], names[at], metric) for at in own), *keys]
+            handles = [*(_handle(parts[0], at, names[at]) for at in own), *keys]
             figure.legend(handles=handles, loc="outside lower left", ncols=columns // 2, fontsize=size)
         if below:
-            named = {index: panel for panel in reversed(drawn) for index in panel.cells}
+            named = {index: part for part in reversed(parts) for index in part.panel.cells}
             full = _on_one_line(systems)
             own = [(i, full[i]) for i in sorted(named) if i not in shared]
             own += [(i, says) for says, i in {says: i for i, says in shared.items()}.items()]
             handles = [
-                *(_handle(named[i], i, systems[i], says, metric) for i, says in own),
+                *(_handle(named[i], i, says) for i, says in own),
                 *_unfitted(systems, 1 if shared else MOST_UNFITTED),
                 *keys,
             ]
@@ -588,15 +589,15 @@ def _unfitted(systems: Sequence[SystemSummary], most: int) -> list[Any]:
     return [Line2D([], [], color=QUIET, marker="x", ms=4.5, ls="none", label=f"{name} (not fitted)") for name in names]
 
 
-def _handle(panel: Panel, index: int, system: SystemSummary, name: str, metric: str) -> Any:
+def _handle(part: _Panel, index: int, name: str) -> Any:
     """The entry of a system in a legend, without a line where no seed fitted."""
     from matplotlib.lines import Line2D
 
-    look = panel.looks[index]
-    style = line_style(panel, index, metric) if system.fitted else "none"
+    look, fitted = part.panel.looks[index], part.systems[index].fitted
+    style = part.style(index) if fitted else "none"
     style = (0, style[1]) if isinstance(style, tuple) else style  # it begins with a dash
     return Line2D(
-        [], [], color=look.colour, marker=look.marker if system.fitted else "x", ms=4.5,
+        [], [], color=look.colour, marker=look.marker if fitted else "x", ms=4.5,
         lw=1 if isinstance(look, Gray) else 2, ls=style, label=name,
     )  # fmt: skip
 
@@ -735,7 +736,7 @@ class _Panel:
             style |= {"lw": 1, "zorder": 1.5}
         elif self.figure is not None:
             style |= {"ms": MARKER, "lw": 2, "clip_on": self.heights != (LOW, HIGH)}
-        gaps = line_style(self.panel, index, self.metric)
+        gaps = self.style(index)
         self.drew |= {"gaps"} if gaps != look.dashes else set()
         moved = [self._moved_aside(index, length) for length in at]
         for aside in sorted({0.0, *moved}, key=abs):  # the first has the line
@@ -773,15 +774,19 @@ class _Panel:
     def places(self) -> dict[int, dict[int, int]]:
         """By system and length, the place of its marker in a row of those that are as high: the first that is free."""
         found, medians = dict[int, dict[int, int]](), dict[int, dict[int, float]]()
-        for index in self.panel.cells:
-            if isinstance(self.panel.looks[index], Gray):
-                continue
-            medians[index], found[index] = _medians(self.panel, index, self.metric), {}
+        for index in (at for at in self.panel.cells if not isinstance(self.panel.looks[at], Gray)):
+            each = ((cell.length, cell.estimate(self.metric)) for cell in self.panel.cells[index])
+            medians[index], found[index] = {length: one.median for length, one in each if one is not None}, {}
             for length, mine in medians[index].items():
-                alike = (at for at in medians if abs(medians[at].get(length, 2) - mine) <= 2 * ALIKE)
+                alike = (at for at in medians if abs(medians[at].get(length, 2) - mine) <= ALIKE)
                 taken = {found[at].get(length) for at in alike}
                 found[index][length] = next(place for place in count() if place not in taken)
         return found
+
+    def style(self, index: int) -> Any:
+        """That of the look of a line; with gaps where it lies over others at half of its lengths or more."""
+        place = median_high(self.places.get(index, {}).values() or [0])
+        return GAPS[place % len(GAPS)] if place else self.panel.looks[index].dashes
 
     def _moved_aside(self, index: int, length: int) -> float:
         """How far a marker is moved from its length, in its sizes; rows do not meet and stay between the ends."""
@@ -836,35 +841,12 @@ class _Panel:
 
 ASIDE, FAR = 0.05, 0.25
 """A seed that is farther from the median is drawn over the medians, with a mark at its end, and where it is far."""
-ALIKE = 0.015
+ALIKE = 0.03
 """Medians that are no farther apart lie over each other in a figure."""
 MARKER = 5.5
 """Points that the marker of a median is high."""
 GAPS: tuple[Any, ...] = ("-", (0, (2, 4)), (4, (2, 4)), (2, (1, 5)))
 """Of lines over each other: two of them are seen in turn with the one below."""
-
-
-def line_style(panel: Panel, index: int, metric: str) -> Any:
-    """That of its look; with gaps where the line lies over others."""
-    below = _below(panel, index, metric)
-    return GAPS[below % len(GAPS)] if below else panel.looks[index].dashes
-
-
-def _below(panel: Panel, index: int, metric: str) -> int:
-    """Over how many lines drawn before it a line lies, at half of their lengths or more."""
-    told = [at for at in panel.cells if not isinstance(panel.looks[at], Gray)]
-    mine, below = _medians(panel, index, metric), 0
-    for other in told[: told.index(index)] if mine and index in told else ():
-        theirs = _medians(panel, other, metric)
-        apart = [abs(mine[length] - theirs[length]) > ALIKE for length in mine.keys() & theirs.keys()]
-        below += bool(apart) and 2 * sum(apart) <= len(apart)
-    return below
-
-
-def _medians(panel: Panel, index: int, metric: str) -> dict[int, float]:
-    """The medians of a line, by length."""
-    found = ((cell.length, cell.estimate(metric)) for cell in panel.cells.get(index, ()))
-    return {length: one.median for length, one in found if one is not None}
 
 
 def _limits(low: float, high: float, logarithmic: bool) -> tuple[float, float]:
