@@ -34,7 +34,7 @@ from lengthwise.prediction.example import TokenSequence
 from lengthwise.report.crowds import told_apart
 from lengthwise.report.finding import headline
 from lengthwise.report.looks import COLOURS, MARKERS, Gray, Look
-from lengthwise.report.names import hidden_text, whole_names
+from lengthwise.report.names import LONGEST_NAME, hidden_text, whole_names
 from lengthwise.report.summary import (
     Brackets,
     Cell,
@@ -113,9 +113,6 @@ def page_style(salt: str, fonts: Mapping[str, Any] | None = None) -> Iterator[No
     }
     with matplotlib.rc_context(settings):
         yield
-
-
-LONGEST_NAME = 60
 
 
 @contextmanager

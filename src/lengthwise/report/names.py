@@ -8,8 +8,8 @@ from dataclasses import replace
 from lengthwise.report.summary import MORE, SystemSummary, by_value, differing_settings
 from lengthwise.report.words import setting_text, value_text, weight
 
-ROOM = 60
-"""Letters of a name with its settings."""
+LONGEST_NAME = 60
+"""Letters of a name with its settings in a figure."""
 SAID = ("evaluation.", "training.max_length")
 """What columns say."""
 
@@ -29,10 +29,10 @@ def whole_names(systems: Sequence[SystemSummary]) -> list[SystemSummary]:
     found = list[SystemSummary]()
     for system in systems:
         known, hidden = system.settings.removesuffix(MORE), _hidden(system, systems)
-        while hidden and len(f"{system.name} ({known}, {hidden[0]}{MORE * (len(hidden) > 1)})") <= ROOM:
+        any_hidden = bool(hidden)
+        while hidden and len(f"{system.name} ({known}, {hidden[0]}{MORE * (len(hidden) > 1)})") <= LONGEST_NAME:
             known = f"{known}, {hidden.pop(0)}"
-        more = MORE * (bool(hidden) or known == system.settings.removesuffix(MORE))
-        found.append(replace(system, settings=known + more) if system.settings.endswith(MORE) else system)
+        found.append(replace(system, settings=known + MORE * bool(hidden)) if any_hidden else system)
     return found
 
 
