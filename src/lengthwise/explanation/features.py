@@ -90,12 +90,19 @@ class Nearby:
 
     @property
     def narrow(self) -> tuple[int, str]:
-        """Of how many wrong tokens it holds, and its words; and those of most of these, or of nearly all alone."""
+        """Of how many wrong tokens it holds, and its words, with the share of right ones of which they hold.
+
+        And those of most of these, or of nearly all alone.
+        """
         last = self.also[-1] if self.also else self
-        nearly_all = last.wrong >= NARROW * self.wrong
-        return (
-            (last.wrong, self.named) if nearly_all else (self.wrong, f"{self.name}, {last.wrong} of these {last.name}")
-        )
+
+        def usual(some: int, of: int) -> str:
+            return f"(of right tokens {100 * some / max(1, of):.0f} %)"
+
+        if last.wrong >= NARROW * self.wrong:
+            return last.wrong, f"{self.named} {usual(last.right, self.right_n)}"
+        first = f"{self.name} {usual(self.right, self.right_n)}"
+        return self.wrong, f"{first}, {last.wrong} of these {last.name} {usual(last.right, last.right_n)}"
 
     def holds(self, facts: Collection[str]) -> bool:
         """Whether it, and what is told with it, are among the facts of a token."""
