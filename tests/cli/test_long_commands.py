@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from terminal import TINY_OPTIONS, Terminal
 
-from lengthwise.cli.compare import next_step
-from lengthwise.cli.console import TYPED
 from lengthwise.experiments.compare import ModelSetting
+from lengthwise.report.pages import what_next
 from lengthwise.tasks import TASKS
 from tiny_comparison import make_comparisons_tiny
 
@@ -85,25 +85,25 @@ def test_one_system_that_fits_gets_no_more_seeds_before_others_fit() -> None:
         "systems": rows, "seeds": 1, "seeds_wanted": 3, "steps": 400, "default_steps": 2000, "budget_seconds": 600.0,
         "trained_to": 6, "task": TASKS.describe(TASKS.build("copy")),
     }  # fmt: skip
-    TYPED.set(("compare", "copy"))
-    why, _ = next_step(values, Path("here"))
-    assert why.startswith("800 steps, for what does not fit yet")
+    why, changes = what_next(values, [])
+    assert why.startswith("2,000 steps, for what does not fit yet")
+    assert changes == {"budget": "50m", "seeds": 1, "out": "2000-steps"}
 
 
 @pytest.mark.parametrize(
     ("seeds", "fitted", "rate", "steps", "says"),
     [
-        (1, 1, 0.99, 400, ""),
-        (1, 0, 0.9, 400, " --budget 20m --seeds 1 --out here-800-steps"),
-        (1, 0, 0.01, 400, " --budget 50m --seeds 1 --out here-2000-steps"),
-        (1, 0, 0.01, 1200, " --budget 20m --seeds 1 --out here-2400-steps"),
-        (1, 0, 0.01, 2000, " --max-length 3 --out here-to-3"),
-        (3, 0, 0.9, 400, " --budget 20m --out here-800-steps"),
-        (3, 3, 0.99, 400, "lw.results('here')"),
+        (1, 1, 0.99, 400, {}),
+        (1, 0, 0.9, 400, {"budget": "50m", "seeds": 1, "out": "2000-steps"}),
+        (1, 0, 0.01, 400, {"budget": "50m", "seeds": 1, "out": "2000-steps"}),
+        (1, 0, 0.01, 1200, {"budget": "20m", "seeds": 1, "out": "2400-steps"}),
+        (1, 0, 0.01, 2000, {"max-length": 3, "out": "to-3"}),
+        (3, 0, 0.9, 400, {"budget": "50m", "out": "2000-steps"}),
+        (3, 3, 0.99, 400, None),
     ],
 )
 def test_after_one_seed_more_are_next_and_shorter_strings_where_many_steps_make_hardly_any_right(
-    seeds: int, fitted: int, rate: float, steps: int, says: str
+    seeds: int, fitted: int, rate: float, steps: int, says: dict[str, Any] | None
 ) -> None:
     row = {"system": "rope", "fitted": fitted, "seeds": [{"in_distribution": rate}] * seeds, "missing": 0,
            "diverged": False}  # fmt: skip
@@ -111,9 +111,6 @@ def test_after_one_seed_more_are_next_and_shorter_strings_where_many_steps_make_
         "systems": [row], "seeds": seeds, "seeds_wanted": 3, "steps": steps, "default_steps": 2000,
         "budget_seconds": 600.0, "trained_to": 6, "task": TASKS.describe(TASKS.build("copy")),
     }  # fmt: skip
-    TYPED.set(("compare", "copy"))
-    _, command = next_step(values, Path("here"))
-    assert command == f"lengthwise compare copy{says}" or command.startswith(says or "never")
-    if not says:
-        TYPED.set(("compare", "copy", "--seeds", "1"))
-        assert next_step(values | {"seeds_wanted": 1}, Path("here"))[1] == "lengthwise compare copy --seeds 3"
+    assert what_next(values, [])[1] == says
+    if says == {}:
+        assert what_next(values | {"seeds_wanted": 1}, [])[1] == {"seeds": 3}

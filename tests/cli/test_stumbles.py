@@ -21,6 +21,7 @@ from terminal import TINY_OPTIONS, Terminal
 import lengthwise as lw
 from fresh_process import ran
 from lengthwise.api.progress import ComparisonProgress
+from lengthwise.cli.console import again
 from lengthwise.cli.options import SAME, same_flag
 from lengthwise.core.errors import TooSmallError
 from lengthwise.experiments.defaults import folder_name
@@ -192,7 +193,7 @@ def test_the_progress_of_a_comparison_names_the_setting(
     from rich.console import Console
 
     monkeypatch.setattr("lengthwise.api.progress.QUIET_SECONDS", -1)
-    show = ComparisonProgress(Console())
+    show = ComparisonProgress(Console(), again)
     show(Event("nope", 0, "train", 17, 200, text="setting 2 of 2"))
     show(Event("nope", 0, "test", 1, 4))
     assert capsys.readouterr().out.splitlines() == [

@@ -23,9 +23,11 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return clock
 
 
-def two_systems() -> Recipe:
-    """A system of one layer and one of three, 100 steps and two seeds each."""
-    recipe = default_recipe(TASKS.build("copy")).edited(["training.steps=100"], 2)
+def two_systems(early: str = "false") -> Recipe:
+    """A system of one layer and one of three, 100 steps and two seeds each; whether a seed ends once it fits."""
+    recipe = default_recipe(TASKS.build("copy")).edited(
+        ["training.steps=100", f"training.stop_when_fitted={early}", "training.probe_every=25"], 2
+    )
     jobs = tuple(job for job in recipe.jobs if job.experiment.model.layers in (1, 3))
     return dataclasses.replace(recipe, jobs=(jobs[0], jobs[-1]))
 
@@ -59,6 +61,15 @@ def test_the_whole_time_follows_from_the_pace_and_the_layers(now: list[float]) -
         == "4 runs of 2 systems: at most about 7 min of training in all, by its first steps; tests come on top"
     )
     assert clock.in_all() == "", "once"
+
+
+def test_of_runs_that_end_once_they_fit_the_time_is_a_range(now: list[float]) -> None:
+    recipe = two_systems("true")
+    clock = TrainingClock(recipe)
+    train(clock, now, recipe.jobs[0].name, 10.0)
+    # 90 steps of one layer took 100 s: a quarter of the steps may be enough, and all of them may be needed.
+    assert clock.left().startswith("at most about ")
+    assert "4 runs of 2 systems: 4 min to 15 min of training, as a run ends once it fits" in clock.in_all()
 
 
 def test_finished_and_reused_seeds_take_no_time(now: list[float]) -> None:

@@ -14,8 +14,6 @@ import pytest
 
 import lengthwise as lw
 from lengthwise.api.compare import compare
-from lengthwise.cli.compare import next_step
-from lengthwise.cli.console import TYPED
 from lengthwise.cli.main import main
 from lengthwise.core.errors import LengthwiseError, OutOfTimeError, TooSmallError, UnknownNameError
 from lengthwise.core.files import write_json
@@ -41,7 +39,7 @@ from lengthwise.experiments.run_directory import run_directory
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.system import PositionSystem
-from lengthwise.report.pages import comparison_finding, comparison_table, first_at
+from lengthwise.report.pages import comparison_finding, comparison_table, first_at, what_next
 from lengthwise.tasks import TASKS
 from tiny_comparison import make_comparisons_tiny
 
@@ -230,7 +228,9 @@ def test_steps_and_the_time_that_is_said_count_what_timing_took_and_every_settin
     assert (plan.steps, plan.seeds) == (steps_for(1_500.0, 1, 2 * (0.1 + 0.2 + 0.2)), 3)
     plan = run_comparison(TASKS.build("parity"), tmp_path / "few", budget=Budget(240.0), **words)
     assert (plan.steps, plan.seeds) == (steps_for(140.0, 1, 2 * (0.1 + 0.2)), 1)
-    enough, few = [event.text for event in events if event.phase == "note"]
+    enough, _, few, warned = [event for event in events if event.phase == "note"]
+    assert warned.instead == {"budget": "26m", "seeds": 1, "out": str(tmp_path / "few-2000-steps")}
+    enough, few = enough.text, few.text
     assert "min at most: each system is trained 3 times" in enough
     assert "the same command" not in enough
     assert "each system is trained once, " in few
@@ -436,7 +436,8 @@ def test_own_test_lengths_are_those_of_the_comparison_and_of_the_command_that_is
     found = compare("copy", ["nope"], test_lengths=[5, 2], **words)
     assert found.values["tests"] == [2, 5]
     assert "not 16" not in comparison_finding(found.values)
-    TYPED.set(("compare", "copy", "--systems", "nope", "--test-lengths", "5,2"))
-    assert "--test-lengths 5,2" in next_step(found.values, found.folder)[1]
+    shown = Path(found.page).read_text()
+    assert what_next(found.values, found.accuracy.systems)[0] in shown, "one next everywhere"
+    assert found.advice[0].startswith(f"next: {what_next(found.values, found.accuracy.systems)[0]}")
     with pytest.raises(LengthwiseError, match="test_lengths must have one above"):
         compare("copy", ["nope"], test_lengths=[1, 2], **words)

@@ -16,7 +16,7 @@ from lengthwise.core import config as arguments
 from lengthwise.core.config import digest, fields_of
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, spelled
 from lengthwise.core.files import locked, make_folder, remove_unfinished, write_json, write_text
-from lengthwise.core.table import Table, Tabular
+from lengthwise.core.table import NEXT, Table, Tabular
 from lengthwise.experiments.blind.study import CUT, cell_row, frozen_study, is_right, listed, write_study
 from lengthwise.experiments.events import Event
 from lengthwise.positions.schemes import PositionScheme, Sequential
@@ -24,7 +24,7 @@ from lengthwise.positions.system import PositionSystem, position_systems
 from lengthwise.prediction.predict import predict_task, structure_row
 from lengthwise.prediction.target import task_named
 from lengthwise.prediction.verdict import SHOWN, SPARSE_IF, Prediction, Verdict
-from lengthwise.report.pages import comparison_finding, comparison_table, outcome_of
+from lengthwise.report.pages import comparison_finding, comparison_table, outcome_of, what_next
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.language import Language
 from lengthwise.testing.own_tasks import refuse_broken
@@ -61,11 +61,18 @@ class Comparison(Measured):
         return self.values["systems"]
 
     def table(self) -> Table:
-        """The finding, and one row per system, best first; what a *yes* of theory presupposes is advice."""
+        """The finding, and one row per system, best first; what is next and what a *yes* presupposes is advice."""
+        from lengthwise.experiments.compare import free
+
         made = comparison_table(self.values)
         conditions = [f"theory's {row['verdict']} for {row['system']}, on the condition: {row['condition']}"
                       for row in self.rows if row.get("condition")]  # fmt: skip
-        return replace(made, caption=comparison_finding(self.values), advice=(*made.advice, *conditions))
+        why, changes = what_next(self.values, self.accuracy.systems)
+        given = {name.replace("-", "_"): to for name, to in (changes or {}).items()}
+        given |= {"out": str(free(self.folder, given["out"]))} if "out" in given else {}
+        same = f" ({', '.join(f'{name}={to!r}' for name, to in given.items())})" * bool(given)
+        advice = (f"{NEXT}: {why}{same}", *made.advice, *conditions)
+        return replace(made, caption=comparison_finding(self.values), advice=advice)
 
     @property
     def accuracy(self) -> Accuracy:

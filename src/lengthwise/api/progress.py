@@ -9,7 +9,7 @@ import importlib
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -119,6 +119,7 @@ class TrainingClock:
 
     def __init__(self, recipe: Recipe) -> None:
         self._jobs = {job.name: job for job in recipe.jobs}
+        self._early = any(map(_ends_early, recipe.jobs))
         self._left = {(job.name, seed): _work(job) for job in recipe.jobs for seed in job.seeds}
         self._done: dict[tuple[str, int], int] = {}
         self._made = 0.0
@@ -143,7 +144,7 @@ class TrainingClock:
     def left(self) -> str:
         """About how long the sweep still trains, in words; empty where it is too early to say."""
         seconds = self._seconds_left()
-        return "" if seconds is None else f"about {_in_words(seconds)} left"
+        return "" if seconds is None else f"{'at most ' * self._early}about {_in_words(seconds)} left"
 
     def in_all(self) -> str:
         """One line on how long the sweep trains in all, once, as soon as it can be said; empty before and after."""
@@ -151,11 +152,17 @@ class TrainingClock:
         if seconds is None or self._started is None:
             return ""
         self._told = True
-        seconds += time.monotonic() - self._started
+        passed = time.monotonic() - self._started
+        seconds += passed
         counts = (len(self._left), "run"), (len(self._jobs), "system")
         runs, systems = (f"{count} {what}{'s' * (count > 1)}" for count, what in counts)
-        at_most = f"at most about {_in_words(seconds)} of training in all, by its first steps"
-        return f"{runs} of {systems}: {at_most}; tests come on top"
+        how_long = f"at most about {_in_words(seconds)} of training in all, by its first steps"
+        if self._early:
+            least = passed / self._made * sum(_least(job) * len(job.seeds) for job in self._jobs.values())
+            how_long = (
+                f"{_in_words(min(least, seconds))} to {_in_words(seconds)} of training, as a run ends once it fits"
+            )
+        return f"{runs} of {systems}: {how_long}; tests come on top"
 
     def _seconds_left(self) -> float | None:
         passed = 0.0 if self._started is None else time.monotonic() - self._started
@@ -176,6 +183,16 @@ def _per_step(job: Job) -> float:
 def _work(job: Job) -> float:
     """The work of one seed."""
     return _per_step(job) * job.steps / len(job.seeds)
+
+
+def _ends_early(job: Job) -> bool:
+    """Whether a seed ends once it fits."""
+    return _per_step(job) > 0 and job.experiment.training.stop_when_fitted
+
+
+def _least(job: Job) -> float:
+    """The work of one seed that fits when that is looked at first, where it then ends."""
+    return min(_work(job), _per_step(job) * job.experiment.training.probe_every) if _ends_early(job) else _work(job)
 
 
 def _in_words(seconds: float) -> str:
@@ -247,10 +264,13 @@ class SweepProgress:
 
 
 class ComparisonProgress:
-    """Prints what is planned, a line for each finished seed, and one now and then on what is at work."""
+    """Prints what is planned, a line for each finished seed, and one now and then on what is at work.
 
-    def __init__(self, console: Console) -> None:
-        self._console, self._said = console, time.monotonic()
+    ``again`` is the command with other options.
+    """
+
+    def __init__(self, console: Console, again: Callable[[Mapping[str, Any]], str]) -> None:
+        self._console, self._again, self._said = console, again, time.monotonic()
 
     def __call__(self, event: Event) -> None:
         """Show one event."""
@@ -258,7 +278,7 @@ class ComparisonProgress:
             state = "fitted" if event.fitted else "not fitted"
             self._say(f"{event.job}, seed {event.seed}: {state}, in distribution {event.number:.3f}")
         elif event.phase == "note":
-            self._say(event.text)
+            self._say(event.text + f":\n  {self._again(event.instead)}" * bool(event.instead))
         elif time.monotonic() - self._said >= QUIET_SECONDS:
             done = f"{event.phase} {event.done} of {event.total}"
             parts = [event.job, f"seed {event.seed}", event.text, done]

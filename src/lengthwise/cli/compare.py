@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,9 +14,6 @@ from lengthwise.training.threads import use_threads
 
 if TYPE_CHECKING:
     from lengthwise.api.compare import Comparison
-
-MORE_SEEDS = 3
-"""Seeds of the comparison that is next after one of a single seed."""
 
 
 @from_api("compare.compare")
@@ -50,7 +46,7 @@ def compare(
             [name.strip() for name in systems.split(",") if name.strip()],
             jobs=number_of_jobs(jobs),
             on=Cluster(ray, None, cpus_per_job, gpus_per_job),
-            progress=ComparisonProgress(err()),
+            progress=ComparisonProgress(err(), again),
         )
     except InterruptedComparison as stopped:
         draw(stopped.comparison, as_json)
@@ -62,7 +58,8 @@ def draw(comparison: Comparison, as_json: bool) -> None:
     """The answer and how sure it is, a curve and numbers for each system, what to do next; or everything as JSON."""
     from rich.text import Text
 
-    from lengthwise.report.pages import comparison_finding
+    from lengthwise.experiments.compare import free
+    from lengthwise.report.pages import comparison_finding, what_next
     from lengthwise.report.summary import chance_text
     from lengthwise.report.terminal import ranking_text
 
@@ -73,45 +70,12 @@ def draw(comparison: Comparison, as_json: bool) -> None:
     table, chance = ranking_text(values), chance_text(systems) if systems else ""
     table += f"\n{chance[:1].upper()}{chance[1:]}." * bool(chance)
     draw_answer(console, comparison_finding(values), systems, table, len(values["systems"]) - len(systems))
-    why, command = next_step(values, comparison.folder)
-    console.print(Text.assemble(("next: ", "bold"), f"{why}:\n  {command}"), soft_wrap=True)
+    why, changes = what_next(values, systems)
+    if changes is not None:
+        where = {"out": free(comparison.folder, changes["out"])} if "out" in changes else {}
+        why += f":\n  {again({**changes, **where})}"
+    console.print(Text.assemble(("next: ", "bold"), why), soft_wrap=True)
     console.print(f"page, with settings, notes and tests: {comparison.page}", style="dim", soft_wrap=True)
-
-
-def next_step(values: dict[str, Any], folder: Path) -> tuple[str, str]:
-    """Why, and the command: finish, more seeds, longer for what did not fit, or the figure and table of a paper."""
-    from lengthwise.experiments.compare import free
-    from lengthwise.report.pages import hardly_any, next_rung, too_few_steps
-    from lengthwise.tasks import TASKS
-
-    rows, seeds, longest = values["systems"], values["seeds"], values["trained_to"]
-    if started := [row["system"] for row in rows if not row["seeds"] and not row["diverged"]]:
-        return (
-            f"the same command goes on, with {', '.join(started) if len(started) < 3 else f'{len(started)} systems'}",
-            again(),
-        )
-    fits, rung = [row for row in rows if row["fitted"]], next_rung(values)
-    if fits and (len(fits) > 1 or len(rows) == 1 or rung is None):
-        wanted = max(values["seeds_wanted"], MORE_SEEDS if seeds == 1 else seeds)
-        if wanted > seeds or any(row["missing"] for row in fits):
-            more = f"up to {wanted} seeds of each system, since {'one' if seeds == 1 else 'few'} may be luck"
-            return more, again({"seeds": wanted} if wanted > values["seeds_wanted"] else {})
-    few = too_few_steps(values)
-    shorter = TASKS.build(values["task"]).lengths(1, longest // 2)
-    if shorter and ((hardly_any(values) and not few) or (rung is None and not fits)):
-        why = "shorter strings first, since so many steps did not suffice; or fewer symbols, or another encoding"
-        return why, again({"max-length": longest // 2, "out": free(folder, f"to-{longest // 2}")})
-    if rung is None:
-        return (
-            "a figure and a table for a paper, in Python",
-            f"lw.results({str(folder)!r}), then .plot() and .wide().to_latex('table.tex')",
-        )
-    why = f"{rung['steps']:,} steps, for what does not fit yet"
-    if not fits:
-        why += "; or fewer systems, or a shorter --max-length"
-    only = {"seeds": 1} if seeds == 1 and values["seeds_wanted"] > 1 else {}
-    budget = f"{rung['budget'] // 60:.0f}m"
-    return why, again({"budget": budget, **only, "out": free(folder, f"{rung['steps']}-steps")})
 
 
 def _rows(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

@@ -633,7 +633,7 @@ def _planned(wanted: Plan, folder: Path, clock: Clock, on: Executor | None) -> P
         if dataclasses.replace(wanted, seeds=found.seeds, **decided) != found:
             raise LengthwiseError(
                 f"{folder} holds a comparison of another task, or of other systems or lengths; "
-                "choose another one as `out`, or delete it"
+                f"choose another one as `out`, such as {free(folder, '2')}, or delete it"
             )
         if wanted.seeds > found.seeds and all(is_tuned(folder, found, system) for system in found.systems):
             found = dataclasses.replace(found, seeds=wanted.seeds)
@@ -670,6 +670,12 @@ def _planned(wanted: Plan, folder: Path, clock: Clock, on: Executor | None) -> P
     if 60 * minutes > 1.05 * left:
         said += "; the budget may end before that, and the same command then goes on"
     clock(Event("plan", 0, "note", text=said))
+    if steps < (usual := min(defaults.STEPS, MOST_STEPS)):
+        took = clock.smallest.budget - left
+        needed, again = _minutes(took + usual * for_all / (SHARE * jobs)), {"seeds": 1} if seeds < wanted.seeds else {}
+        few = f"{steps:,} steps may be too few, `run` takes {usual:,} by default; for as many"
+        options = {"budget": f"{needed // 60:.0f}m", **again, "out": str(free(folder, f"{usual}-steps"))}
+        clock(Event("plan", 0, "note", text=few, instead=options))
     remove_folder(folder / "times")
     make_folder(folder / "tuning")
     return plan

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Event:
     """The seeds that take the same steps as a stack, this one included; empty for a seed of its own."""
     text: str = ""
     """A line for people, with ``note``; with ``train``, which setting of several this is, if any."""
+    instead: Mapping[str, Any] = field(default_factory=dict)
+    """With ``note``, options of a call that the line proposes instead."""
 
     @property
     def ended(self) -> bool:

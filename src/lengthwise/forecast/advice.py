@@ -250,7 +250,7 @@ def settle_command(
         tied = [f.system for f in close if train_it(f)]
         if first and (one.answer != UNCERTAIN or len(tied) < 2 or test > MULTIPLES[-1] * train):
             return first[0][1]
-        return compare_command(word, with_usual(tied, found), train) if first else ""
+        return compare_command(task, word, with_usual(tied, found), train, test) if first else ""
     yes = [f for f in found if f.verdict == "yes" and f.scheme != "modulo"]  # whose m nobody named
     open_ones = [
         f for f in found if f.verdict == "unknown" and not (places_far and f.scheme in features.SCHEMES_OF_PLACES)
@@ -268,7 +268,7 @@ def settle_command(
     systems = with_usual(list(dict.fromkeys(f.system for f in named_ones)), found)
     if one.answer == RIGHT or len(systems) < 2 or test > MULTIPLES[-1] * train:  # A comparison tests no farther.
         return train_it(named_ones[0])
-    return compare_command(word, systems, train)
+    return compare_command(task, word, systems, train, test)
 
 
 def aimless(found: SystemForecast) -> bool:
@@ -289,10 +289,14 @@ def with_usual(systems: Sequence[str], found: Sequence[SystemForecast]) -> list[
     return list(systems[:MOST_COMPARED])
 
 
-def compare_command(word: str, systems: Sequence[str], train: int) -> str:
-    """The command that compares systems, by default the usual ones."""
+def compare_command(task: Task, word: str, systems: Sequence[str], train: int, test: int) -> str:
+    """The command that compares systems, by default the usual ones, with a test at ``test``."""
+    from lengthwise.experiments.compare import default_tests
+
     named = f" --systems {','.join(systems)}" if systems else ""
-    return f"lengthwise compare {word}{named} --max-length {train} --budget 10m"
+    usual = default_tests(task, train)
+    lengths = f" --test-lengths {','.join(map(str, [*(n for n in usual if n < test), test]))}" * (test not in usual)
+    return f"lengthwise compare {word}{named} --max-length {train}{lengths} --budget 10m"
 
 
 def run_command(

@@ -18,6 +18,7 @@ from lengthwise.crasp.decide import no_counting
 from lengthwise.forecast import features
 from lengthwise.forecast.advice import (
     aimless,
+    compare_command,
     instead_of,
     modulo_instead,
     named_scheme,
@@ -246,12 +247,13 @@ def predict(
         by_hand = "there are no strings of it to train on: write it as an expression or a task (docs/howto/own-task.md)"
     elif not settle and not isinstance(target, str):
         one = f", systems=[{chosen[0].system!r}]" * bool(requested)
-        by_hand = f"in Python, with this task: lw.compare(task{one}, max_length={train}, budget='10m')"
+        lengths = f"max_length={train}, test_lengths={[2 * train, test]}"
+        by_hand = f"in Python, with this task: lw.compare(task{one}, {lengths}, budget='10m')"
     elif not settle and requested:
         by_hand = why_untrained(trainable, f"{named_scheme(chosen[0])}+{chosen[0].encoding}")
     if no_places and couple and not helps and not requested:
         settle, by_hand = (
-            f"lengthwise compare {word} --max-length {train}",
+            compare_command(trainable, word, (), train, at[-1]),
             f"{AFTER}compare, with the places written in",
         )
     other = any(each.command == settle for each in chosen[0].instead if settle)

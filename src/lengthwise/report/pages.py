@@ -9,13 +9,14 @@ from statistics import median, median_low
 from typing import Any
 
 from lengthwise.core.rank import RULE
-from lengthwise.core.table import Spread, Table
+from lengthwise.core.table import NEXT, Spread, Table
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.report.answer import answer
 from lengthwise.report.figures import NARROW, WIDE, Picture, draw_accuracy, draw_audit, draw_blind
 from lengthwise.report.html import render_page
 from lengthwise.report.summary import SystemSummary, brackets_text, called, contradiction, percent
 from lengthwise.report.words import percent_down, reaches_text
+from lengthwise.tasks import TASKS
 
 VARIED = {
     "length": "filler before the shortest problem",
@@ -166,9 +167,9 @@ def command_of(copy: Mapping[str, Any]) -> str:
 
 
 def next_rung(values: Mapping[str, Any]) -> dict[str, float] | None:
-    """What to try where seeds did not fit: twice the budget, in seconds, and the ``steps`` that it buys.
+    """What to try where seeds did not fit: a budget, in seconds, and the ``steps`` that it buys.
 
-    Where there were too few steps to learn anything, as much as buys those of a single training by default.
+    These are twice as many, and no fewer than those of a single training by default.
 
     None where every seed fitted, and where there are as many steps as a comparison takes. How many steps would suffice
     is not known before: a fit can come late and all at once.
@@ -177,15 +178,13 @@ def next_rung(values: Mapping[str, Any]) -> dict[str, float] | None:
     unfitted = any(row["fitted"] < len(row["seeds"]) for row in values["systems"])
     if not unfitted or values["steps"] >= most:
         return None
-    times = max(2.0, values["default_steps"] / values["steps"]) if too_few_steps(values) else 2
+    times = max(2.0, values["default_steps"] / values["steps"])
     budget = 60 * math.ceil(times * values["budget_seconds"] / 60)
     return {"budget": budget, "steps": min(round(times * values["steps"]), most)}
 
 
 HARDLY = 0.1
 """The share of right strings of training lengths up to which more steps are not what is tried first."""
-EASIER = "a shorter max_length, fewer symbols or another encoding"
-"""What is tried first where hardly anything is right."""
 THEORY = {"yes": "possible; training may miss it"}
 """What is said of theory's answers in a sentence, where it is another word."""
 
@@ -193,6 +192,40 @@ THEORY = {"yes": "possible; training may miss it"}
 def hardly_any(values: Mapping[str, Any]) -> bool:
     """Whether every system that was trained is right on hardly any string of its training lengths."""
     return max(_in_distribution(values["systems"]), default=1.0) <= HARDLY
+
+
+MORE_SEEDS = 3
+"""Seeds of the comparison that is next after one of a single seed."""
+
+
+def what_next(values: Mapping[str, Any], systems: Sequence[SystemSummary]) -> tuple[str, dict[str, Any] | None]:
+    """What to do next and why, with the options that the same command gets for it; None where it is another command.
+
+    To finish, more seeds, longer for what did not fit, then what results in general ask for (`answer`). ``out`` of
+    the options is what the name of the folder ends in, then.
+    """
+    rows, seeds, longest = values["systems"], values["seeds"], values["trained_to"]
+    if started := [row["system"] for row in rows if not row["seeds"] and not row["diverged"]]:
+        who = ", ".join(started) if len(started) < 3 else f"{len(started)} systems"
+        return f"the same command goes on, with {who}", {}
+    fits, rung, few = [row for row in rows if row["fitted"]], next_rung(values), too_few_steps(values)
+    if fits and (len(fits) > 1 or len(rows) == 1 or rung is None):
+        wanted = max(values["seeds_wanted"], MORE_SEEDS if seeds == 1 else seeds)
+        if wanted > seeds or any(row["missing"] for row in fits):
+            more = f"up to {wanted} seeds of each system, since {'one' if seeds == 1 else 'few'} may be luck"
+            return more, {"seeds": wanted} if wanted > values["seeds_wanted"] else {}
+    shorter = TASKS.build(values["task"]).lengths(1, longest // 2)
+    if shorter and ((hardly_any(values) and not few) or (rung is None and not fits)):
+        why = "shorter strings first, since so many steps did not suffice; or fewer symbols, or another encoding"
+        return why, {"max-length": longest // 2, "out": f"to-{longest // 2}"}
+    if rung is None:
+        step = next(iter(answer(systems).steps if systems else ()), "next: larger models, or fewer symbols")
+        return step.removeprefix(f"{NEXT}: "), None
+    why = f"{rung['steps']:,} steps, for what does not fit yet"
+    if not fits:
+        why += "; or fewer systems, or a shorter --max-length"
+    only = {"seeds": 1} if seeds == 1 and values["seeds_wanted"] > 1 else {}
+    return why, {"budget": f"{rung['budget'] // 60:.0f}m", **only, "out": f"{rung['steps']}-steps"}
 
 
 def too_few_steps(values: Mapping[str, Any]) -> bool:
@@ -203,22 +236,13 @@ def too_few_steps(values: Mapping[str, Any]) -> bool:
 
 
 def budget_needed(values: Mapping[str, Any]) -> str:
-    """How near to a fit the seeds were that did not fit, and what to try next; empty where every seed fitted."""
+    """How near to a fit the seeds were that did not fit; empty where every seed fitted."""
     rows = [(row, [s["in_distribution"] for s in row["seeds"] if not s["fitted"]]) for row in values["systems"]]
     was = "; ".join(f"{row['system']} {min(rates):.3f}" for row, rates in rows if rates)
     if not was:
         return ""
-    rung, steps = next_rung(values), f"{values['steps']:,} steps"
-    then = f"{steps} are the most that a comparison takes: next, a larger model or a smaller max_length"
-    if rung is not None:
-        then = (
-            f"next, more steps: budget={rung['budget'] // 60:.0f}m gives about {rung['steps']:,}, in another "
-            "folder (out), since this one keeps its steps. Whether that suffices is not known before"
-        )
-    if hardly_any(values) and not too_few_steps(values):
-        then = f"hardly any is right: next, {EASIER}"
-    share = f"share of strings of training lengths that are right after {steps}"
-    return f"{share}, where {EvaluationConfig.fit_threshold:g} is a fit: {was}. {then}"
+    share = f"share of strings of training lengths that are right after {values['steps']:,} steps"
+    return f"{share}, where {EvaluationConfig.fit_threshold:g} is a fit: {was}"
 
 
 def notes_of(values: Mapping[str, Any]) -> list[str]:
@@ -367,7 +391,7 @@ def comparison_page(values: Mapping[str, Any], systems: Sequence[SystemSummary] 
         "comparison.html",
         title=f"{'Models' if values.get('equal') else 'Position systems'} on {called(values['task'])}",
         finding=comparison_finding(values),
-        answer=answer(systems).on_page,
+        answer=answer(systems).rows | {NEXT: what_next(values, systems)[0].partition("\n")[0]},
         more=(f"band: {brackets_text((), 'range')}",),
         shown=comparison_table(values),
         figure=Picture("comparison", wide, narrow) if wide else None,
