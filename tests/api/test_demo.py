@@ -75,8 +75,8 @@ def test_without_a_terminal_a_line_comes_now_and_then(monkeypatch: pytest.Monkey
         now[0] += 1.0
         shown(Event(recipe.jobs[0].name, 0, "train", step, 40, 0.5))
     first, *lines = text.getvalue().splitlines()
-    assert first.endswith("of training in all, by its first steps; tests come on top")
-    assert [line.partition(", about")[0] for line in lines] == [
+    assert first.endswith("of training, as a run ends once it fits; tests come on top")
+    assert [line.partition(", at most")[0] for line in lines] == [
         f"coupled (PPC), seed 0, train {step} of 40, loss 0.500" for step in (14, 22, 30, 38)
     ]
     assert progress.QUIET_SECONDS < 20

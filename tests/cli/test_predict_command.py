@@ -29,7 +29,7 @@ def test_one_screen_without_overclaiming(terminal: Terminal, target: str) -> Non
     assert all(len(line) <= 80 for line in answer.out.splitlines())
     assert "cannot learn" not in answer.out
     assert "…" not in answered
-    assert "never a no" in answer.out.removeprefix(answered), "the legend of theory"
+    assert ("never a no" in answer.out.removeprefix(answered)) == (not of), "the legend of theory, without other words"
     assert "never a no" not in answered
 
 
@@ -58,7 +58,7 @@ def test_json(terminal: Terminal) -> None:
         ("coupled", "yes", "ours"),
     ]
     assert {row["scheme"]: len(row["span"]) for row in found["structure"]} == {"sequential": 4, "coupled": 4}
-    assert len(found["caveats"]) == 5
+    assert len(found["caveats"]) == 5, "a yes and a no"
 
 
 def test_selectors_have_a_span_of_their_own(terminal: Terminal) -> None:

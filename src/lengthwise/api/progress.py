@@ -144,7 +144,7 @@ class TrainingClock:
     def left(self) -> str:
         """About how long the sweep still trains, in words; empty where it is too early to say."""
         seconds = self._seconds_left()
-        return "" if seconds is None else f"{'at most ' * self._early}about {_in_words(seconds)} left"
+        return "" if seconds is None else f"{'at most' if self._early else 'about'} {_in_words(seconds)} left"
 
     def in_all(self) -> str:
         """One line on how long the sweep trains in all, once, as soon as it can be said; empty before and after."""

@@ -291,12 +291,17 @@ def with_usual(systems: Sequence[str], found: Sequence[SystemForecast]) -> list[
 
 def compare_command(task: Task, word: str, systems: Sequence[str], train: int, test: int) -> str:
     """The command that compares systems, by default the usual ones, with a test at ``test``."""
+    named, lengths = f" --systems {','.join(systems)}" * bool(systems), compared_at(task, train, test)
+    tests = f" --test-lengths {','.join(map(str, lengths))}" * bool(lengths)
+    return f"lengthwise compare {word}{named} --max-length {train}{tests} --budget 10m"
+
+
+def compared_at(task: Task, train: int, test: int) -> list[int]:
+    """The lengths up to ``test`` at which a comparison is to test; none where it tests there by itself."""
     from lengthwise.experiments.compare import default_tests
 
-    named = f" --systems {','.join(systems)}" if systems else ""
     usual = default_tests(task, train)
-    lengths = f" --test-lengths {','.join(map(str, [*(n for n in usual if n < test), test]))}" * (test not in usual)
-    return f"lengthwise compare {word}{named} --max-length {train}{lengths} --budget 10m"
+    return [] if test in usual else [*(n for n in usual if n < test), test]
 
 
 def run_command(

@@ -31,7 +31,7 @@ CERTAINLY_NOT = 0.05
 """The probability up to which a whole interval says that a training would only confirm the answer."""
 BANDS = (
     f"LIKELY: at least {LIKELY_FROM} %, and the interval does not begin below {UNLIKELY_TO}; UNLIKELY: at most "
-    f"{UNLIKELY_TO} %, and it does not end above {LIKELY_FROM}; else UNCERTAIN"
+    f"{UNLIKELY_TO} %, and it does not end above {LIKELY_FROM}; else UNCERTAIN, with the interval alone"
 )
 """The rule of the words, on the percents that are shown."""
 ORDER = (NOT_KNOWN, WRONG, UNLIKELY, "possible in theory", UNCERTAIN, PROMISING, LIKELY, RIGHT)
@@ -143,6 +143,8 @@ class SystemForecast:
     than that."""
     named: Mapping[str, bool] = field(default_factory=dict)
     """The other tasks that are counted, and whether each was right."""
+    left_out: tuple[str, ...] = ()
+    """Tasks that are `SIMILAR` and not counted, since they did not fit or were not tested near M / N."""
     record: tuple[int, int] = (0, 0)
     """Of the targets `SIMILAR` to this one that were measured, how many were right, and of how many."""
     own: str = ""
@@ -264,21 +266,28 @@ class SystemForecast:
 
     @property
     def in_brackets(self) -> str:
-        """`chance` as it stands beside the word of the answer: of an interval, the end that could change the word."""
+        """`chance` as it stands beside the word of the answer: of an interval, the end that could change the word.
+
+        UNCERTAIN has the interval alone, since the number would have another word.
+        """
         if self.answer == PROMISING:
             return f"(no percentage: {in_words(self.others or self.record, self.alike)})"
+        if self.answer == UNCERTAIN:
+            return f"(anything from {self.chance.replace('–', ' to ')})"
         if "[" not in self.chance:
             return f"({self.chance.strip('()')})" if self.chance else ""
         low, high = map(percent, self.interval or (0.0, 0.0))
-        between = f"anything from {low} to {high} %"
-        if not UNLIKELY_TO < whole_percent(self.probability or 0.0) < LIKELY_FROM:  # The interval alone makes it so.
-            between = f"but its interval is {low} to {high} %"
-        ends = {LIKELY: f"at least {low} %", UNLIKELY: f"at most {high} %", UNCERTAIN: between}
-        return f"({percent(self.probability or 0.0)} %, {ends[self.answer]})"
+        end = f"at least {low} %" if self.answer == LIKELY else f"at most {high} %"
+        return f"({percent(self.probability or 0.0)} %, {end})"
 
     @property
     def chance(self) -> str:
-        """What was measured, or the probability and its interval in percent, or the base rate; empty without one."""
+        """What was measured, or the probability and its interval in percent, or the base rate; empty without one.
+
+        Where it is UNCERTAIN, the interval alone.
+        """
+        if self.answer == UNCERTAIN and self.interval is not None:
+            return f"{percent(self.interval[0])}–{percent(self.interval[1])} %"
         seen = "" if self.accuracy is None else f"{self.accuracy:.2f}"
         seen = "(not fitted)" if seen == "0.00" and NOT_FITTED in self.measured else seen
         return seen or self.base_rate or chance_of(self.probability, self.interval)
@@ -337,10 +346,10 @@ def in_a_row(names: Iterable[str], word: str = "and") -> str:
 
 
 def exceptions(counted: Mapping[str, bool]) -> str:
-    """The fewer of those that were right and those that were not, by name; empty where all came out alike."""
+    """The fewer of those that were right and those that were not, by name; of few that came out alike all of them."""
     right, wrong = ([name for name, good in counted.items() if good is of] for of in (True, False))
-    if not right or not wrong:
+    if not counted or (len(counted) > FEWEST and not (right and wrong)):
         return ""
-    few, word = (wrong, "not") if len(wrong) <= len(right) else (right, "namely")
+    few, word = (wrong, "not") if not right or 0 < len(wrong) <= len(right) else (right, "namely")
     more = f" and {len(few) - MOST_NAMED} more" * (len(few) > MOST_NAMED)
     return f" ({word} {', '.join(few[:MOST_NAMED])}{more})"

@@ -39,7 +39,6 @@ from lengthwise.forecast.answer import (
     TOO_FAR,
     UNCERTAIN,
     UNLIKELY,
-    UNLIKELY_TO,
     UNTRIED,
     USUAL,
     WRONG,
@@ -49,7 +48,6 @@ from lengthwise.forecast.answer import (
     in_a_row,
     in_words,
     near_ratio,
-    percent,
     words,
 )
 from lengthwise.forecast.features import SCHEMES_OF_PLACES
@@ -58,7 +56,7 @@ from lengthwise.measured.cells import Format
 from lengthwise.positions.system import ALIASES, CITED_LINK, PositionSystem, named_pair, position_systems
 from lengthwise.prediction.predict import predict_target, predict_with_search
 from lengthwise.prediction.search import NOT_SEARCHED
-from lengthwise.prediction.verdict import CAVEATS, CONDITION, NO_ARGUMENT, SHOWN, STRONGEST, Prediction, Verdict
+from lengthwise.prediction.verdict import CONDITION, NO_ARGUMENT, SHOWN, STRONGEST, Prediction, Verdict, caveats
 from lengthwise.tasks import Task
 
 if TYPE_CHECKING:
@@ -340,10 +338,8 @@ def also_weighs(best: SystemForecast) -> str:
     if best.probability is None or best.by_probe:
         return ""
     if best.own.endswith("right"):
-        many = "the {} % comes from all measured tasks; how this one came out depends on the model's settings"
-        return many.format(percent(best.probability))
-    weighs = "the forecast of {} % weighs other positions and other kinds of languages, too"
-    return weighs.format(percent(best.probability)) * bool(best.record[1])
+        return "the forecast comes from all measured tasks; how this one came out depends on the model's settings"
+    return "the forecast weighs other positions and other kinds of languages, too" * bool(best.record[1])
 
 
 def alike_in_words(found: Forecasts, best: SystemForecast, alone: bool) -> str:
@@ -392,7 +388,7 @@ def table(found: Forecasts) -> list[str]:
         groups.setdefault((answer, theory, f.seen or (OTHERS if f.counted else "–")), []).append(f)
     if len(groups) == 1 and not found.named:
         return []  # Nothing tells them apart.
-    chances = any("[" in f.chance and f.counted for f in found)
+    chances = any(f.counted and "%" in f.chance for f in found)
     heading = "answer [90 % interval]" if chances else "answer"
     rows: list[tuple[str, ...]] = [("positions", heading, "in theory", "measured")]
     rows += [("", *said) for said in groups]
@@ -429,8 +425,6 @@ def legend(found: Forecasts, rows: Sequence[str], said: str) -> str:
         means += ["%: the chance of that, a forecast from all that was measured"]
     if any(OTHERS in row for row in rows):
         means += [f"{OTHERS}: a forecast from other {'tasks' if found.format == 'answer' else 'languages'}"]
-    if any(f.answer == UNCERTAIN and (f.probability or 0) <= UNLIKELY_TO / 100 for f in found):
-        means += [f"{UNCERTAIN}: also where the interval is wide"]
     if PROMISING in said:
         means += [
             f"{PROMISING}: possible in theory, and at least {LIKELY_FROM} % of {FEWEST} or more similar were right"
@@ -456,7 +450,8 @@ def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
         for f in found
         if NOT_SEARCHED not in f.theory and (f.theory.partition(": ")[2] or f.theory) not in said.get(f.system, "")
     ]
-    instead = [each.line for each in best.instead if in_short(each.measured) != each.measured]
+    rows = {f.measured for f in found}
+    instead = [e.line for e in best.instead if e.measured not in rows and in_short(e.measured) != e.measured]
     if any(f.by_probe for f in found):
         of = forecaster("task" if found.format == "answer" else "language").cells
         basis = f"theory, {found.cells} measured settings (of {of}: those that had a probe) and the probe"
@@ -465,7 +460,7 @@ def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
         numbers += [f"chance: a forecast by {basis}. No test at {found.test}", f"interval: {INTERVAL}", BANDS]
     if found.format != "answer":
         numbers.append("words are drawn evenly among those of a length")
-    numbers.append("possible: a program for such models does it at every length; training may miss it")
+        numbers.append("possible: a program for such models does it at every length; training may miss it")
     if any(f.others for f in found):
         numbers.append(f"{SIMILAR}: theory says the same of them; trained with such ids, tested {found.near}")
     numbers.append("measured: in this package's studies; your own runs are not counted")
@@ -480,7 +475,10 @@ def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
         "measured": [
             *together((f, f.measured) for f in found if f.measured), *other_tasks(found), *instead,
         ],
-        "numbers": [*together((f, f.refusal) for f in found if f.refusal), *numbers, *CAVEATS],
+        "numbers": [
+            *together((f, f.refusal) for f in found if f.refusal), *numbers,
+            *caveats(theory.verdicts if found.format == "answer" else ()),
+        ],
     }  # fmt: skip
 
 
@@ -528,7 +526,8 @@ def other_tasks(found: Forecasts) -> Iterator[str]:
     for f in found:
         if f.others and f.others[1] and f.alike == "task":
             of = "other tasks that theory leaves open" if f.verdict == "unknown" else f"{SIMILAR} tasks"
-            lines.append((f, f"{of}: {named(f.named, f is first or f.verdict == 'yes')}"))
+            gone = f". Not counted, as none fit or was tested {found.near}: {', '.join(f.left_out)}" * bool(f.left_out)
+            lines.append((f, f"{of}: {named(f.named, f is first or f.verdict == 'yes')}{gone}"))
     yield from together(lines)
     yield from (f"{each.words}: {named(each.counted)}" for each in first.instead if each.counted)
 
@@ -575,7 +574,7 @@ def in_short(measured: str) -> str:
     """What was measured without its study and names, and, where that is this very language, without others."""
     if own := re.search(rf"{OWN_LANGUAGE}.* seeds({TOO_FAR} \d+)?(?=; \d)", measured):
         return measured[: own.end()]
-    more = r"\d+ of \d+ seeds of .*|[\w-]+(, commit \w+)?(?=;|$)|(not|namely) [^;]*|the forecast without it .*"
+    more = r"\d+ of \d+ seeds of .*|[\w-]+(, commit \w+)?(?=;|$)|(not|namely|these are) [^;]*|the forecast without .*"
     return re.sub(rf"; ({more})", "", measured)
 
 

@@ -246,6 +246,14 @@ def others_by_name(system: PositionSystem, ratio: float, cut: float, theory: str
     return {name: statistics.median(settings) >= cut for name, settings in found.items()}
 
 
+@cache
+def left_out(system: PositionSystem, ratio: float, theory: str) -> tuple[str, ...]:
+    """The tasks that `others_measured` does not count: none of their settings fit, or was tested near this ratio."""
+    trained = (cell for cell in cells() if cell.format == "answer" and trained_plainly(cell, system))
+    every = {name_in_full(cell.task) for cell in trained if cell.theory.get(system.known_as) == theory}
+    return tuple(sorted(every - others_measured(system, ratio, theory).keys()))
+
+
 def traced_cells(ratio: float) -> Iterator[tuple[MeasuredCell, tuple[int, int]]]:
     """Tasks that were trained with the states of their machine under predicted ids, with the tests near this ratio."""
     for cell in others(SCRATCHPAD_SYSTEM.scheme):
@@ -314,9 +322,9 @@ def measured_language(
         none = f"no {SIMILAR} language was trained with {words(system)}"
         return Measured(elsewhere + none * any(cell.rung is not None for cell, _, _ in tested), None)
     said = ", and ".join(f"{sum(found.values())} of {len(found)} {of}" for of, found in alike.items())
-    named = exceptions(*alike.values()).strip(" ()") if len(alike) == 1 else ""
-    line = f"{elsewhere}{said} were right with {words(system)} {near_ratio(ratio)}" + f"; {named}" * bool(named)
-    return Measured(line, None, counts)
+    line = f"{elsewhere}{said} were right with {words(system)} {near_ratio(ratio)}"
+    named = exceptions(*alike.values())[2:-1] if len(alike) == 1 else ""
+    return Measured(line + f"; {named}" * bool(named), None, counts)
 
 
 def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float, cut: float) -> tuple[Measured, bool, float]:
@@ -327,7 +335,7 @@ def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float, cut: flo
     """
     m = features.period(dfa, format)
     counts = not no_counting(with_residues(dfa, m))
-    alike: list[list[bool]] = []
+    alike: dict[str, list[bool]] = {}
     others: list[list[bool]] = []
     own: tuple[list[bool], float | None, int] | None = None
     for cell in cells():
@@ -338,19 +346,23 @@ def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float, cut: flo
             continue
         seeds = seeds_right(cell, place, cut)
         same = counts != no_counting(with_residues(other, cell.settings["scheme"]["m"]))
-        (alike if same else others).append(seeds)
+        if same:
+            alike[str(cell.task["language"])] = seeds
+        else:
+            others.append(seeds)
         if other == dfa:
             near = (cell.accuracy(*place) or 0.0) if trained_near(cell, train) else None
             own = seeds, near, cell.train
     if not alike:
         return Measured("", None), False, 0.0
-    held, seeds = sum(all(each) for each in alike), [seed for each in alike for seed in each]
+    names, seeds = {name: all(each) for name, each in alike.items()}, [s for each in alike.values() for s in each]
+    held, these = sum(names.values()), f"these are {', '.join(names)}"
     right, needed = sum(all(each) for each in others), "a" if counts else "no"
     if m > 1:
         line = (
             f"{held} of {len(alike)} {SIMILAR} languages ({needed} count is needed once the position modulo {m} is "
             f"known) were right {near_ratio(ratio)}; "
-            f"{sum(seeds)} of {len(seeds)} seeds of the {SIMILAR} ones"
+            f"{sum(seeds)} of {len(seeds)} seeds of the {SIMILAR} ones; {exceptions(names)[2:-1] or these}"
         )
     else:
         of = len(alike) + len(others)

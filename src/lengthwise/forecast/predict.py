@@ -19,6 +19,7 @@ from lengthwise.forecast import features
 from lengthwise.forecast.advice import (
     aimless,
     compare_command,
+    compared_at,
     instead_of,
     modulo_instead,
     named_scheme,
@@ -54,6 +55,7 @@ from lengthwise.forecast.forecasts import Forecasts
 from lengthwise.forecast.measured import (
     SCRATCHPAD_SYSTEM,
     Measured,
+    left_out,
     measured_language,
     measured_task,
     name_in_full,
@@ -247,8 +249,8 @@ def predict(
         by_hand = "there are no strings of it to train on: write it as an expression or a task (docs/howto/own-task.md)"
     elif not settle and not isinstance(target, str):
         one = f", systems=[{chosen[0].system!r}]" * bool(requested)
-        lengths = f"max_length={train}, test_lengths={[2 * train, test]}"
-        by_hand = f"in Python, with this task: lw.compare(task{one}, {lengths}, budget='10m')"
+        tests = f", test_lengths={lengths}" if (lengths := compared_at(trainable, train, at[-1])) else ""
+        by_hand = f"in Python, with this task: lw.compare(task{one}, max_length={train}{tests}, budget='10m')"
     elif not settle and requested:
         by_hand = why_untrained(trainable, f"{named_scheme(chosen[0])}+{chosen[0].encoding}")
     if no_places and couple and not helps and not requested:
@@ -568,7 +570,9 @@ def of_task(
         alike = {name: right for name, right in alike.items() if name != name_in_full(TASKS.show(task))}
         counts = sum(alike.values()), len(alike)
         if measured.accuracy is None and (alike or not refusal):
-            known = replace(known, others=counts, named=alike)
+            theirs = left_out(system, test / train, verdict.short) if verdict and verdict.answer != "unknown" else ()
+            theirs = tuple(name for name in theirs if name != name_in_full(TASKS.show(task)))
+            known = replace(known, others=counts, named=alike, left_out=theirs)
         # Tasks of which theory says nothing, as of this one, are alike in nothing else.
         counts = counts if verdict is not None and verdict.answer != "unknown" else (0, 0)
         known = replace(known, measured=measured.line, accuracy=measured.accuracy)

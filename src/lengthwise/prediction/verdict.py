@@ -28,12 +28,20 @@ CONDITION = ". condition: "
 NO_ARGUMENT = "no argument from few and near tokens for each step (sparsity and locality) applies"
 """Why theory says nothing where a program is not known to exist, nor known not to."""
 CAVEATS = (
-    "yes: a program does it at every length, so an idealized learner generalizes; no training length follows",
+    "yes: possible, a program does it at every length, so an idealized learner generalizes; training may miss it, and "
+    "no training length follows",
     "no: no program that such a model can run does it at every length; a given model may still do well at some",
     "basis: proved, by a construction that runs; ours, our own proof, unreviewed; cited, published; evidence, seen",
     "sparsity and locality (each step needs few and near tokens) can give a yes, never a no",
     "the words of theory, such as window, period and communication bound: docs/concepts.md#theory",
 )
+
+
+def caveats(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
+    """What the words of these verdicts mean, without those that none of them has."""
+    answers = {verdict.answer for verdict in verdicts}
+    unsaid = ({"yes", "no"} - answers) | ({"sparsity and locality"} if not answers else set())
+    return tuple(line for line in CAVEATS if not line.startswith(tuple(unsaid)))
 
 
 @dataclass(frozen=True)
@@ -173,9 +181,12 @@ class Prediction(Tabular):
     """Verdicts for models without attention, which have no position system."""
 
     def table(self) -> Table:
-        """One row per position system and model; below it what was searched and what the words mean."""
-        rows = tuple((v.system, v.shown, v.basis, v.in_theory) for v in (*self.verdicts, *self.models))
-        notes = (*self.searched, *CAVEATS)
+        """A row for the systems of which theory says the same; below it what was searched and what the words mean."""
+        said = dict[tuple[Any, ...], list[str]]()
+        for v in (*self.verdicts, *self.models):
+            said.setdefault((v.shown, v.basis, v.in_theory), []).append(v.system)
+        rows = tuple((", ".join(names), *same) for same, names in said.items())
+        notes = (*self.searched, *caveats(self.verdicts))
         asked = "membership generalizes?" if self.kind == "language" else "generalizes?"
         columns = ("positions", asked, "basis", "why")
         caption = f"{self.target}: {self.summary}"
@@ -185,7 +196,7 @@ class Prediction(Tabular):
         """Plain JSON values."""
         verdicts = [verdict.to_json() for verdict in self.verdicts]
         models = [verdict.to_json() for verdict in self.models]
-        return {**fields_of(self), "verdicts": verdicts, "models": models, "caveats": list(CAVEATS)}
+        return {**fields_of(self), "verdicts": verdicts, "models": models, "caveats": list(caveats(self.verdicts))}
 
 
 def answers_by_fragment(decision: Decision) -> dict[str, str]:

@@ -348,13 +348,16 @@ def comparison_finding(values: Mapping[str, Any]) -> str:
             f"{values['steps']:,} steps, and {needed} are required. So nothing is known of longer ones."
         )
     rest = [row for row in rows if row is not best]
-    if max(seed["reach"] for seed in best["seeds"] if seed["fitted"]) > trained:
+    fitted = [seed for seed in best["seeds"] if seed["fitted"]]
+    if (farthest := max(seed["reach"] for seed in fitted)) > trained:
         second, far = next((row for row in rest if row["fitted"]), None), _far(best, longest)
         reached = f"{best['system']} is right up to {far}"
         if second is not None and _far(second, longest) == far:
             reached = f"{best['system']} and {second['system']} are right up to {far}"
         elif second is not None:
             reached += f"; {second['system']} up to {_far(second)}"
+        at_end = percent_down(median(seed["exact_match"][str(longest)] for seed in fitted))
+        reached += f"; {best['system']} has {at_end} right at {longest}" * (farthest < longest)
     else:
         reached = f"no system{' that fitted' * any(not row['fitted'] for row in rows)} is right beyond {trained}"
         if best["mean_beyond"] >= 0.005:
