@@ -97,7 +97,7 @@ def test_one_system_that_fits_gets_no_more_seeds_before_others_fit() -> None:
         (1, 0, 0.9, 400, {"budget": "50m", "seeds": 1, "out": "2000-steps"}),
         (1, 0, 0.01, 400, {"budget": "50m", "seeds": 1, "out": "2000-steps"}),
         (1, 0, 0.01, 1200, {"budget": "20m", "seeds": 1, "out": "2400-steps"}),
-        (1, 0, 0.01, 2000, {"max-length": 3, "out": "to-3"}),
+        (1, 0, 0.01, 2000, {"max_length": 3, "out": "to-3"}),
         (3, 0, 0.9, 400, {"budget": "50m", "out": "2000-steps"}),
         (3, 3, 0.99, 400, None),
     ],

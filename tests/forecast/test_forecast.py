@@ -160,7 +160,7 @@ def agree(found: Forecasts) -> None:
             assert f.seen == f"{right} of {of} similar" or float(f.seen.removesuffix(" elsewhere")) >= found.cut
     for f in found:
         if f.probability is not None:
-            middle, low, high = (round(100 * share) for share in (f.probability, *f.interval))
+            middle, low, high = (round(100 * share) for share in (f.probability, *(f.interval or ())))
             likely, unlikely = middle >= 70 and low >= 30, middle <= 30 and high <= 70
             assert f.answer == (LIKELY if likely else UNLIKELY if unlikely else UNCERTAIN), found.text()
             assert BANDS in text

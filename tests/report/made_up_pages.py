@@ -83,7 +83,8 @@ def comparison_values(count: int = 9, tests: tuple[int, ...] = (6, 9, 12, 18, 24
     return {
         "name": "my task", "task": {"name": "my task"},
         "trained_to": 6, "tests": list(tests), "reach_at": 0.95, "steps": 400, "seeds": 3, "grid": [{}, {}],
-        "budget_seconds": 60.0, "selection": "one setting", "systems": systems,
+        "budget_seconds": 60.0, "selection": "one setting", "systems": systems, "next": "more seeds",
+        "next_options": {},
         "commit": "0123456789ab", "machine": {"processor": "a processor"}, "time": "2026-01-02T03:04:05+00:00",
     }  # fmt: skip
 

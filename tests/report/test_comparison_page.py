@@ -78,7 +78,11 @@ def test_the_finding_gives_every_reach_with_its_seeds() -> None:
     values = comparison_values()
     first, second = values["systems"][:2]
     for row, reached in ((first, [48, 48, 48]), (second, [6, 12, 24])):
-        row |= {"fitted": 3, "reach": sorted(reached)[1], "seeds": [{"reach": one, "fitted": True} for one in reached]}
+        row |= {
+            "fitted": 3,
+            "reach": sorted(reached)[1],
+            "seeds": [dict(row["seeds"][0], reach=one, fitted=True) for one in reached],
+        }
     said = comparison_finding(values)
     assert f"{first['system']} is right up to 48, the longest length tested, in all 3 seeds" in said
     assert f"{second['system']} up to 24 in 1 of 3 seeds, to 12 in 1, to 6 in 1" in said

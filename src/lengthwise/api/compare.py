@@ -62,16 +62,11 @@ class Comparison(Measured):
 
     def table(self) -> Table:
         """The finding, and one row per system, best first; what is next and what a *yes* presupposes is advice."""
-        from lengthwise.experiments.compare import free
-
         made = comparison_table(self.values)
         conditions = [f"theory's {row['verdict']} for {row['system']}, on the condition: {row['condition']}"
                       for row in self.rows if row.get("condition")]  # fmt: skip
-        why, changes = what_next(self.values, self.accuracy.systems)
-        given = {name.replace("-", "_"): to for name, to in (changes or {}).items()}
-        given |= {"out": str(free(self.folder, given["out"]))} if "out" in given else {}
-        same = f" ({', '.join(f'{name}={to!r}' for name, to in given.items())})" * bool(given)
-        advice = (f"{NEXT}: {why}{same}", *made.advice, *conditions)
+        given = ", ".join(f"{name}={to!r}" for name, to in (self.values["next_options"] or {}).items())
+        advice = (f"{NEXT}: {self.values['next']}" + f" ({given})" * bool(given), *made.advice, *conditions)
         return replace(made, caption=comparison_finding(self.values), advice=advice)
 
     @property
@@ -185,7 +180,7 @@ def own_folder(task: Task) -> Path:
 def gathered(task: Task, plan: Plan, folder: Path, given: Budget) -> Comparison:
     """The comparison from the files of a folder, with the verdict and the structure of every system."""
     from lengthwise.core.rank import REACH
-    from lengthwise.experiments.compare import MOST_STEPS, default_tests, ranked
+    from lengthwise.experiments.compare import MOST_STEPS, default_tests, free, ranked
     from lengthwise.experiments.defaults import MULTIPLES, STEPS
     from lengthwise.experiments.provenance import provenance
     from lengthwise.report.figures import draw_accuracy
@@ -218,8 +213,11 @@ def gathered(task: Task, plan: Plan, folder: Path, given: Budget) -> Comparison:
         "equal": plan.equal,
         **provenance("cpu"),
     }
-    write_json(folder / RESULT, values)
     systems = summaries(folder, rows)
+    values["next"], options = what_next(values, systems)
+    where = {"out": str(free(folder, options["out"]))} if options and "out" in options else {}
+    values["next_options"] = options and {**options, **where}
+    write_json(folder / RESULT, values)
     figure = draw_accuracy(systems, band="range")
     if figure is not None:
         write_text(folder / PICTURE, figure.svg())

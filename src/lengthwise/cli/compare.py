@@ -58,8 +58,7 @@ def draw(comparison: Comparison, as_json: bool) -> None:
     """The answer and how sure it is, a curve and numbers for each system, what to do next; or everything as JSON."""
     from rich.text import Text
 
-    from lengthwise.experiments.compare import free
-    from lengthwise.report.pages import comparison_finding, what_next
+    from lengthwise.report.pages import comparison_finding
     from lengthwise.report.summary import chance_text
     from lengthwise.report.terminal import ranking_text
 
@@ -70,11 +69,9 @@ def draw(comparison: Comparison, as_json: bool) -> None:
     table, chance = ranking_text(values), chance_text(systems) if systems else ""
     table += f"\n{chance[:1].upper()}{chance[1:]}." * bool(chance)
     draw_answer(console, comparison_finding(values), systems, table, len(values["systems"]) - len(systems))
-    why, changes = what_next(values, systems)
-    if changes is not None:
-        where = {"out": free(comparison.folder, changes["out"])} if "out" in changes else {}
-        why += f":\n  {again({**changes, **where})}"
-    console.print(Text.assemble(("next: ", "bold"), why), soft_wrap=True)
+    options = values["next_options"]
+    command = "" if options is None else f":\n  {again({name.replace('_', '-'): to for name, to in options.items()})}"
+    console.print(Text.assemble(("next: ", "bold"), values["next"].replace("\n", "\n  "), command), soft_wrap=True)
     console.print(f"page, with settings, notes and tests: {comparison.page}", style="dim", soft_wrap=True)
 
 

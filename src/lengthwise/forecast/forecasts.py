@@ -250,7 +250,7 @@ def purpose(found: Forecasts, best: SystemForecast) -> str:
         return "go on with the probe where it stopped"
     if command.startswith("lengthwise compare"):
         minutes = command.partition("--budget ")[2].partition("m")[0]
-        usual = f" (most models have {USUAL})" * bool(re.search(rf",{USUAL}\b", command))
+        usual = f" ({USUAL}, since most models have it)" * bool(re.search(rf",{USUAL}\b", command))
         return "train and compare these" + f", {minutes} minutes" * bool(minutes) + usual
     trained = {"scheme": "sequential", "encoding": "learned"} | dict(re.findall(r"--(scheme|encoding) (\S+)", command))
     name = PositionSystem(*named_pair(**trained)).known_as

@@ -253,7 +253,7 @@ def predict(
         by_hand = f"in Python, with this task: lw.compare(task{one}, max_length={train}{tests}, budget='10m')"
     elif not settle and requested:
         by_hand = why_untrained(trainable, f"{named_scheme(chosen[0])}+{chosen[0].encoding}")
-    if no_places and couple and not helps and not requested:
+    if no_places and trainable and couple and not helps and not requested:
         settle, by_hand = (
             compare_command(trainable, word, (), train, at[-1]),
             f"{AFTER}compare, with the places written in",

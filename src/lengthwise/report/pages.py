@@ -217,7 +217,7 @@ def what_next(values: Mapping[str, Any], systems: Sequence[SystemSummary]) -> tu
     shorter = TASKS.build(values["task"]).lengths(1, longest // 2)
     if shorter and ((hardly_any(values) and not few) or (rung is None and not fits)):
         why = "shorter strings first, since so many steps did not suffice; or fewer symbols, or another encoding"
-        return why, {"max-length": longest // 2, "out": f"to-{longest // 2}"}
+        return why, {"max_length": longest // 2, "out": f"to-{longest // 2}"}
     if rung is None:
         step = next(iter(answer(systems).steps if systems else ()), "next: larger models, or fewer symbols")
         return step.removeprefix(f"{NEXT}: "), None
@@ -394,7 +394,7 @@ def comparison_page(values: Mapping[str, Any], systems: Sequence[SystemSummary] 
         "comparison.html",
         title=f"{'Models' if values.get('equal') else 'Position systems'} on {called(values['task'])}",
         finding=comparison_finding(values),
-        answer=answer(systems).rows | {NEXT: what_next(values, systems)[0].partition("\n")[0]},
+        answer=answer(systems).rows | {NEXT: values["next"].partition("\n")[0]},
         more=(f"band: {brackets_text((), 'range')}",),
         shown=comparison_table(values),
         figure=Picture("comparison", wide, narrow) if wide else None,
