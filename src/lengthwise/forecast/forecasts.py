@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lengthwise.core.config import fields_of
 from lengthwise.core.errors import UnknownNameError, spelled
@@ -58,9 +58,6 @@ from lengthwise.prediction.predict import predict_target, predict_with_search
 from lengthwise.prediction.search import NOT_SEARCHED
 from lengthwise.prediction.verdict import CONDITION, NO_ARGUMENT, SHOWN, STRONGEST, Prediction, Verdict, caveats
 from lengthwise.tasks import Task
-
-if TYPE_CHECKING:
-    pass
 
 INDENT = 11
 """Columns before the text beside a name."""

@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lengthwise.core.errors import shortened
 from lengthwise.crasp.decide import no_counting
@@ -28,9 +28,6 @@ from lengthwise.languages.automaton import Dfa, minimize
 from lengthwise.measured.cells import Format, MeasuredCell, cells, others
 from lengthwise.positions.system import PositionSystem
 from lengthwise.tasks import TASKS, Task
-
-if TYPE_CHECKING:
-    pass
 
 NEAR = 1.6
 """Tests within this factor of M / N are shown as measured."""

@@ -129,7 +129,7 @@ def comparison_table(values: Mapping[str, Any]) -> Table:
     caption = trained + (f".{_last_test(values)}" if known else ": no seed fitted.")
     columns = ("system", "reach", "each seed", "beyond", *map(str, tests), "in distr.", "theory", "k", "span")
     cost = ("setting", *(("parameters", "steps/s", "state") if values.get("equal") else ()))
-    notes, advice = tuple(notes_of(values)), tuple(filter(None, [budget_needed(values), *details_of(values)]))
+    notes, advice = tuple(notes_of(values)), tuple(details_of(values))
     return Table((*columns, *cost), tuple(rows), caption=caption, notes=notes, advice=advice, digits=2)
 
 
@@ -233,16 +233,6 @@ def too_few_steps(values: Mapping[str, Any]) -> bool:
     return hardly_any(values) and values["steps"] < min(
         values.get("default_steps", 0), values.get("most_steps", math.inf)
     )
-
-
-def budget_needed(values: Mapping[str, Any]) -> str:
-    """How near to a fit the seeds were that did not fit; empty where every seed fitted."""
-    rows = [(row, [s["in_distribution"] for s in row["seeds"] if not s["fitted"]]) for row in values["systems"]]
-    was = "; ".join(f"{row['system']} {min(rates):.3f}" for row, rates in rows if rates)
-    if not was:
-        return ""
-    share = f"share of strings of training lengths that are right after {values['steps']:,} steps"
-    return f"{share}, where {EvaluationConfig.fit_threshold:g} is a fit: {was}"
 
 
 def notes_of(values: Mapping[str, Any]) -> list[str]:
