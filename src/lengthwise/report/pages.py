@@ -223,7 +223,7 @@ def what_next(values: Mapping[str, Any], systems: Sequence[SystemSummary]) -> tu
         return step.removeprefix(f"{NEXT}: "), None
     why = f"{rung['steps']:,} steps, for what does not fit yet"
     if not fits:
-        why += "; or fewer systems, or a shorter --max-length"
+        why += "; or fewer systems, or shorter strings"
     only = {"seeds": 1} if seeds == 1 and values["seeds_wanted"] > 1 else {}
     return why, {"budget": f"{rung['budget'] // 60:.0f}m", **only, "out": f"{rung['steps']}-steps"}
 
