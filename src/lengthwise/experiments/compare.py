@@ -664,9 +664,7 @@ def _planned(wanted: Plan, folder: Path, clock: Clock, on: Executor | None) -> P
         f"about {minutes:.1f} min at most: each system is trained {times.get(seeds, f'{seeds} times')}, {steps:,} steps"
     )
     said += ", and as many with a second setting where the first does not fit" * (len(plan.grid) > 1)
-    if seeds < wanted.seeds:
-        more = times.get(wanted.seeds, f"{wanted.seeds} times")
-        said += f"; {more} would leave fewer than {ENOUGH_STEPS:,}, so the same command adds the others later"
+    said += "; the same command adds the other seeds later" * (seeds < wanted.seeds)
     if 60 * minutes > 1.05 * left:
         said += "; the budget may end before that, and the same command then goes on"
     clock(Event("plan", 0, "note", text=said))
