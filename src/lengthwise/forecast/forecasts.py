@@ -427,12 +427,12 @@ def legend(found: Forecasts, rows: Sequence[str], said: str) -> str:
             f"{PROMISING}: possible in theory, and at least {LIKELY_FROM} % of {FEWEST} or more similar were right"
         ]
     if IF_PREDICTABLE in said:
-        means += [f"{IF_PREDICTABLE}: possible if the model can predict its ids, too"]
+        means += [f"{IF_PREDICTABLE}: possible if the model can predict its ids"]
     if f" {NO_PLACES} " in said:
         means += [f"{NO_PLACES}: the task states none"]
     if LOCAL_BIAS in said and NEAR_ALONE not in said:
         proof = any(f.encoding == LOCAL_BIAS and f.verdict == "yes" for f in found)
-        means += [f"{LOCAL_BIAS}: {NEAR_ALONE}" + ", what the proof is about" * proof]
+        means += [f"{LOCAL_BIAS}: {NEAR_ALONE}" + ", as in the proof" * proof]
     if ELSEWHERE in said:
         means += [f"{ELSEWHERE}: with other settings of the task, or trained to other lengths"]
     return ". ".join(means)
