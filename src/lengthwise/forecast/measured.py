@@ -78,16 +78,11 @@ def same_task(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return all(first[key] == second[key] for key in first.keys() & second.keys())
 
 
-def trained_with(cell: MeasuredCell, system: PositionSystem) -> bool:
-    """Whether the scheme and the encoding of a cell are those of a position system."""
-    if system.registered_scheme != cell.scheme or system.random_start != cell.random_start:
-        return False
-    return cell.encoding_name == system.encoding
-
-
 def trained_plainly(cell: MeasuredCell, system: PositionSystem) -> bool:
     """Whether a cell was trained with a system, without further changes."""
-    return trained_with(cell, system) and not any(mark in cell.system for mark in ("+reg", "no-qk"))
+    if (system.registered_scheme, system.random_start) != (cell.scheme, cell.random_start):
+        return False
+    return cell.encoding_name == system.encoding and not any(mark in cell.system for mark in ("+reg", "no-qk"))
 
 
 def trained_near(cell: MeasuredCell, train: int) -> bool:

@@ -219,8 +219,9 @@ def what_next(values: Mapping[str, Any], systems: Sequence[SystemSummary]) -> tu
         why = "shorter strings first, since so many steps did not suffice; or fewer symbols, or another encoding"
         return why, {"max_length": longest // 2, "out": f"to-{longest // 2}"}
     if rung is None:
-        step = next(iter(answer(systems).steps if systems else ()), "next: larger models, or fewer symbols")
-        return step.removeprefix(f"{NEXT}: "), None
+        steps = answer(systems).steps if systems else ()
+        done = "a figure and a table for a paper (docs/howto/paper.md)" if fits else "larger models, or fewer symbols"
+        return next(iter(steps), done).removeprefix(f"{NEXT}: "), None
     why = f"{rung['steps']:,} steps, for what does not fit yet"
     if not fits:
         why += "; or fewer systems, or shorter strings"
