@@ -231,7 +231,8 @@ def what_next(values: Mapping[str, Any], systems: Sequence[SystemSummary]) -> tu
 
 def too_few_steps(values: Mapping[str, Any]) -> bool:
     """Whether hardly any string is right after fewer steps than a training has by default, which says nothing else."""
-    return hardly_any(values) and values["steps"] < values.get("default_steps", 0)
+    usual = min(values.get("default_steps", 0), values.get("most_steps", math.inf))
+    return hardly_any(values) and values["steps"] < usual
 
 
 def notes_of(values: Mapping[str, Any]) -> list[str]:
