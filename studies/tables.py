@@ -30,6 +30,7 @@ from matrix_tables import which_method_where  # noqa: E402
 from modulo import LANGUAGES as MODULO  # noqa: E402
 from probe_matrix import tables as probe_matrix  # noqa: E402
 from rows_of_a_kind import tables as rows_of_a_kind  # noqa: E402
+from rows_with_values import tables as rows_with_values  # noqa: E402
 from smallest_claims import tables as smallest_claims  # noqa: E402
 from table_parts import markdown, results, results_of  # noqa: E402
 from three_methods import tables as three_methods  # noqa: E402
@@ -582,6 +583,7 @@ PAGES: dict[str, Callable[[], dict[str, str]]] = {
     "studies/blind/README.md": blind,
     "studies/explain/README.md": twelve_explained,
     "studies/explain/rows_of_a_kind.md": rows_of_a_kind,
+    "studies/explain/rows_with_values.md": rows_with_values,
     "studies/forecast/modulo.md": modulo,
     "studies/forecast/probe-matrix.md": probe_matrix,
     "studies/golowich/README.md": fixed_beforehand,

@@ -52,6 +52,7 @@ LEFT_OUT = {
     "arithmetic/results/huggingface-addition/gpt-2-errors.json": "models changed after training, to find a cause",
     "explain/explained.json": "one share for all lengths beyond training, which are not named",
     "explain/rows_of_a_kind.json": "models of one task, trained on with other rows, and counts of one kind of strings",
+    "explain/rows_with_values.json": "the same models, and counts of strings with some values",
     "attach/results.json": "untrained models",
     "methods/results/context-extension/*": "losses of language models: no string is right or wrong",
     "influence/results/**/*": "losses of language models: no string is right or wrong",

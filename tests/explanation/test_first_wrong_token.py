@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import lengthwise as lw
 from lengthwise.explanation import redrawn
 from lengthwise.explanation.advice import Call, advice
+from lengthwise.explanation.common_cause import CommonCause
 from lengthwise.explanation.explain import Explanation
 from lengthwise.explanation.failures import AT_RANDOM, find_failures
 from lengthwise.explanation.features import surprise
@@ -352,7 +353,7 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     assert loop == said
     # Without a kind, and with trained lengths that are right, what helps is not known.
     plain, command = advice(subject, call, dataclasses.replace(told.failures, kinds=()))
-    assert plain.startswith("What helps is not known. ")
+    assert plain.startswith("Train it on for as many steps. (Of ten adders, ")
     assert "max_position" not in said, "a model was made worse by more ids than it needs"
     assert not command, "the same call again tells nothing new"
     # Of an edge case, too, and of a way of editing.
@@ -372,19 +373,28 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     # Of what no data set makes, none is advised.
     unnamed = dataclasses.replace(told.failures.kinds[0], kind="a token matters far away")
     other, command = advice(subject, call, dataclasses.replace(told.failures, kinds=(unnamed,)))
-    assert other.startswith("What helps is not known. ")
+    assert other.startswith("Train it on for as many steps. (Of ten adders, ")
     assert not command
     # What has not learned trained lengths needs no rows of a kind first.
     poor = tuple(dataclasses.replace(row, random=Share(row.random.n // 2, row.random.n)) for row in told.failures.rows)
     less, command = advice(subject, call, dataclasses.replace(told.failures, rows=poor))
     assert less.startswith("Train longer, with twice the steps. ")
     assert "more=" not in command
-    # Where trained lengths are right, the rows are of the kind that breaks at longer ones.
+    # Where trained lengths are right, more rows of a kind that breaks at longer ones are not known to help.
     beyond = tuple(dataclasses.replace(each, rows=(dataclasses.replace(each.rows[-1], length=12, weak=True),))
                    for each in (unnamed, told.failures.kinds[0]))  # fmt: skip
     later, command = advice(subject, call, dataclasses.replace(told.failures, kinds=beyond))
-    assert later.startswith(f"A guess: train it on for as many steps, one row in 10 where {kind}; ")
-    assert f"    {kind!r}: 0.1,\n" in command
+    assert later.startswith("Train it on for as many steps. (Of ten adders, five were then right farther, ")
+    assert not command
+    # But rows with the values that break it, wherever they stand.
+    blamed = CommonCause("column", ("9 + 9", "0 + 0"), 12, 96, 10, 90, 96, 90, ())
+    later, command = advice(subject, call, dataclasses.replace(told.failures, kinds=beyond, common=blamed))
+    assert later.startswith("Train it on for as many steps, one row in 10 with half of its columns of these values. ")
+    assert "    'half of the columns are 9 + 9 or 0 + 0': 0.1,\n" in command
+    prompts = [TASK.vocab.decode(row["input_ids"]) for row in rows_of(command, 640)]
+    columns = [columns_of(prompt[: prompt.index("=") + 1]) for prompt in prompts]
+    many = sum(2 * sum(each in blamed.values for each in some) >= len(some) for some in columns if len(some) > 4)
+    assert many > 0.05 * sum(len(some) > 4 for some in columns)
 
 
 def loses_the_last_carry(prompt: list[str], answer: list[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The study of rows of a kind: its test is exact, and what `explain` says of it is what its file has."""
+"""Studies of rows of a kind and of rows with values: their test is exact, and `explain` says what they have."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import json
 from itertools import product
 
 import pytest
-from rows_of_a_kind import FILE, SEEDS, exact, longest
+from rows_of_a_kind import FILE, SEEDS, beyond, exact, longest
+from rows_with_values import FILE as VALUES
 
 
 @pytest.mark.parametrize(("arm", "said"), [("continued with rows", (10, 8, 1)), ("continued without", (10, 5, 1))])
@@ -15,6 +16,16 @@ def test_the_how_to_counts_the_adders_of_the_study(arm: str, said: tuple[int, in
     far = {(row["seed"], row["arm"]): longest(row["random"]) for row in rows}
     changes = [far[seed, arm] - far[seed, "first"] for seed in SEEDS if (seed, arm) in far]
     assert said == (len(changes), sum(change > 0 for change in changes), sum(change < 0 for change in changes))
+
+
+def test_sums_with_the_values_gain_and_random_ones_are_not_shown_to() -> None:
+    rows = json.loads(VALUES.read_text(encoding="utf-8"))["models"]
+    of = {(row["seed"], row["arm"]): row for row in rows}
+    p = {}
+    for sums in ("random", "with values"):
+        pairs = [(of[seed, "continued with values"], of[seed, "continued without"]) for seed in SEEDS]
+        p[sums] = exact([beyond(one[sums]) - beyond(other[sums]) for one, other in pairs])
+    assert p["with values"] < 0.05 < p["random"]
 
 
 def test_the_p_counts_all_signs() -> None:

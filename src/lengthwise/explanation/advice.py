@@ -27,8 +27,9 @@ from lengthwise.tasks.kinds import EDITS, can_make
 
 MORE = 4
 """How many times as many strings are advised where it is too close to say."""
-MORE_ROWS = 0.1
-"""The share of rows of a kind that is advised where that kind fails."""
+ONE_IN = 10
+"""So many rows hold one of a kind, where such are advised."""
+MEASURED = "(Of ten adders, {}.)"
 KEEP = "Keep a copy of this model."
 OTHERS = "{} what has the best record on such tasks:"
 
@@ -176,15 +177,22 @@ def _trained(subject: Subject, failures: Failures) -> list[str]:
 
 
 def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
-    """Train on with more rows of the kinds that fail at trained lengths, else of the worst; or a trial."""
-    within = _trained(subject, failures)
-    kinds = within or [each.kind for each in failures.kinds]
-    made = [each for each in kinds if can_make(subject.task, each)][: NAMED if within else 1]
-    if not made:
-        return f"What helps is not known. Train it on for as many steps, or take another seed. {KEEP}", ""
-    which = f"where {made[0]}" if len(made) == 1 else f"of each of the {len(made)} kinds below"
-    text = f"{'T' if within else 'A guess: t'}rain it on for as many steps, one row in {round(1 / MORE_ROWS)} {which};"
-    text = f"{text} more steps alone may help. {KEEP}"
+    """Train on: with rows of the kinds that fail at trained lengths, else of the values that break it, else as before.
+
+    What is said of the last two was measured: studies/explain/rows_with_values.md and rows_of_a_kind.md.
+    """
+    on, within = "Train it on for as many steps", _trained(subject, failures)
+    made = [each for each in within if can_make(subject.task, each)][:NAMED]
+    if not made and not within and failures.common is not None:
+        made = [failures.common.kind]
+        text = f"{on}, one row in {ONE_IN} with half of its {failures.common.what}s of these values."
+        text = f"{text} {MEASURED.format('such sums gained, random ones no more than by the steps alone')}"
+    elif made:
+        which = f"where {made[0]}" if len(made) == 1 else f"of each of the {len(made)} kinds below"
+        text = f"{on}, one row in {ONE_IN} {which}; more steps alone may help."
+    else:
+        return f"{on}. {MEASURED.format('five were then right farther, one less far')} {KEEP}", ""
+    text = f"{text} {KEEP}"
     task, lengths = {"name": subject.task.name, **changed_fields(subject.task)}, subject.inside
     every = [*range(lengths[0], lengths[-1] + 1)] == lengths
     asked = f"range({lengths[0]}, {lengths[-1] + 1})" if every else f"{lengths}"
@@ -196,7 +204,7 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
         "import lengthwise.hf as hf",
         "batch, steps = 128, 1000  # those of your training",
         f"rows = hf.dataset({(task['name'] if len(task) == 1 else task)!r}, {asked}, more={{",
-        *(f"    {kind!r}: {MORE_ROWS}," for kind in made),
+        *(f"    {kind!r}: {1 / ONE_IN}," for kind in made),
         *textwrap.wrap(f"}}, {end}", 66, subsequent_indent="    ", break_on_hyphens=False),
     ])  # fmt: skip
 
