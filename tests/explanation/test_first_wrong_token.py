@@ -81,7 +81,9 @@ def test_a_shared_first_wrong_token_is_found(explained) -> None:
     )
     assert (within.does, within.alike) == ("stops one digit early, where 0 is due", within.n)
     assert told.mistakes == "\n".join(within.lines)
-    assert told.why.startswith("This kind depends on the tokens in the last column: with others there, ")
+    assert told.why.startswith(
+        "Where both numbers have leading zeros, it depends on the tokens in the last column: with others there, "
+    )
     # The model's own words stand beside the failing string.
     first = told.failures.example
     assert first is not None
@@ -187,7 +189,7 @@ def test_the_part_of_a_prompt_that_decides_is_tested_by_drawing_it_anew(monkeypa
     assert anew_each == {2}, "of the control, too, are as many tokens drawn anew as a column has"
     assert anew.before > 0.7 * anew.n > 0.2 * anew.n > max(anew.own, anew.other)
     counts = f"{anew.before} of {anew.n} failing strings become right; elsewhere, {anew.other} (tested)."
-    assert f"This kind depends on the tokens {redrawn.COLUMNS[1]}: with others there, {counts}" in told.why
+    assert f"it depends on the tokens {redrawn.COLUMNS[1]}: with others there, {counts}" in told.why
     assert told.why.startswith("Columns 0 + 0 break it.")
     by_chance_alone = lw.explain(adder(by_chance), TASK, train=6, lengths=[6, 12], samples=512, seconds=4)
     assert "Tested" not in by_chance_alone.why

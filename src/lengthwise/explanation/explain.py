@@ -156,7 +156,7 @@ class Explanation(Tabular):
         common, worst = failures.common, failures.kinds[0].kind if failures.kinds else ""
         told = common.cause if common is not None else []
         if failures.redrawn and (self.learned or failures.apart) and not (common and common.explains(worst)):
-            told = [*told, *failures.redrawn.cause]
+            told = [*told, *failures.redrawn.cause(worst)]
         if not told:
             return ["Not known.", *(moved.cause if moved and self.learned else [])]
         beyond = self.verdict.first("random", self.accuracy.train) if failures.kinds and self.learned else None

@@ -359,7 +359,7 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], learned: Dfa | N
     return Failures(
         tuple(shares), tuple(smallest), ids[0] or None, telling_feature(strings, seed), subject.train, ids[1],
         least >= 2 * LEAST, within, at_border, kinds, _ways(made), kinds_asked,
-        next((each for each in anew if each.cause), None), common,
+        next((each for each in anew if each.cause()), None), common,
     )  # fmt: skip
 
 

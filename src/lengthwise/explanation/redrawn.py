@@ -45,9 +45,8 @@ class Redrawn:
     parts: tuple[str, str]
     """What the two parts are called."""
 
-    @property
-    def cause(self) -> list[str]:
-        """Of which parts surely more become right than of others, in a sentence; empty if of none."""
+    def cause(self, kind: str = "") -> list[str]:
+        """Of which parts surely more become right than of others, in a sentence, if of any; ``kind`` is the worst."""
         parts = zip(self.parts, (self.own, self.before), strict=True)
         found = [(name, right) for name, right in parts if surprise(right, self.n, self.other, self.n) < SURE]
         if not found:
@@ -56,7 +55,7 @@ class Redrawn:
         names = (names[0], *(name if self.parts == TOKENS else "in the one before" for name in names[1:]))
         which = f"failing strings {self.which}".removesuffix(OF_KIND)
         told = f"depends on the tokens {' and '.join(names)}: with others there, {' and '.join(map(str, counts))}"
-        what = "This kind" if self.which == OF_KIND else "It"
+        what = f"Where {kind}, it" if self.which == OF_KIND else "It"
         return [f"{what} {told} of {self.n} {which.strip()} become right; elsewhere, {self.other} (tested)."]
 
 
