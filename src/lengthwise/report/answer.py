@@ -352,8 +352,8 @@ def _some(systems: Sequence[SystemSummary]) -> str:
 
 def _too_few(tests: Sequence[Difference]) -> str:
     """Why tests are not significant though all seeds of one are above all of the other: these are too few."""
-    n, m = min({(len(test.rates), len(test.other_rates)) for test in tests}, key=sum)
-    few = f"{n} seeds each" if n == m else f"{n} and {m} seeds"
+    counts = sorted({n for test in tests for n in (len(test.rates), len(test.other_rates))}, reverse=True)
+    few = f"{some_of([*map(str, counts)])} seeds{' each' * (len(counts) == 1)}"
     return f"{few} are too few for {_tests(tests)}"
 
 
