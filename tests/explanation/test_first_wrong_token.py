@@ -260,7 +260,7 @@ def test_a_kind_is_asked_at_all_lengths_and_the_next_shorter_one_is_named() -> N
     assert 0.5 < weak.share.value < 0.85
     asked = [row.length for row in told.failures.rows]
     assert asked == [row.length for row in weak.rows] == [4, 6, 12, 18]
-    assert f"Where {weak.kind}: {weak.share.wrong} wrong at length 12." in told.fails
+    assert f"Where {weak.kind}: {weak.share.wrong} wrong at length 12, {weak.rows[-1].share.wrong} at 18." in told.fails
     fails = f"fails where {weak.kind}, at length {weak.length}"
     assert told.answer == f"right on random strings to length 18, the longest asked; {fails}"
 
@@ -389,7 +389,7 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     assert later.startswith("Train it on for as many steps. (Of ten adders, five were then right farther, ")
     assert not command
     # But rows with the values that break it, wherever they stand.
-    blamed = CommonCause("column", ("9 + 9", "0 + 0"), 12, 96, 10, 90, 96, 90, ())
+    blamed = CommonCause("column", ("9 + 9", "0 + 0"), (), 12, 96, 10, 90, 96, 90, ())
     later, command = advice(subject, call, dataclasses.replace(told.failures, kinds=beyond, common=blamed))
     assert later.startswith("Train it on for as many steps, one row in 10 with half of its columns of these values. ")
     assert "    'half of the columns are 9 + 9 or 0 + 0': 0.1,\n" in command
@@ -819,7 +819,27 @@ def test_a_kind_that_fails_only_since_it_has_such_values_more_often_is_told_so()
     assert equal.without.right == equal.without.n >= equal.drawn.n / 2
     # In such numbers each column has two equal digits, so that one column in ten is such.
     assert equal.drawn.value == pytest.approx(0.9**equal.length, abs=0.15)
-    assert told.why.splitlines()[-1].startswith("So it is where the numbers are equal: ")
+    assert told.why.splitlines()[-1].startswith("The same is why it fails where the numbers are equal: ")
+
+
+def trips_at_first(prompt: list[str], answer: list[str]) -> list[str]:
+    """Beyond six digits, a first column 9 + 9, 8 + 9 or 7 + 7 gives a wrong digit behind it."""
+    trip = len(prompt) > 2 * 6 + 3 and columns_of(prompt)[0] in ("9 + 9", "8 + 9", "7 + 7")
+    return [answer[0], str((int(answer[1]) + 1) % 10), *answer[2:]] if trip else answer
+
+
+def test_values_that_matter_in_one_place_alone_are_named_with_it() -> None:
+    told = lw.explain(adder(trips_at_first), TASK, **LATER)
+    common = told.failures.common
+    assert common is not None
+    assert not common.values
+    (end,) = common.ends
+    assert (end.where, sorted(end.values), end.right) == ("first", ["7 + 7", "8 + 9", "9 + 9"], 0)
+    assert common.none == common.n
+    first, counts = told.why.splitlines()[:2]
+    *some, last = end.values
+    assert first == f"{', '.join(some)} and {last} in the first column break it."
+    assert f" 0 are right with {', '.join(some)} or {last} in the first column; " in counts
 
 
 def test_what_is_left_to_chance_has_no_cause() -> None:

@@ -132,8 +132,7 @@ def test_a_wrong_vocabulary_is_told_from_wrong_training_lengths_and_no_training_
     assert not swapped.learned
     assert "right to length 4" in ended.answer
     assert ended.next.startswith("If training ended at length 4, say so. Else train longer.")
-    # Other positions may suit the task better.
-    assert ended.command == "lengthwise predict 'regex:{a,b}*b' --train 12 --test 24"
+    assert "train=4" in ended.command
     assert swapped.next.startswith("If your training script counts the example as right, correct vocabulary or offset")
     assert "vocabulary" not in ended.answer + ended.next
     # What decides it is a string whose right answer the training script can be asked for.
@@ -517,11 +516,13 @@ def test_what_first_mistakes_share_has_its_base_rate_and_is_no_cause(alike: int)
     told = dataclasses.replace(found({5: 10, 10: 10, 14: 0}), failures=dataclasses.replace(
         found({5: 10, 10: 10, 14: 0}).failures, border=border,
     ))  # fmt: skip
-    line = f"Of 24 wrong answers at length 14, {alike} first go wrong where 9 is due."
+    line = f"Of 24 wrong answers at length 14, {alike} first go wrong where 9 is due (of right tokens 1 %)."
     # What tells most of these is said with it; of nearly all, in its place.
     some, nearly = (dataclasses.replace(near, also=(Nearby("in a pair", n, alike, 0, 2),)) for n in (alike - 3, alike))
-    assert some.narrow == (alike, f"where 9 is due, {alike - 3} of these in a pair")
-    assert nearly.narrow == (alike, "where 9 is due and in a pair")
+    assert some.narrow == (
+        alike, f"where 9 is due (of right tokens 1 %), {alike - 3} of these in a pair (of right tokens none)"
+    )  # fmt: skip
+    assert nearly.narrow == (alike, "where 9 is due and in a pair (of right tokens none)")
     assert (told.mistakes == line) == (alike >= 12), "the rest of the findings has it"
     # All findings have the base rate.
     assert "of right tokens at the same places, 2 of 192 are" in told.fails_where

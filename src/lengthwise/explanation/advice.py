@@ -183,7 +183,7 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
     """
     on, within = "Train it on for as many steps", _trained(subject, failures)
     made = [each for each in within if can_make(subject.task, each)][:NAMED]
-    if not made and not within and failures.common is not None:
+    if not made and not within and failures.common is not None and failures.common.values:
         made = [failures.common.kind]
         text = f"{on}, one row in {ONE_IN} with half of its {failures.common.what}s of these values."
         text = f"{text} {MEASURED.format('such sums gained, random ones no more than by the steps alone')}"

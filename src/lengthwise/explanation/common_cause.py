@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from numpy import ndarray
 
@@ -15,13 +17,13 @@ from lengthwise.explanation.features import surprise
 from lengthwise.explanation.model import Subject
 from lengthwise.explanation.verdict import Share, Verdict
 from lengthwise.tasks.kinds import SEEN, changed, drawn_of
-from lengthwise.tasks.values import Change, Values, half, spoken
+from lengthwise.tasks.values import ANYWHERE, FIRST, INSIDE, LAST, Change, Values, half, spoken
 
-FIRST, AGAIN, NAMED = 24, 96, 4
+SCREENED, AGAIN, NAMED = 24, 96, 4
 """Strings of each value that are asked first; fresh ones of the worst values; and values that are told at most."""
 DRAWN = 4
 """Strings that are drawn for each one that is asked, as some may be of a kind that fails."""
-WORST = 8
+WORST = 10
 """Values that are asked again."""
 SURE = 0.01
 """p, corrected, of a value that fails more often than others."""
@@ -42,20 +44,32 @@ class OfKind:
 
 
 @config
+class AtEnd:
+    """Values that make strings fail in the first or in the last place, and not elsewhere."""
+
+    where: str
+    values: tuple[str, ...]
+    right: int
+    """Right ones of as many strings as of the other tests, with one of them there."""
+
+
+@config
 class CommonCause:
-    """Right strings of a length by what stands in their prompts; all are fresh."""
+    """Right strings of a length by what stands in their prompts; all are fresh, and of no kind that fails."""
 
     what: str
     """What has the values: columns, or what tokens are called."""
     values: tuple[str, ...]
+    """Those that make strings fail wherever they stand."""
+    ends: tuple[AtEnd, ...]
     length: int
     n: int
     many: int
-    """Right ones of ``n`` in which half of the places have one of these values; none is of a kind that fails."""
+    """Right ones of ``n`` of which half of the places, but for the first and last, have one of ``values``."""
     others: int
-    """In which half of the places have other values."""
+    """In which they have another value."""
     none: int
-    """In which no place has them."""
+    """In which no place has any of the values that are named."""
     random: int
     """As they are drawn."""
     kinds: tuple[OfKind, ...]
@@ -69,7 +83,11 @@ class CommonCause:
     @property
     def whole(self) -> bool:
         """Whether most strings with them fail, and those without are right."""
-        return 2 * self.many < self.n and Share(self.none, self.n).holds
+        return all(2 * right < self.n for right in self._with) and Share(self.none, self.n).holds
+
+    @property
+    def _with(self) -> list[int]:
+        return [*[self.many] * bool(self.values), *(each.right for each in self.ends)]
 
     def explains(self, kind: str) -> bool:
         """Whether it is why the strings of a kind fail; without a kind, random strings alone are asked for."""
@@ -78,15 +96,26 @@ class CommonCause:
     @property
     def cause(self) -> list[str]:
         """The counts, and which kind fails for the same reason, a sentence each."""
-        values = f"{self.what}s {spoken(self.values)} break it."
+        inside = f"{self.what}s {spoken(self.values)} break it" if self.values else ""
+        at = " and ".join(f"{spoken(each.values)} in the {each.where} {self.what}" for each in self.ends)
+        breaks = " breaks it" if [len(each.values) for each in self.ends] == [1] else " break it"
+        said = f"{inside}, and so does {at}" if inside and at else inside or at + breaks
+        said = said.replace(" does ", " do ") if breaks == " break it" else said
+        said = said if self.whole else f"In part, {said}"
+        others = f"{self.others} with others there"
+        among = [(self.many, f"{spoken(self.values, 'or')} in half of the {self.what}s, {others}")] * bool(self.values)
+        among += [(each.right, f"{spoken(each.values, 'or')} in the {each.where} {self.what}") for each in self.ends]
+        counts = "; ".join(f"{right}{' are right' * (not at)} with {how}" for at, (right, how) in enumerate(among))
+        rest = f"{self.none} with none of these, {self.random} at random"
         told = [
-            values[:1].upper() + values[1:] if self.whole else f"In part, {values}",
-            f"Tested: of {self.n} strings of length {self.length}, {self.many} are right with them in half of the "
-            f"{self.what}s, {self.others} with others there; {self.none} with none of them, {self.random} at random.",
+            f"{said[:1].upper()}{said[1:]}.",
+            f"Tested: of {self.n} strings of length {self.length}, {counts}; {rest}.",
         ]
         for each in self.kinds[:1]:
-            counts = f"{each.drawn.counts} are right, {each.without.counts} without them"
-            told.append(f"So it is where {each.kind}: at length {each.length}, {counts}.")
+            told.append(
+                f"The same is why it fails where {each.kind}: {each.drawn.counts} are right at length {each.length}, "
+                f"without these {self.what}s {each.without.counts}."
+            )
         return told
 
 
@@ -95,9 +124,10 @@ def common_cause(
 ) -> CommonCause | None:
     """The values that make strings fail; None where none surely do, or no prompt of the task can be changed so.
 
-    Each value is planted into half of the places of random prompts. The worst are asked again with fresh strings, and
-    at most `NAMED` of those that surely fail more often than other values did are tested together: in half of the
-    places, against as many others, and in none. None of these strings is of ``kinds``.
+    Each value is planted into half of the places of random prompts. The worst are asked again with fresh strings; of
+    those that surely fail more often than other values did, it is tested whether they do inside, or in the first or the
+    last place alone. At most `NAMED` of these are then tested together: against another value, and in no place. Where
+    nothing is found at the first length of `_lengths`, the next one is asked.
 
     Arguments:
         subject: the model, which has learned.
@@ -106,34 +136,55 @@ def common_cause(
         samples: strings of each of the last tests.
         seed: of all draws.
     """
-    asked = _Asked(subject, _length(verdict), [kind for kind, _ in kinds], seed)
-    first = {name: asked.right(FIRST, "first", [name]) for name in asked.values.named}
-    first = {name: share for name, share in first.items() if share.n == FIRST}
+    found = (_at(_Asked(subject, length, [kind for kind, _ in kinds], seed), samples) for length in _lengths(verdict))
+    cause = next((each for each in found if each is not None), None)
+    if cause is None:
+        return None
+    same = [each for kind, length in kinds if (each := _of_kind(subject, kind, length, cause.values, samples, seed))]
+    return replace(cause, kinds=tuple(same))
+
+
+def _at(asked: _Asked, samples: int) -> CommonCause | None:
+    """What is found at one length."""
+    first = {name: asked.right(SCREENED, "first", [name]) for name in asked.values.named}
+    first = {name: share for name, share in first.items() if share.n == SCREENED}
     every = _total(first.values())
-    worst = sorted(first, key=lambda name: (first[name].value, name))[:WORST]
-    found: dict[str, Share] = {}
+    worst, found = sorted(first, key=lambda name: (first[name].value, name))[:WORST], dict[str, dict[str, int]]()
     for name in worst:
-        own, fewer = asked.right(AGAIN, "again", [name]), first[name]
-        if _worse(own, Share(every.right - fewer.right, every.n - fewer.n)) * len(worst) < SURE:
-            found[name] = own
-    names = sorted(found, key=lambda name: (found[name].right, name))[:NAMED]
+        usual = Share(every.right - first[name].right, every.n - first[name].n)
+        if _worse(asked.right(AGAIN, "again", [name]), usual) * len(worst) < SURE:
+            for where in (INSIDE, FIRST, LAST):
+                own = asked.right(AGAIN, f"again {where}", [name], where)
+                if _worse(own, usual) * len(worst) < SURE:
+                    found.setdefault(where, {})[name] = own.right
+                    break
+    named = {where: sorted(some, key=some.__getitem__)[:NAMED] for where, some in found.items()}
+    names = list(itertools.chain(*named.values()))
     if not names or not (rest := asked.values.others(names)):
         return None
-    many, others = asked.right(samples, "many", names), asked.right(samples, "others", rest)
-    none, random = asked.right(samples, "none", names, without=True), asked.right(samples, "random", [])
-    if min(each.n for each in (many, others, none, random)) < samples or _worse(many, others) >= CERTAIN:
+    ends = {where: asked.right(samples, "many", named[where], where) for where in (FIRST, LAST) if where in named}
+    inside = named.get(INSIDE, [])
+    many = asked.right(samples, "many", inside, INSIDE) if inside else Share(0, samples)
+    others, random = asked.right(samples, "others", rest, INSIDE), asked.right(samples, "random", [])
+    none = asked.right(samples, "none", names, without=True)
+    if min(each.n for each in (many, others, none, random, *ends.values())) < samples:
+        return None
+    sure = {where: share for where, share in ends.items() if _worse(share, random) < CERTAIN}
+    inside = inside * (_worse(many, others) < CERTAIN)
+    if not inside and not sure:
         return None
     return CommonCause(
-        asked.values.what, tuple(names), asked.length, samples, many.right, others.right, none.right, random.right,
-        tuple(each for kind, length in kinds if (each := _of_kind(subject, kind, length, names, samples, seed))),
+        asked.values.what, tuple(inside), tuple(AtEnd(where, tuple(named[where]), sure[where].right) for where in sure),
+        asked.length, samples, many.right if inside else 0, others.right, none.right, random.right, (),
     )  # fmt: skip
 
 
-def _length(verdict: Verdict) -> int:
-    """The first longer length that breaks, if most strings are right there; else the last before any that is not."""
+def _lengths(verdict: Verdict) -> list[int]:
+    """The first longer length that breaks, if most strings are right there; the last before any that is not."""
     at = verdict.first("random", verdict.train)
     enough = any(row.length == at and row.random.value >= ENOUGH for row in verdict.rows)
-    return at if at is not None and enough else max(verdict.of("random").held or 0, verdict.train)
+    held = max(verdict.of("random").held or 0, verdict.train)
+    return [at, held] if at is not None and enough else [held]
 
 
 def _worse(one: Share, other: Share) -> float:
@@ -153,11 +204,14 @@ class _Asked:
         self.drawn = subject.task.batch(length, SEEN, stream(0, "kinds", "seen"))
         self.values = Values(subject.task, self.drawn)
 
-    def right(self, count: int, stage: str, names: Sequence[str], *, without: bool = False) -> Share:
+    def right(
+        self, count: int, stage: str, names: Sequence[str], where: str = ANYWHERE, *, without: bool = False
+    ) -> Share:
         """Right ones of so many strings; fewer, where not all can be changed."""
         rng = stream(self.seed, "explain", "planted", self.length, stage, *names[:NAMED])
         base = self.subject.task.batch(self.length, DRAWN * count, rng, self.drawn.layout)
-        change = self.values.without(names) if without else self.values.planted(names) if names else _as_drawn
+        planted = self.values.planted(names, where)
+        change = self.values.without(names) if without else planted if names else _as_drawn
         return self.changed(base, self._without_kinds(change, count), rng)
 
     def changed(self, base: Batch, change: Change, rng: Rng) -> Share:

@@ -30,6 +30,7 @@ from lengthwise.forecast.forecasts import MORE, beside, fill, typed
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.language import Language
+from lengthwise.tasks.values import spoken
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,6 +47,8 @@ COLUMNS = {
 """What columns of the table mean, by the last one that a text is about."""
 ASKED = "accuracy.json"
 """The first part, which tells of what call a folder holds the answer."""
+ALSO = 2
+"""Kinds besides the worst that are named."""
 INDENT = 12
 """Of what stands beside a name."""
 RULES = (f"right: at least {100 * CUT:.0f} %", "breaks: surely below", "unsure: below, not surely")
@@ -168,8 +171,9 @@ class Explanation(Tabular):
         failures, (worst, *others) = self.failures, self.failures.kinds or (None,)
         if worst is None:
             return "" if self._holds or not failures.where else "\n".join(failures.where[0])
-        more = f", and {len(others) - 1} other kind{'s' * (len(others) > 2)}" * (len(others) > 1)
-        return "\n".join([*worst.told, *(f"Also where {each.kind}{more}." for each in others[:1])])
+        named, more = [f"where {each.kind}" for each in others[:ALSO]], len(others) - ALSO
+        named += [f"{more} more kind{'s' * (more > 1)}"] * (more > 0)
+        return "\n".join([*worst.told, *[f"Also {spoken(named)}."] * bool(others)])
 
     @property
     def _holds(self) -> bool:

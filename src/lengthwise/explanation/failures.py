@@ -20,7 +20,7 @@ from lengthwise.explanation.features import CLEAR, LEAST, Compared, Feature, tel
 from lengthwise.explanation.kinds import NONE, Way, WeakKind, distinct, hard_strings, is_apart, weak_kinds, weakest_way
 from lengthwise.explanation.mistakes import STOPS, Failure, Wrong, facts, first_wrong, most_common_mistake
 from lengthwise.explanation.model import RandomStrings, Subject
-from lengthwise.explanation.redrawn import OF_KIND, Redrawn, redrawn
+from lengthwise.explanation.redrawn import OF_KIND, TRAINED, Redrawn, redrawn
 from lengthwise.explanation.verdict import CUT, LengthShares, Share, Verdict
 from lengthwise.languages.automaton import Dfa
 from lengthwise.models.generate import END
@@ -348,7 +348,7 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], learned: Dfa | N
         at_border = longer if longer is not None and longer.found else at_border
     pools = [
         (OF_KIND, [each for *_, found in of_kind for each in found]),
-        ("of trained lengths", [each for each in mistakes if each.batch.layout.length <= subject.train]),
+        (TRAINED, [each for each in mistakes if each.batch.layout.length <= subject.train]),
         ("of all lengths", mistakes),
     ]
     anew = [found for which, pool in pools if (found := redrawn(subject, pool, which, seed)) is not None]

@@ -97,7 +97,7 @@ class Nearby:
         last = self.also[-1] if self.also else self
 
         def usual(some: int, of: int) -> str:
-            return f"(of right tokens {100 * some / max(1, of):.0f} %)"
+            return f"(of right tokens {f'{100 * some / of:.0f} %' if some else 'none'})"
 
         if last.wrong >= NARROW * self.wrong:
             return last.wrong, f"{self.named} {usual(last.right, self.right_n)}"

@@ -93,12 +93,16 @@ class WeakKind:
     def at(self) -> str:
         """At which of the lengths asked: all trained ones, or the first longer one; a comma before."""
         trained = [str(row.length) for row in self.rows if row.weak and row.length <= self.train]
-        return f", at length{'s' * (len(trained) > 1)} {', '.join(trained or [str(self.length)])}"
+        later = [row for row in self.rows if row.length >= self.length]
+        first = f", {'from' if all(row.share.breaks for row in later) else 'at'} length {self.length}"
+        return f", at length{'s' * (len(trained) > 1)} {', '.join(trained)}" if trained else first
 
     @property
     def told(self) -> tuple[str, ...]:
         """The kind, how many of its strings are right, and what the model does in the others."""
-        where = f"Where {self.kind}: {self.share.wrong} wrong at length {self.length}."
+        last = max(self.rows, key=lambda row: row.length)
+        later = f", {last.share.wrong} at {last.length}" * (last.share.value < self.share.value)
+        where = f"Where {self.kind}: {self.share.wrong} wrong at length {self.length}{later}."
         does = self.mistake
         if does is None:
             return (where,)

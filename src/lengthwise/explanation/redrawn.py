@@ -21,8 +21,8 @@ MOST = 96
 """Failing strings that are changed, at most."""
 SURE = 0.001
 """p of a difference that is told, as three parts are compared."""
-OF_KIND = "of this kind"
-"""What failing strings of the worst kind are called."""
+OF_KIND, TRAINED = "of this kind", "of trained lengths"
+"""What failing strings are called."""
 COLUMNS = "in the wrong token's column", "in the column before the wrong token's"
 LAST = "in the last column", "in the column before the last"
 TOKENS = "that the wrong one follows from", "that the one before it follows from"
@@ -53,9 +53,9 @@ class Redrawn:
             return []
         names, counts = zip(*found, strict=True)
         names = (names[0], *(name if self.parts == TOKENS else "in the one before" for name in names[1:]))
-        which = f"failing strings {self.which}".removesuffix(OF_KIND)
+        which = f"failing strings {self.which}".removesuffix(OF_KIND).removesuffix(TRAINED)
         told = f"depends on the tokens {' and '.join(names)}: with others there, {' and '.join(map(str, counts))}"
-        what = f"Where {kind}, it" if self.which == OF_KIND else "It"
+        what = {OF_KIND: f"Where {kind}, it", TRAINED: "At trained lengths, it"}.get(self.which, "It")
         return [f"{what} {told} of {self.n} {which.strip()} become right; elsewhere, {self.other} (tested)."]
 
 

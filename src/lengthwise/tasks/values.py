@@ -17,6 +17,8 @@ Change = Callable[[ndarray, ndarray, ndarray, Rng], None]
 """Changes a prompt in place: its ids, the positions that may change, the ids that they may have, and randomness."""
 MOST_VALUES = 150
 """With more values than this, as of large alphabets, places have only those of equal tokens."""
+ANYWHERE, INSIDE, FIRST, LAST = "", "inside", "first", "last"
+"""Where values are planted: in half of all places, in half of those that are not the first or the last, or in one."""
 _HALF = re.compile(r"half of the \w+?s are (.+)")
 
 
@@ -33,7 +35,7 @@ def values_named(kind: str) -> list[str]:
 
 def spoken(names: Sequence[str], last: str = "and") -> str:
     """Names in a row: "0 + 0, 9 + 9 and 8 + 8"."""
-    return f" {last} ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return f" {last} ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def column_of(text: Sequence[str], at: Sequence[int], tokens: Sequence[str]) -> str:
@@ -80,14 +82,17 @@ class Values:
         """All other values."""
         return [name for name in self.named if name not in names]
 
-    def planted(self, names: Sequence[str]) -> Change:
-        """Half of the places get one of these values each; raises `ValueError` for values that no place has."""
+    def planted(self, names: Sequence[str], where: str = ANYWHERE) -> Change:
+        """Half of the places ``where`` get the same one of these values; raises `ValueError` for values of no place."""
+        some = {INSIDE: slice(1, -1), FIRST: slice(1), LAST: slice(-1, None)}.get(where, slice(None))
+        places = self.places[some]
 
         def change(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
             if not set(names) <= {*self.named}:
                 raise ValueError("no such values")
-            for place in rng.permutation(len(self.places))[: (len(self.places) + 1) // 2].tolist():
-                prompt[self.places[place]] = self._any(names, rng)
+            name = names[int(rng.integers(len(names)))]
+            for place in rng.permutation(len(places))[: (len(places) + 1) // 2].tolist():
+                prompt[places[place]] = self._any([name], rng)
 
         return change
 
