@@ -83,7 +83,12 @@ class CommonCause:
     @property
     def whole(self) -> bool:
         """Whether most strings with them fail, and those without are right."""
-        return all(2 * right < self.n for right in self._with) and Share(self.none, self.n).holds
+        return all(2 * right < self.n for right in self._with) and self.right_without
+
+    @property
+    def right_without(self) -> bool:
+        """Whether strings without them are right."""
+        return Share(self.none, self.n).holds
 
     @property
     def _with(self) -> list[int]:

@@ -163,7 +163,11 @@ class Explanation(Tabular):
         if not told:
             return ["Not known.", *(moved.cause if moved and self.learned else [])]
         beyond = self.verdict.first("random", self.accuracy.train) if failures.kinds and self.learned else None
-        return [*told, *["Why random strings break is not known."] * (beyond is not None and common is None)]
+        return [
+            *told,
+            *["Why random strings break is not known."]
+            * (beyond is not None and not (common and common.right_without)),
+        ]
 
     @property
     def fails(self) -> str:
