@@ -261,7 +261,7 @@ def test_a_kind_is_asked_at_all_lengths_and_the_next_shorter_one_is_named() -> N
     asked = [row.length for row in told.failures.rows]
     assert asked == [row.length for row in weak.rows] == [4, 6, 12, 18]
     assert f"Where {weak.kind}: {weak.share.wrong} wrong at length 12, {weak.rows[-1].share.wrong} at 18." in told.fails
-    fails = f"fails where {weak.kind}, at length {weak.length}"
+    fails = f"fails where {weak.kind}, from length {weak.length}"
     assert told.answer == f"right on random strings to length 18, the longest asked; {fails}"
 
 

@@ -125,7 +125,7 @@ class CommonCause:
 
 
 def common_cause(
-    subject: Subject, verdict: Verdict, kinds: Sequence[tuple[str, int]], samples: int, seed: int
+    subject: Subject, verdict: Verdict, kinds: Sequence[tuple[str, int]], near: str, samples: int, seed: int
 ) -> CommonCause | None:
     """The values that make strings fail; None where none surely do, or no prompt of the task can be changed so.
 
@@ -138,10 +138,12 @@ def common_cause(
         subject: the model, which has learned.
         verdict: right strings by length.
         kinds: failing kinds that the task names, each with a length at which it fails.
+        near: what was found of first mistakes; values in it are told before others.
         samples: strings of each of the last tests.
         seed: of all draws.
     """
-    found = (_at(_Asked(subject, length, [kind for kind, _ in kinds], seed), samples) for length in _lengths(verdict))
+    names = [kind for kind, _ in kinds]
+    found = (_at(_Asked(subject, length, names, seed), near, samples) for length in _lengths(verdict))
     cause = next((each for each in found if each is not None), None)
     if cause is None:
         return None
@@ -149,7 +151,7 @@ def common_cause(
     return replace(cause, kinds=tuple(same))
 
 
-def _at(asked: _Asked, samples: int) -> CommonCause | None:
+def _at(asked: _Asked, near: str, samples: int) -> CommonCause | None:
     """What is found at one length."""
     first = {name: asked.right(SCREENED, "first", [name]) for name in asked.values.named}
     first = {name: share for name, share in first.items() if share.n == SCREENED}
@@ -163,7 +165,10 @@ def _at(asked: _Asked, samples: int) -> CommonCause | None:
                 if _worse(own, usual) * len(worst) < SURE:
                     found.setdefault(where, {})[name] = own.right
                     break
-    named = {where: sorted(some, key=some.__getitem__)[:NAMED] for where, some in found.items()}
+    named = {
+        where: sorted(some, key=lambda name, some=some: (name not in near, some[name]))[:NAMED]
+        for where, some in found.items()
+    }
     names = list(itertools.chain(*named.values()))
     if not names or not (rest := asked.values.others(names)):
         return None

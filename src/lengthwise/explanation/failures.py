@@ -355,7 +355,8 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], learned: Dfa | N
     common = None
     if mistakes and verdict().learned and (kinds or broken is not None):
         named = [(each.kind, each.length) for each in kinds if each.kind in subject.task.kinds]
-        common = common_cause(subject, verdict(), named, samples, seed)
+        near = "; ".join(each.named for pool in (within, at_border) if pool is not None for each in pool.found)
+        common = common_cause(subject, verdict(), named, near, samples, seed)
     return Failures(
         tuple(shares), tuple(smallest), ids[0] or None, telling_feature(strings, seed), subject.train, ids[1],
         least >= 2 * LEAST, within, at_border, kinds, _ways(made), kinds_asked,
