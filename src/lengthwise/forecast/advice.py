@@ -13,7 +13,9 @@ from lengthwise.forecast import features
 from lengthwise.forecast.answer import (
     KNOWN,
     LIKELY,
+    LOCAL_BIAS,
     MOST_NAMED,
+    NEAR_ALONE,
     NOT_KNOWN,
     OWN_LANGUAGE,
     PROMISING,
@@ -64,12 +66,13 @@ def instead_of(
     found: SystemForecast,
     ranked: list[SystemForecast],
     periods: Instead | None,
+    near: Instead | None,
     pad: Instead | None,
     setting: Instead | None,
     train_it: Callable[[SystemForecast], str],
 ) -> tuple[Instead, ...]:
     """What would do better: the cheapest system with a forecast above `GOOD_FROM`, else ids modulo m where these were
-    mostly right, else the best of the others, another setting of the task and a scratchpad of states."""
+    mostly right, else the best of the others, attention to near ids, another setting of the task, and a scratchpad."""
     own = share(found) or 0.0
     if found.answer == RIGHT or own >= GOOD_FROM:
         return ()
@@ -93,7 +96,8 @@ def instead_of(
         seen = f"measured right, {f.measured.removeprefix(OWN_LANGUAGE)}" if f.answer == RIGHT else seen
         number = (None, None) if seen else (f.probability, f.interval)
         known.append(Instead(f.system, words(f.system), *number, seen, line, share=share(f)))
-    tasks = [each for each in (setting, pad) if each is not None and better(each.share, found)]
+    near = None if near is not None and near.system == found.system else near
+    tasks = [each for each in (near, setting, pad) if each is not None and better(each.share, found)]
     return (*known, *tasks * (not good))
 
 
@@ -200,6 +204,17 @@ def modulo_instead(
         return None
     command = run_command(task, word, system.scheme, system.encoding, train, *at, more=f" --set scheme.m={m}")
     return Instead("modulo", f"ids modulo {m}", None, None, measured.line, command, share=rate)
+
+
+def near_instead(
+    dfa: Dfa, format: Format, task: Task | None, word: str, train: int, at: tuple[int, int]
+) -> Instead | None:
+    """Attention to near ids alone, where the symbols that it sees suffice at every length; no language was tried."""
+    symbols = features.seen_nearby(dfa, format, LOCAL_BIAS)
+    command = run_command(task, word, "sequential", LOCAL_BIAS, train, *at) if symbols else ""
+    last = f"the last {symbols} symbols suffice" if symbols > 1 else "the last symbol suffices"
+    line = f"{last}, and it sees these at every length; no language was trained with it"
+    return Instead(LOCAL_BIAS, f"{NEAR_ALONE} ({LOCAL_BIAS})", None, None, line, command) if command else None
 
 
 def settle_command(

@@ -14,6 +14,7 @@ from lengthwise.crasp.decide import NEXT, Decision, FragmentVerdict, decide, no_
 from lengthwise.languages.automaton import Dfa, language
 from lengthwise.languages.sampling import count_words
 from lengthwise.measured.cells import Format
+from lengthwise.positions.encodings import ENCODINGS, LocalBiasSpec
 from lengthwise.positions.system import PositionSystem
 from lengthwise.prediction.target import AutomatonFile, Expression
 from lengthwise.prediction.verdict import Prediction
@@ -65,6 +66,14 @@ def heard(dfa: Dfa, format: Format, encoding: str) -> bool:
         return False
     fragment = "ape" if windows and periods else "local" if windows else "periodic"
     return verdict(dfa, format, fragment).verdict == "yes"
+
+
+def seen_nearby(dfa: Dfa, format: Format, encoding: str) -> int:
+    """Of how many last symbols the next ones follow, where an encoding attends to these, and to few others; else 0."""
+    spec = ENCODINGS.build(encoding)
+    if format != "next" or not isinstance(spec, LocalBiasSpec):
+        return 0
+    return next((n for n in range(1, spec.window + 2) if suffices(dfa, n)), 0)
 
 
 def suffices(dfa: Dfa, window: int) -> bool:

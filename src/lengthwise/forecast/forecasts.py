@@ -277,7 +277,7 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
             return whether + count * alone
         return f"{whether}. Best positions known: {tied[0]}" + (count or ", possible in theory")
     if best.answer in (UNLIKELY, UNCERTAIN) and len(found) > 1:
-        even, known = ", even" * (best.answer == UNLIKELY), "asked about" if found.named else "known"
+        even, known = ", even" * (best.answer == UNLIKELY), "asked about" if found.named else "that have a forecast"
         return f"{best.answer} {best.in_brackets}: {found.target}{trained}{even}{of}, the best positions {known}"
     if best.accuracy is None:
         return f"{best.answer} {best.in_brackets}: {found.target}{of}{trained}"

@@ -23,6 +23,7 @@ from lengthwise.forecast.advice import (
     instead_of,
     modulo_instead,
     named_scheme,
+    near_instead,
     period_of,
     run_command,
     scratchpad_instead,
@@ -174,11 +175,12 @@ def predict(
         count = forecaster("language").cells
         span = helps = ""
         periods = modulo_instead(dfa, format, trainable, word, train, test, at, cut)
+        near = near_instead(dfa, format, trainable, word, train, at)
     else:
         theory = predict_target(name, note=note) if isinstance(target, str) else predict_with_search(target, note=note)
         forecasts = [of_task(parsed, theory, system, train, test, cut, probed(system)) for system in systems]
         format = parsed.ask if isinstance(parsed, Language) else "answer"
-        count, periods = forecaster("task").cells, None
+        count, periods, near = forecaster("task").cells, None, None
         found_by_search = any(a.certificate.get("kind") == "coupling" for v in theory.verdicts for a in v.arguments)
         couple = f"lengthwise couple {word}" if found_by_search and word else ""
         span, mend = not_near(theory, trainable)
@@ -236,7 +238,9 @@ def predict(
     chosen = tuple(
         replace(
             f,
-            instead=instead_of(f, ranked, periods, pad, setting_instead(trainable, f, train, test, cut, at), train_it),
+            instead=instead_of(
+                f, ranked, periods, near, pad, setting_instead(trainable, f, train, test, cut, at), train_it
+            ),
         )
         for f in ranked
         if not requested or f.system in wanted
@@ -613,10 +617,17 @@ def widened(forecast: Forecast, alike: tuple[int, int]) -> Forecast:
     return replace(forecast, interval=(min(low, max(least, LEAST)), max(high, min(most, 1 - LEAST))))
 
 
+def near_line(symbols: int) -> str:
+    """What theory says of attention to near ids alone, where these symbols tell which come next."""
+    last = f"the last {symbols} symbols suffice" if symbols > 1 else "the last symbol suffices"
+    return f"possible: {last}, and it attends to near ones alone at every length (our Theorem A, unreviewed)"
+
+
 def in_theory(dfa: Dfa, format: Format, system: PositionSystem) -> str:
     """Whether a program exists for what the model is asked, and by what it works."""
     if (fragment := system.fragment) is None:
-        return "no theorem covers such ids"
+        near = features.seen_nearby(dfa, format, system.encoding) if system.scheme == "sequential" else 0
+        return near_line(near) if near else "no theorem covers such ids"
     found = features.verdict(dfa, format, fragment)
     if found.verdict == "unknown":
         return "unknown: no program is known that does it, and no proof that there is none"
