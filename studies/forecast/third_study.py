@@ -88,7 +88,7 @@ def cells_of(languages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         asked: list[tuple[Any, str, int]] = [("next", system, 0) for system in SYSTEMS]
         if item["states_asked"]:
             asked += [("state", "nope", 0), ("state", "ape", 0)]
-        periodic = lw.forecast.features.verdict(dfa, "next", "periodic")
+        periodic = lw.prediction.programs.verdict(dfa, "next", "periodic")
         if item["stratum"] == "period" and periodic.verdict == "yes":
             asked.append(("next", "ape", periodic.period or 1))
         for format, encoding, modulo in asked:

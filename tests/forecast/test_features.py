@@ -12,6 +12,7 @@ from lengthwise.forecast import features
 from lengthwise.forecast.features import ADVERSE, LanguageQuestion, TaskQuestion
 from lengthwise.languages.automaton import language
 from lengthwise.positions.system import PositionSystem
+from lengthwise.prediction import programs
 from lengthwise.prediction.predict import predict_task
 from lengthwise.tasks import TASKS
 
@@ -37,7 +38,7 @@ def test_verdicts_are_those_of_the_decision(text: str):
     decision = decide(text, ends=["visible", "eos", NEXT])
     for format, end in (("next", NEXT), ("member", "visible"), ("state", "eos")):
         for fragment in ("none", "local", "periodic", "ape"):
-            found = features.verdict(language(text), format, fragment)
+            found = programs.verdict(language(text), format, fragment)
             assert found.verdict == decision.verdict(fragment, end).verdict
     assert features.r_trivial(language(text), "next") == decision.r_trivial
     assert features.star_free(language(text), "next") == decision.star_free
@@ -55,11 +56,11 @@ def test_a_larger_fragment_is_heard_by_more_encodings():
 
 
 def test_smallest_window_and_period():
-    needs = {text: features.verdict(language(text), "next", "ape") for text in ("(aa)*", "(aaaa)*", "a*b*")}
+    needs = {text: programs.verdict(language(text), "next", "ape") for text in ("(aa)*", "(aaaa)*", "a*b*")}
     assert {text: (found.window, found.period) for text, found in needs.items()} == {
         "(aa)*": (1, 2), "(aaaa)*": (1, 4), "a*b*": (1, 1),
     }  # fmt: skip
-    assert features.verdict(language("(aa|b)*"), "member", "ape").window is None or not features.plain(
+    assert programs.verdict(language("(aa|b)*"), "member", "ape").window is None or not features.plain(
         language("(aa|b)*"), "member"
     )
 

@@ -48,7 +48,9 @@ from lengthwise.forecast.probe import SETTINGS, ProbedRung, ProbeSettings
 from lengthwise.languages.automaton import language
 from lengthwise.measured.cells import cells
 from lengthwise.positions import structure as positions_structure
+from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.system import position_systems
+from lengthwise.prediction import programs
 from lengthwise.prediction.verdict import STRONGEST
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.language import Language
@@ -177,7 +179,7 @@ def agree(found: Forecasts) -> None:
             ends = f.interval[0] <= max(low, module.LEAST), min(high, 1 - module.LEAST) <= f.interval[1]
             assert any(ends) if f.by_probe else all(ends), f
     # What is weak is said, of exactly the kinds that the third study was wrong about.
-    regular = features.language_in(module.parse_target(found.source) if isinstance(found.source, str) else found.source)
+    regular = programs.language_in(module.parse_target(found.source) if isinstance(found.source, str) else found.source)
     for f in found:
         forecast_alone = regular is not None and f.answer in (LIKELY, UNCERTAIN) and not f.by_probe
         kind = features.kind(*regular, f.encoding) if regular and forecast_alone else ""
@@ -332,7 +334,8 @@ def test_what_would_be_better_is_named():
             own = (advice.sure(system) or 0.0) * (system.answer != WRONG)
             assert all((each.probability or 0) > own for each in named)
             assert not (system.instead and own >= 0.9)
-    (pad,) = predict("(a|b)*abb", encoding="nope")["nope"].instead
+    near, pad = predict("(a|b)*abb", encoding="nope")["nope"].instead
+    assert near.command.startswith("lengthwise run '(a|b)*abb' --encoding local-bias-sink --max-length ")
     assert "a scratchpad" in pad.line
     assert pad.command.startswith("""lengthwise run state-scratchpad --set 'task.language="(a|b)*abb"' --scheme""")
     (pad,) = predict("parity", encoding="nope")["nope"].instead
@@ -364,7 +367,7 @@ def test_residues_leave_periods_local_and_exact_counts_as_they_are():
 def test_ids_modulo_m_have_an_m_where_a_probe_trains_them(target: str):
     task = module.task_of(module.parse_target(target))
     assert task is not None
-    assert advice.period_of(task) == (3 if target == "(aaa)*" else 2)
+    assert programs.period_of(task) == (3 if target == "(aaa)*" else 2)
 
 
 def test_ids_modulo_a_period_are_named_with_what_was_measured():
@@ -712,9 +715,38 @@ def test_after_a_probe_against_it_another_is_trained(target: str, encoding: str)
     assert ("confirm lengthwise run" in text) != bool(commands)
     alone = predict(target)
     for each in one.instead:
-        other = alone[each.system]
-        assert each.probability in (None, other.probability)
+        assert each.probability is None or each.probability == alone[each.system].probability
     assert re.search(r"242 measured settings \(of \d+: those that had a probe\) and the probe", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "symbols"),
+    [
+        ("(a|b)*abb", 3),
+        ("(a|b)*b", 1),
+        ("(a|b)*a(a|b)(a|b)(a|b)(a|b)", 5),
+        ("(a|b)*a(a|b)(a|b)(a|b)(a|b)(a|b)", 0),
+        ("(aa)*", 0),
+    ],
+)
+def test_attention_to_near_ids_is_named_where_it_sees_all_that_is_needed(text: str, symbols: int):
+    """By default it attends to ids at most four away."""
+    named = [each for each in predict(text).systems[0].instead if each.system == "local-bias-sink"]
+    assert bool(named) == bool(symbols)
+    line = predict(text, encoding="local-bias-sink").systems[0].theory
+    assert line.startswith("possible: the last ") == bool(symbols)
+    assert (f" {symbols} symbols suffice" in line) == (symbols > 1)
+    for each in named:
+        words = shlex.split(each.command)
+        assert words[:5] == ["lengthwise", "run", text, "--encoding", "local-bias-sink"]
+
+
+def test_a_run_under_ids_modulo_m_has_the_m_that_is_forecast():
+    from lengthwise.experiments.defaults import roomy_scheme
+
+    for text, m in (("((a|b)(a|b)(a|b))*", 3), ("(aaa)*b*", 3), ("(a|b)*b", 2)):
+        assert roomy_scheme(TASKS.build(f"regex:{text}"), "modulo", 50).m == m
+        assert roomy_scheme(TASKS.build(f"regex:{text}"), SCHEMES.build({"name": "modulo", "m": 5}), 50).m == 5
 
 
 def test_mistakes():

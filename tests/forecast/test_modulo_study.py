@@ -7,6 +7,7 @@ from pathlib import Path
 import lengthwise as lw
 from lengthwise.forecast import features
 from lengthwise.measured.cells import cells
+from lengthwise.prediction import programs
 
 STUDY = Path(__file__).parents[2] / "studies" / "forecast" / "modulo.py"
 
@@ -18,8 +19,8 @@ def test_languages_need_their_period_and_failed_under_plain_positions():
         task, scheme, training = job.experiment.task, job.experiment.scheme, job.experiment.training
         dfa = features.language_of({"name": "language", "language": task.language})
         assert dfa is not None
-        assert features.verdict(dfa, "next", "none").verdict == "no"
-        assert features.verdict(dfa, "next", "periodic").period == scheme.m
+        assert programs.verdict(dfa, "next", "none").verdict == "no"
+        assert programs.verdict(dfa, "next", "periodic").period == scheme.m
         assert (training.steps, training.max_length, job.seeds) == (1500, 50, (100, 101, 102, 103, 104))
         plain = [c for c in cells() if c.rung and c.encoding in ("nope", "learned") and c.format == "next"]
         found = [c.accuracy(151, 300) or 0.0 for c in plain if features.language_of(c.task) == dfa]

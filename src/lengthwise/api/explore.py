@@ -118,7 +118,7 @@ def answer(target: str, train: int = TRAIN, test: int = TEST) -> dict[str, Any]:
     """All that the page shows of a target; raises `LengthwiseError` as `lengthwise.predict` does."""
     from lengthwise.api.theory import predict
     from lengthwise.forecast.answer import ASKED
-    from lengthwise.forecast.features import language_in
+    from lengthwise.prediction.programs import language_in
     from lengthwise.prediction.target import Expression, parse_target, task_of
     from lengthwise.tasks.base import EXPRESSION
 
@@ -273,11 +273,11 @@ Reached = Sequence[tuple[int, "Structure", int]]
 
 def _period(task: Task, drawn: Sequence[Example]) -> int:
     """The m of ids modulo m: the smallest that says what may come next, else the period of theory's program, else 2."""
-    from lengthwise.forecast.advice import period_of
+    from lengthwise.prediction.programs import period_of
 
     asks = any(token.allowed for one in drawn for token in one.tokens)
     says = (m for m in range(2, MOST_PERIOD + 1) if asks and _says(drawn, m))
-    return next(says, max(2, period_of(task) or 2))
+    return next(says, period_of(task))
 
 
 def _says(drawn: Sequence[Example], m: int) -> bool:

@@ -20,9 +20,10 @@ from lengthwise.experiments.run_config import RunConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.mixers import MIXERS, layer_mixers
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
-from lengthwise.positions.schemes import SCHEMES, Coupled, Draw, PositionScheme, PredictiveCoupling
+from lengthwise.positions.schemes import SCHEMES, Coupled, Draw, Modulo, PositionScheme, PredictiveCoupling
 from lengthwise.positions.structure import check_places, has_places, structure
 from lengthwise.positions.system import ALIASES, RANDOM_START, PositionSystem, check_ids_are_used
+from lengthwise.prediction.programs import period_of
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.base import EXPRESSION
 from lengthwise.training.config import TrainingConfig
@@ -92,9 +93,11 @@ def roomy_scheme(task: Task, scheme: PositionScheme | str, longest: int) -> Posi
     """The scheme with ids for the longest test, and a quarter more to draw from; fields that it was given stay.
 
     ``random-start`` is ``sequential`` with a random start in training (absolute shift).
-    `draw_for` says how coupled ids are drawn.
+    `draw_for` says how coupled ids are drawn, `period_of` which m ids modulo m have.
     """
     given, scheme = _given(scheme) or (), SCHEMES.build(scheme)
+    if isinstance(scheme, Modulo) and "m" not in given:
+        return dataclasses.replace(scheme, m=period_of(task))
     if scheme.wraps or "max_position" not in fields_of(scheme):
         return scheme
     fields: dict[str, Any] = {}

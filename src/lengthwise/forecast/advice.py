@@ -33,7 +33,6 @@ from lengthwise.forecast.answer import (
     percent,
     words,
 )
-from lengthwise.forecast.features import language_in
 from lengthwise.forecast.measured import (
     SCRATCHPAD_SYSTEM,
     line_of,
@@ -45,6 +44,7 @@ from lengthwise.forecast.measured import (
 from lengthwise.languages.automaton import Dfa
 from lengthwise.measured.cells import Format
 from lengthwise.positions.system import RANDOM_START, PositionSystem
+from lengthwise.prediction import programs
 from lengthwise.prediction.target import setting, settings_of, typed_name
 from lengthwise.prediction.verdict import UNMET
 from lengthwise.tasks import TASKS, Task
@@ -196,7 +196,7 @@ def modulo_instead(
 
     They have no forecast: the languages that were measured are counted instead. The command tests at ``at``.
     """
-    m, system = features.period(dfa, format), KNOWN["modulo"]
+    m, system = programs.period(dfa, format), KNOWN["modulo"]
     if m < 2 or format != "next":
         return None
     measured, speaks, rate = measured_modulo(dfa, format, train, test / train, cut)
@@ -345,9 +345,3 @@ def why_untrained(task: Task, system: str) -> str:
     except LengthwiseError as error:
         return str(error)
     return ""
-
-
-def period_of(task: Task) -> int:
-    """The m of ids modulo m for a language (`features.period`); the smallest where none is known."""
-    regular = language_in(task)
-    return 2 if regular is None else max(features.period(*regular), 2)

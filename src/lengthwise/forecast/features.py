@@ -10,46 +10,22 @@ from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
-from lengthwise.crasp.decide import NEXT, Decision, FragmentVerdict, decide, no_counting
-from lengthwise.languages.automaton import Dfa, language
+from lengthwise.crasp.decide import no_counting
+from lengthwise.languages.automaton import Dfa
 from lengthwise.languages.sampling import count_words
 from lengthwise.measured.cells import Format
 from lengthwise.positions.encodings import ENCODINGS, LocalBiasSpec
 from lengthwise.positions.system import PositionSystem
-from lengthwise.prediction.target import AutomatonFile, Expression
+from lengthwise.prediction.programs import END, decision_for, verdict
 from lengthwise.prediction.verdict import Prediction
-from lengthwise.tasks.language import Language
 
 if TYPE_CHECKING:
     from lengthwise.forecast.probe import Probe
 
-END: Mapping[Format, str] = {"next": NEXT, "member": "visible", "state": "eos"}
-"""The end convention of `decide` that stands for a format.
-
-The state after every prefix can be computed where membership can be read at an end mark: the states' languages are
-combinations of quotients of the language.
-"""
 MOST_WORDS = 4
 """Beyond 10⁴ words of a length, a model can't know them one by one, and more make no difference."""
 WITH_WINDOWS, WITH_PERIODS = ("learned", "alibi"), ("learned", "rope", "sinusoidal")
 """Encodings whose fragment of C-RASP has windows, or periods."""
-
-
-@lru_cache(maxsize=512)
-def decision_for(dfa: Dfa, format: Format) -> Decision:
-    """The decision of a language for what a model is asked."""
-    return decide(dfa, ends=[END[format]])
-
-
-def verdict(dfa: Dfa, format: Format, fragment: str) -> FragmentVerdict:
-    """Whether a C-RASP program of a fragment (none, local, periodic, ape) does what a model is asked."""
-    return decision_for(dfa, format).verdict(fragment, END[format])
-
-
-def period(dfa: Dfa, format: Format) -> int:
-    """The period of a language's smallest program, else that of its cycles (`Dfa.period`): the m of ids modulo m."""
-    found = verdict(dfa, format, "periodic").period or 1
-    return found if found > 1 else dfa.period
 
 
 def plain(dfa: Dfa, format: Format) -> bool:
@@ -195,18 +171,6 @@ ADVERSE = frozenset(
     }
 )
 """Features of which more can only lower a forecast."""
-
-
-def language_in(target: Any) -> tuple[Dfa, Format] | None:
-    """The automaton of a target and what a model is asked; None if it is no regular language."""
-    match target:
-        case Expression(text):
-            return language(text), "next"
-        case AutomatonFile(_, dfa):
-            return language(dfa), "next"
-        case Language() if (dfa := target.automaton()) is not None:
-            return dfa, target.ask
-    return None
 
 
 def language_of(task: Mapping[str, Any]) -> Dfa | None:

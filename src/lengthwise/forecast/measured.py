@@ -27,6 +27,7 @@ from lengthwise.forecast.answer import (
 from lengthwise.languages.automaton import Dfa, minimize
 from lengthwise.measured.cells import Format, MeasuredCell, cells, others
 from lengthwise.positions.system import PositionSystem
+from lengthwise.prediction import programs
 from lengthwise.tasks import TASKS, Task
 
 NEAR = 1.6
@@ -271,7 +272,7 @@ def of_kind(dfa: Dfa, format: Format, system: PositionSystem) -> str:
     kind = features.kind(dfa, format, system.encoding)
     if kind != "by windows or periods" or system.fragment is None:
         return OF_KIND[kind]
-    found = features.verdict(dfa, format, system.fragment)
+    found = programs.verdict(dfa, format, system.fragment)
     return OF_NEEDS[(found.window or 1) > 1, (found.period or 1) > 1]
 
 
@@ -325,7 +326,7 @@ def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float, cut: flo
     And whether that speaks for such ids: most of them were right, and this one, too, if it was measured. And the share
     that was right, of its own seeds if it was.
     """
-    m = features.period(dfa, format)
+    m = programs.period(dfa, format)
     counts = not no_counting(with_residues(dfa, m))
     alike: dict[str, list[bool]] = {}
     others: list[list[bool]] = []

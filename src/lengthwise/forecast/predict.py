@@ -24,7 +24,6 @@ from lengthwise.forecast.advice import (
     modulo_instead,
     named_scheme,
     near_instead,
-    period_of,
     run_command,
     scratchpad_instead,
     setting_instead,
@@ -51,7 +50,6 @@ from lengthwise.forecast.answer import (
     name_of,
     words,
 )
-from lengthwise.forecast.features import language_in
 from lengthwise.forecast.forecasts import Forecasts
 from lengthwise.forecast.measured import (
     SCRATCHPAD_SYSTEM,
@@ -72,6 +70,7 @@ from lengthwise.languages.sampling import lengths_with_words
 from lengthwise.measured.cells import Format, others
 from lengthwise.positions.structure import farthest_step, needed_by_all, places_tell_content
 from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, check_ids_are_used
+from lengthwise.prediction import programs
 from lengthwise.prediction.couple import doubt_in_task
 from lengthwise.prediction.predict import COUPLING, nearest, predict_target, predict_with_search
 from lengthwise.prediction.recurrent import MODELS
@@ -169,7 +168,7 @@ def predict(
     def probed(system: PositionSystem) -> Probe | None:
         return probe if system in requested else None
 
-    if (regular := language_in(parsed)) is not None:
+    if (regular := programs.language_in(parsed)) is not None:
         dfa, format = regular
         forecasts = [of_language(dfa, format, system, train, test, cut, probed(system)) for system in systems]
         count = forecaster("language").cells
@@ -232,7 +231,7 @@ def predict(
         if no_places and found.scheme in features.SCHEMES_OF_PLACES:
             return ""  # All of its ids would be 0.
         scheme = named_scheme(found)
-        more = f" --set scheme.m={period_of(trainable)}" if trainable and scheme == "modulo" else ""
+        more = f" --set scheme.m={programs.period_of(trainable)}" if trainable and scheme == "modulo" else ""
         return run_command(trainable, word, scheme, found.encoding, train, *at, more=more)
 
     chosen = tuple(
@@ -400,7 +399,7 @@ def run_probe(
     plain = name_of(system) in VARIANTS_OF_LADDER
     ids = None if plain else roomy_scheme(task, system.scheme, train)
     if ids is not None and ids.wraps:
-        ids = replace(ids, m=period_of(task))  # type: ignore[call-arg]
+        ids = replace(ids, m=programs.period_of(task))  # type: ignore[call-arg]
     cell = ProbeCell(task, name_of(system) if plain else ENCODINGS.build(system.encoding), train, ids)
     code = {"code": cell.code} if cell.code else {}
     own = digest(
@@ -495,7 +494,7 @@ def of_language(
     found = forecaster("language")
     theory = in_theory(dfa, format, system)
     fragment = system.fragment
-    decided = None if fragment is None else features.verdict(dfa, format, fragment)
+    decided = None if fragment is None else programs.verdict(dfa, format, fragment)
     answer = "unknown" if decided is None else decided.verdict
     measured = measured_language(dfa, format, system, train, test / train, cut)
     domain = found.domain
@@ -525,7 +524,7 @@ def of_language(
         known = replace(known, weak=weak_spot(kind, format, system.encoding) * (known.answer in (LIKELY, UNCERTAIN)))
     known = replace(known, record=measured.alike)
     if system.scheme == "modulo":
-        known = replace(known, m=features.period(dfa, format))
+        known = replace(known, m=programs.period(dfa, format))
         if known.accuracy is None:
             known = replace(known, others=measured.alike if measured.alike[1] else None)
     basis = "" if decided is None or answer == "unknown" else system.rests_on(answer, decided.basis)
@@ -628,7 +627,7 @@ def in_theory(dfa: Dfa, format: Format, system: PositionSystem) -> str:
     if (fragment := system.fragment) is None:
         near = features.seen_nearby(dfa, format, system.encoding) if system.scheme == "sequential" else 0
         return near_line(near) if near else "no theorem covers such ids"
-    found = features.verdict(dfa, format, fragment)
+    found = programs.verdict(dfa, format, fragment)
     if found.verdict == "unknown":
         return "unknown: no program is known that does it, and no proof that there is none"
     if found.verdict == "no":
@@ -636,7 +635,7 @@ def in_theory(dfa: Dfa, format: Format, system: PositionSystem) -> str:
     cited = f"program: {found.basis}; that {words(system)} can run it: cited"
     basis = cited if system.theorem == CITED_LINK else found.basis
     m = found.period or 1
-    m = features.period(dfa, format) if m == 1 and system.scheme == "modulo" else m
+    m = programs.period(dfa, format) if m == 1 and system.scheme == "modulo" else m
     if m > 1 and not no_counting(dfa) and no_counting(with_residues(dfa, m)):
         return f"possible: a program uses the position modulo {m}, without counting ({basis})"
     uses = ["counts of symbols"] if not no_counting(dfa) else ["what was read before, without counting"]
