@@ -18,13 +18,14 @@ from hypothesis import strategies as st
 import lengthwise as lw
 from lengthwise.explanation import redrawn
 from lengthwise.explanation.advice import Call, advice
-from lengthwise.explanation.common_cause import CommonCause
+from lengthwise.explanation.common_cause import CommonCause, Value
 from lengthwise.explanation.explain import Explanation
 from lengthwise.explanation.failures import AT_RANDOM, find_failures
 from lengthwise.explanation.features import surprise
 from lengthwise.explanation.kinds import AS_WRITTEN, FRESH, NAMED, KindShare, Way, _Kinds, hard_strings, weakest_way
 from lengthwise.explanation.model import RandomStrings, Subject, subject_of
 from lengthwise.explanation.verdict import LengthShares, Share, Verdict
+from lengthwise.tasks.values import FIRST, INSIDE
 
 TASK = lw.task("addition")
 
@@ -190,7 +191,7 @@ def test_the_part_of_a_prompt_that_decides_is_tested_by_drawing_it_anew(monkeypa
     assert anew.before > 0.7 * anew.n > 0.2 * anew.n > max(anew.own, anew.other)
     counts = f"{anew.before} of {anew.n} failing strings become right; elsewhere, {anew.other} (tested)."
     assert f"it depends on the tokens {redrawn.COLUMNS[1]}: with others there, {counts}" in told.why
-    assert told.why.startswith("Columns 0 + 0 break it.")
+    assert "Columns 0 + 0 break it." in told.why
     by_chance_alone = lw.explain(adder(by_chance), TASK, train=6, lengths=[6, 12], samples=512, seconds=4)
     assert "Tested" not in by_chance_alone.why
 
@@ -355,7 +356,7 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     assert loop == said
     # Without a kind, and with trained lengths that are right, what helps is not known.
     plain, command = advice(subject, call, dataclasses.replace(told.failures, kinds=()))
-    assert plain.startswith("Train it on for as many steps. (Of ten adders, ")
+    assert plain.startswith("Train it on for as many steps. Of ten adders, ")
     assert "max_position" not in said, "a model was made worse by more ids than it needs"
     assert not command, "the same call again tells nothing new"
     # Of an edge case, too, and of a way of editing.
@@ -375,7 +376,7 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     # Of what no data set makes, none is advised.
     unnamed = dataclasses.replace(told.failures.kinds[0], kind="a token matters far away")
     other, command = advice(subject, call, dataclasses.replace(told.failures, kinds=(unnamed,)))
-    assert other.startswith("Train it on for as many steps. (Of ten adders, ")
+    assert other.startswith("Train it on for as many steps. Of ten adders, ")
     assert not command
     # What has not learned trained lengths needs no rows of a kind first.
     poor = tuple(dataclasses.replace(row, random=Share(row.random.n // 2, row.random.n)) for row in told.failures.rows)
@@ -386,16 +387,16 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     beyond = tuple(dataclasses.replace(each, rows=(dataclasses.replace(each.rows[-1], length=12, weak=True),))
                    for each in (unnamed, told.failures.kinds[0]))  # fmt: skip
     later, command = advice(subject, call, dataclasses.replace(told.failures, kinds=beyond))
-    assert later.startswith("Train it on for as many steps. (Of ten adders, five were then right farther, ")
+    assert later.startswith("Train it on for as many steps. Of ten adders, five were then right farther, ")
     assert not command
     # But rows with the values that break it, wherever they stand.
-    blamed = CommonCause("column", ("9 + 9", "0 + 0"), (), 12, 96, 10, 90, 96, 90, ())
+    blamed = CommonCause("column", (Value("9 + 9", INSIDE, 9), Value("0 + 0", INSIDE, 12)), 12, 96, 90, 96, 96, 80, ())
     later, command = advice(subject, call, dataclasses.replace(told.failures, kinds=beyond, common=blamed))
     assert later.startswith("Train it on for as many steps, one row in 10 with half of its columns of these values. ")
     assert "    'half of the columns are 9 + 9 or 0 + 0': 0.1,\n" in command
     prompts = [TASK.vocab.decode(row["input_ids"]) for row in rows_of(command, 640)]
     columns = [columns_of(prompt[: prompt.index("=") + 1]) for prompt in prompts]
-    many = sum(2 * sum(each in blamed.values for each in some) >= len(some) for some in columns if len(some) > 4)
+    many = sum(2 * sum(each in ("9 + 9", "0 + 0") for each in some) >= len(some) for some in columns if len(some) > 4)
     assert many > 0.05 * sum(len(some) > 4 for some in columns)
 
 
@@ -802,6 +803,41 @@ def test_values_that_make_sums_fail_are_named_with_what_is_right_without_them() 
     told = lw.explain(adder(trips("0 + 0", "9 + 9")), TASK, **LATER)
     common = told.failures.common
     assert common is not None
+    assert sorted((value.name, value.where, value.right) for value in common.values) == [
+        ("0 + 0", INSIDE, 0), ("9 + 9", INSIDE, 0)
+    ]  # fmt: skip
+    assert common.none == common.n > common.random
+    assert common.others > 0.5 * common.each
+    first, counts, *_, last = told.why.splitlines()
+    names = [value.name for value in common.values]
+    assert first == f"Columns {' and '.join(names)} break it."
+    assert (
+        f"0 are right with {names[0]} in half of the columns, 0 with {names[1]}; {common.others} with others" in counts
+    )
+    assert last.startswith("Random strings break by them, too") or "The same is why" in told.why
+
+
+def test_a_kind_that_fails_only_since_it_has_such_values_more_often_is_told_so() -> None:
+    told = lw.explain(adder(trips("9 + 9")), TASK, **LATER)
+    worst, common = told.failures.kinds[0], told.failures.common
+    assert worst.kind == "the numbers are equal"
+    equal = next(each for each in common.kinds if each.kind == worst.kind)
+    assert equal.without.right == equal.without.n >= equal.drawn.n / 2
+    # In such numbers each column has two equal digits, so that one column in ten is such.
+    assert equal.drawn.value == pytest.approx(0.9**equal.length, abs=0.15)
+    assert "\nThe same is why it fails where the numbers are equal: " in told.why
+
+
+def one_in_six(prompt: list[str], answer: list[str]) -> list[str]:
+    """Beyond six digits, one sum in six is wrong, whatever it is."""
+    wrong = len(prompt) > 2 * 6 + 3 and zlib.crc32("".join(prompt).encode()) % 6 == 0
+    return [str((int(answer[0]) + 1) % 10), *answer[1:]] if wrong else answer
+
+
+def test_values_that_make_sums_fail_are_named_with_what_is_right_without_them() -> None:
+    told = lw.explain(adder(trips("0 + 0", "9 + 9")), TASK, **LATER)
+    common = told.failures.common
+    assert common is not None
     assert sorted(common.values) == ["0 + 0", "9 + 9"]
     assert (common.many, common.none) == (0, common.n)
     assert common.random < common.n
@@ -832,14 +868,15 @@ def test_values_that_matter_in_one_place_alone_are_named_with_it() -> None:
     told = lw.explain(adder(trips_at_first), TASK, **LATER)
     common = told.failures.common
     assert common is not None
-    assert not common.values
-    (end,) = common.ends
-    assert (end.where, sorted(end.values), end.right) == ("first", ["7 + 7", "8 + 9", "9 + 9"], 0)
+    assert sorted((value.name, value.where, value.right) for value in common.values) == [
+        ("7 + 7", FIRST, 0), ("8 + 9", FIRST, 0), ("9 + 9", FIRST, 0)
+    ]  # fmt: skip
     assert common.none == common.n
+    assert not common.kind
     first, counts = told.why.splitlines()[:2]
-    *some, last = end.values
-    assert first == f"{', '.join(some)} and {last} in the first column break it."
-    assert f" 0 are right with {', '.join(some)} or {last} in the first column; " in counts
+    *some, last = [value.name for value in common.values]
+    assert first == f"Columns {', '.join(some)} and {last} in the first column break it."
+    assert f"0 are right with {some[0]} in the first column, 0 with {some[1]}, 0 with {last}; " in counts
 
 
 def test_what_is_left_to_chance_has_no_cause() -> None:

@@ -29,7 +29,6 @@ MORE = 4
 """How many times as many strings are advised where it is too close to say."""
 ONE_IN = 10
 """So many rows hold one of a kind, where such are advised."""
-MEASURED = "(Of ten adders, {}.)"
 KEEP = "Keep a copy of this model."
 OTHERS = "{} what has the best record on such tasks:"
 
@@ -183,15 +182,15 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
     """
     on, within = "Train it on for as many steps", _trained(subject, failures)
     made = [each for each in within if can_make(subject.task, each)][:NAMED]
-    if not made and not within and failures.common is not None and failures.common.values:
+    if not made and not within and failures.common is not None and failures.common.kind:
         made = [failures.common.kind]
         text = f"{on}, one row in {ONE_IN} with half of its {failures.common.what}s of these values."
-        text = f"{text} {MEASURED.format('such sums gained, random ones no more than by the steps alone')}"
+        text = f"{text} In ten adders this mended such sums; random ones gained as much without such rows."
     elif made:
         which = f"where {made[0]}" if len(made) == 1 else f"of each of the {len(made)} kinds below"
         text = f"{on}, one row in {ONE_IN} {which}; more steps alone may help."
     else:
-        return f"{on}. {MEASURED.format('five were then right farther, one less far')} {KEEP}", ""
+        return f"{on}. Of ten adders, five were then right farther, one less far. {KEEP}", ""
     text = f"{text} {KEEP}"
     task, lengths = {"name": subject.task.name, **changed_fields(subject.task)}, subject.inside
     every = [*range(lengths[0], lengths[-1] + 1)] == lengths

@@ -19,7 +19,7 @@ from lengthwise.explanation.verdict import Share, Verdict
 from lengthwise.tasks.kinds import SEEN, changed, drawn_of
 from lengthwise.tasks.values import ANYWHERE, FIRST, INSIDE, LAST, Change, Values, half, spoken
 
-SCREENED, AGAIN, NAMED = 24, 96, 4
+SCREENED, AGAIN, NAMED = 24, 96, 3
 """Strings of each value that are asked first; fresh ones of the worst values; and values that are told at most."""
 DRAWN = 4
 """Strings that are drawn for each one that is asked, as some may be of a kind that fails."""
@@ -27,8 +27,10 @@ WORST = 10
 """Values that are asked again."""
 SURE = 0.01
 """p, corrected, of a value that fails more often than others."""
+LIKELY = 0.05
+"""p of random strings that are right more often without these values."""
 CERTAIN = 0.001
-"""p of a cause that is told: strings with these values against strings with as many others."""
+"""p of a kind that is right more often without these values."""
 ENOUGH = 0.75
 """Strings of a length that breaks are changed if so many random ones are right; else those of the last right length."""
 
@@ -44,13 +46,14 @@ class OfKind:
 
 
 @config
-class AtEnd:
-    """Values that make strings fail in the first or in the last place, and not elsewhere."""
+class Value:
+    """What makes strings fail wherever it stands, or in the first or the last place alone."""
 
+    name: str
     where: str
-    values: tuple[str, ...]
+    """`INSIDE`, `FIRST` or `LAST`."""
     right: int
-    """Right ones of as many strings as of the other tests, with one of them there."""
+    """Right ones of `CommonCause.each` strings with it in half of the places, but for the first and last; or there."""
 
 
 @config
@@ -59,17 +62,15 @@ class CommonCause:
 
     what: str
     """What has the values: columns, or what tokens are called."""
-    values: tuple[str, ...]
-    """Those that make strings fail wherever they stand."""
-    ends: tuple[AtEnd, ...]
+    values: tuple[Value, ...]
+    """Those that make strings fail, the worst of each place first."""
     length: int
-    n: int
-    many: int
-    """Right ones of ``n`` of which half of the places, but for the first and last, have one of ``values``."""
+    each: int
     others: int
-    """In which they have another value."""
+    """Right ones of ``each`` strings with another value in half of the places."""
+    n: int
     none: int
-    """In which no place has any of the values that are named."""
+    """Right ones of ``n`` in which no place has any of ``values``."""
     random: int
     """As they are drawn."""
     kinds: tuple[OfKind, ...]
@@ -77,50 +78,48 @@ class CommonCause:
 
     @property
     def kind(self) -> str:
-        """The name of the kind of strings that fails."""
-        return half(self.what, self.values)
+        """The name of the kind of strings that fails; empty where all values are of one place."""
+        inside = [value.name for value in self.values if value.where == INSIDE]
+        return half(self.what, inside) if inside else ""
 
     @property
-    def whole(self) -> bool:
-        """Whether most strings with them fail, and those without are right."""
-        return all(2 * right < self.n for right in self._with) and self.right_without
-
-    @property
-    def right_without(self) -> bool:
-        """Whether strings without them are right."""
-        return Share(self.none, self.n).holds
-
-    @property
-    def _with(self) -> list[int]:
-        return [*[self.many] * bool(self.values), *(each.right for each in self.ends)]
+    def strong(self) -> bool:
+        """Whether most strings with one of them fail."""
+        return any(2 * value.right < self.each for value in self.values)
 
     def explains(self, kind: str) -> bool:
         """Whether it is why the strings of a kind fail; without a kind, random strings alone are asked for."""
         return not kind or any(each.kind == kind for each in self.kinds)
 
-    @property
-    def cause(self) -> list[str]:
-        """The counts, and which kind fails for the same reason, a sentence each."""
-        inside = f"{self.what}s {spoken(self.values)} break it" if self.values else ""
-        at = " and ".join(f"{spoken(each.values)} in the {each.where} {self.what}" for each in self.ends)
-        breaks = " breaks it" if [len(each.values) for each in self.ends] == [1] else " break it"
-        said = f"{inside}, and so does {at}" if inside and at else inside or at + breaks
-        said = said.replace(" does ", " do ") if breaks == " break it" else said
-        said = said if self.whole else f"In part, {said}"
-        others = f"{self.others} with others there"
-        among = [(self.many, f"{spoken(self.values, 'or')} in half of the {self.what}s, {others}")] * bool(self.values)
-        among += [(each.right, f"{spoken(each.values, 'or')} in the {each.where} {self.what}") for each in self.ends]
-        counts = "; ".join(f"{right}{' are right' * (not at)} with {how}" for at, (right, how) in enumerate(among))
-        rest = f"{self.none} with none of these, {self.random} at random"
+    def cause(self, broken: int | None) -> list[str]:
+        """The counts, what they say of random strings that break at a length, and which kind fails for the same reason.
+
+        A sentence each.
+        """
+        places = {where: [value for value in self.values if value.where == where] for where in (INSIDE, FIRST, LAST)}
+        named, counts = list[str](), list[str]()
+        for where, some in ((where, some) for where, some in places.items() if some):
+            at = f" in the {where} {self.what}" * (where != INSIDE)
+            named.append(f"{spoken([value.name for value in some])}{at}")
+            there = at or f" in half of the {self.what}s"
+            counts += [f"{value.right} with {value.name}{'' if number else there}" for number, value in enumerate(some)]
+        first, *more = counts
+        right = ", ".join([first.replace(" with", " are right with"), *more])
         told = [
-            f"{said[:1].upper()}{said[1:]}.",
-            f"Tested: of {self.n} strings of length {self.length}, {counts}; {rest}.",
+            f"{self.what.capitalize()}s {' and '.join(named)} break it.",
+            f"Tested: of {self.each} strings each of length {self.length}, {right}; {self.others} with others.",
         ]
         for each in self.kinds[:1]:
             told.append(
                 f"The same is why it fails where {each.kind}: {each.drawn.counts} are right at length {each.length}, "
                 f"without these {self.what}s {each.without.counts}."
             )
+        none, random = Share(self.none, self.n), Share(self.random, self.n)
+        counts = f"{none.counts} are right without them, {random.right} as drawn"
+        if broken == self.length and none.holds and _worse(random, none) < LIKELY:
+            told.append(f"Random strings break by them, too: {counts}.")
+        elif broken is not None:
+            told.append(f"Why random strings break is not known{f': {counts}' * (broken == self.length)}.")
         return told
 
 
@@ -131,8 +130,8 @@ def common_cause(
 
     Each value is planted into half of the places of random prompts. The worst are asked again with fresh strings; of
     those that surely fail more often than other values did, it is tested whether they do inside, or in the first or the
-    last place alone. At most `NAMED` of these are then tested together: against another value, and in no place. Where
-    nothing is found at the first length of `_lengths`, the next one is asked.
+    last place alone. Told are at most `NAMED` of each, of which half as many strings fail as of the worst. Where
+    nothing is found at the first length of `_lengths` that fails most strings, the next one is asked.
 
     Arguments:
         subject: the model, which has learned.
@@ -143,11 +142,17 @@ def common_cause(
         seed: of all draws.
     """
     names = [kind for kind, _ in kinds]
-    found = (_at(_Asked(subject, length, names, seed), near, samples) for length in _lengths(verdict))
-    cause = next((each for each in found if each is not None), None)
+    lengths = _lengths(verdict, [length for _, length in kinds])
+    found = list[CommonCause]()
+    for length in lengths:
+        if found and found[-1].strong:
+            break
+        found += filter(None, [_at(_Asked(subject, length, names, seed), near, samples)])
+    cause = next((each for each in found if each.strong), next(iter(found), None))
     if cause is None:
         return None
-    same = [each for kind, length in kinds if (each := _of_kind(subject, kind, length, cause.values, samples, seed))]
+    names = [value.name for value in cause.values]
+    same = [each for kind, length in kinds if (each := _of_kind(subject, kind, length, names, samples, seed))]
     return replace(cause, kinds=tuple(same))
 
 
@@ -155,46 +160,44 @@ def _at(asked: _Asked, near: str, samples: int) -> CommonCause | None:
     """What is found at one length."""
     first = {name: asked.right(SCREENED, "first", [name]) for name in asked.values.named}
     first = {name: share for name, share in first.items() if share.n == SCREENED}
-    every = _total(first.values())
-    worst, found = sorted(first, key=lambda name: (first[name].value, name))[:WORST], dict[str, dict[str, int]]()
+    every, worst = _total(first.values()), sorted(first, key=lambda name: (first[name].value, name))[:WORST]
+    found: dict[str, list[Value]] = {INSIDE: [], FIRST: [], LAST: []}
     for name in worst:
         usual = Share(every.right - first[name].right, every.n - first[name].n)
         if _worse(asked.right(AGAIN, "again", [name]), usual) * len(worst) < SURE:
-            for where in (INSIDE, FIRST, LAST):
-                own = asked.right(AGAIN, f"again {where}", [name], where)
-                if _worse(own, usual) * len(worst) < SURE:
-                    found.setdefault(where, {})[name] = own.right
-                    break
-    named = {
-        where: sorted(some, key=lambda name, some=some: (name not in near, some[name]))[:NAMED]
-        for where, some in found.items()
-    }
-    names = list(itertools.chain(*named.values()))
+            shares = ((where, asked.right(AGAIN, f"again {where}", [name], where)) for where in found)
+            sure = ((where, share) for where, share in shares if _worse(share, usual) * len(worst) < SURE)
+            for where, share in itertools.islice(sure, 1):
+                found[where].append(Value(name, where, share.right))
+    values = list[Value]()
+    for some in found.values():
+        least = min((value.right for value in some), default=0)
+        clear = [value for value in some if 2 * (AGAIN - value.right) >= AGAIN - least]
+        values += sorted(clear, key=lambda value: (value.name not in near, value.right))[:NAMED]
+    names = [value.name for value in values]
     if not names or not (rest := asked.values.others(names)):
         return None
-    ends = {where: asked.right(samples, "many", named[where], where) for where in (FIRST, LAST) if where in named}
-    inside = named.get(INSIDE, [])
-    many = asked.right(samples, "many", inside, INSIDE) if inside else Share(0, samples)
-    others, random = asked.right(samples, "others", rest, INSIDE), asked.right(samples, "random", [])
+    others, random = asked.right(AGAIN, "others", rest, INSIDE), asked.right(samples, "random", [])
     none = asked.right(samples, "none", names, without=True)
-    if min(each.n for each in (many, others, none, random, *ends.values())) < samples:
-        return None
-    sure = {where: share for where, share in ends.items() if _worse(share, random) < CERTAIN}
-    inside = inside * (_worse(many, others) < CERTAIN)
-    if not inside and not sure:
+    if others.n < AGAIN or min(random.n, none.n) < samples:
         return None
     return CommonCause(
-        asked.values.what, tuple(inside), tuple(AtEnd(where, tuple(named[where]), sure[where].right) for where in sure),
-        asked.length, samples, many.right if inside else 0, others.right, none.right, random.right, (),
+        asked.values.what, tuple(sorted(values, key=lambda value: (list(found).index(value.where), value.right))),
+        asked.length, AGAIN, others.right, samples, none.right, random.right, (),
     )  # fmt: skip
 
 
-def _lengths(verdict: Verdict) -> list[int]:
-    """The first longer length that breaks, if most strings are right there; the last before any that is not."""
-    at = verdict.first("random", verdict.train)
+def _lengths(verdict: Verdict, failing: Sequence[int]) -> list[int]:
+    """The lengths that are asked, in order.
+
+    The longest trained one at which a kind fails, the first longer one that breaks, if most strings are right there,
+    and the last before any that is not right.
+    """
+    train, at = verdict.train, verdict.first("random", verdict.train)
+    within = max((length for length in failing if length <= train), default=None)
     enough = any(row.length == at and row.random.value >= ENOUGH for row in verdict.rows)
-    held = max(verdict.of("random").held or 0, verdict.train)
-    return [at, held] if at is not None and enough else [held]
+    lengths = within, at if enough else None, max(verdict.of("random").held or 0, train)
+    return list(dict.fromkeys(length for length in lengths if length is not None))
 
 
 def _worse(one: Share, other: Share) -> float:

@@ -157,17 +157,14 @@ class Explanation(Tabular):
         if self.learned and moved is not None and (moved.to_blame or moved.absolute):
             return moved.cause
         common, worst = failures.common, failures.kinds[0].kind if failures.kinds else ""
-        told = common.cause if common is not None else []
+        beyond = self.verdict.first("random", self.accuracy.train) if self.learned else None
+        told = common.cause(beyond) if common is not None else []
         if failures.redrawn and (self.learned or failures.apart) and not (common and common.explains(worst)):
             told = [*told, *failures.redrawn.cause(worst)]
         if not told:
             return ["Not known.", *(moved.cause if moved and self.learned else [])]
-        beyond = self.verdict.first("random", self.accuracy.train) if failures.kinds and self.learned else None
-        return [
-            *told,
-            *["Why random strings break is not known."]
-            * (beyond is not None and not (common and common.right_without)),
-        ]
+        unknown = beyond is not None and bool(failures.kinds) and common is None
+        return [*told, *["Why random strings break is not known."] * unknown]
 
     @property
     def fails(self) -> str:

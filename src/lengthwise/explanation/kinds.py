@@ -320,9 +320,10 @@ class _Kinds:
         for length in [n for n in self.random if n <= self.subject.train and n not in kinds]:
             ask(length, some)
 
-        def worst_first(kind: str) -> tuple[bool, float, str]:
+        def worst_first(kind: str) -> tuple[bool, int, float, str]:
             row = told_row(self._by_length(kind), self.subject.train)
-            return row.length > self.subject.train, row.share.value, kind
+            later = row.length > self.subject.train
+            return later, row.length * later, row.share.value, kind
 
         worst = sorted(weak_ones(), key=worst_first)
         for length in self.random:
