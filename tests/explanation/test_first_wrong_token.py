@@ -828,36 +828,6 @@ def test_a_kind_that_fails_only_since_it_has_such_values_more_often_is_told_so()
     assert "\nThe same is why it fails where the numbers are equal: " in told.why
 
 
-def one_in_six(prompt: list[str], answer: list[str]) -> list[str]:
-    """Beyond six digits, one sum in six is wrong, whatever it is."""
-    wrong = len(prompt) > 2 * 6 + 3 and zlib.crc32("".join(prompt).encode()) % 6 == 0
-    return [str((int(answer[0]) + 1) % 10), *answer[1:]] if wrong else answer
-
-
-def test_values_that_make_sums_fail_are_named_with_what_is_right_without_them() -> None:
-    told = lw.explain(adder(trips("0 + 0", "9 + 9")), TASK, **LATER)
-    common = told.failures.common
-    assert common is not None
-    assert sorted(common.values) == ["0 + 0", "9 + 9"]
-    assert (common.many, common.none) == (0, common.n)
-    assert common.random < common.n
-    assert common.others == pytest.approx(common.n, abs=0.35 * common.n)
-    first, *counts = told.why.splitlines()
-    assert first == f"Columns {' and '.join(common.values)} break it."
-    assert all(f" {count}" in counts[0] for count in (common.n, common.many, common.others, common.none, common.random))
-
-
-def test_a_kind_that_fails_only_since_it_has_such_values_more_often_is_told_so() -> None:
-    told = lw.explain(adder(trips("9 + 9")), TASK, **LATER)
-    worst, common = told.failures.kinds[0], told.failures.common
-    assert worst.kind == "the numbers are equal"
-    equal = next(each for each in common.kinds if each.kind == worst.kind)
-    assert equal.without.right == equal.without.n >= equal.drawn.n / 2
-    # In such numbers each column has two equal digits, so that one column in ten is such.
-    assert equal.drawn.value == pytest.approx(0.9**equal.length, abs=0.15)
-    assert told.why.splitlines()[-1].startswith("The same is why it fails where the numbers are equal: ")
-
-
 def trips_at_first(prompt: list[str], answer: list[str]) -> list[str]:
     """Beyond six digits, a first column 9 + 9, 8 + 9 or 7 + 7 gives a wrong digit behind it."""
     trip = len(prompt) > 2 * 6 + 3 and columns_of(prompt)[0] in ("9 + 9", "8 + 9", "7 + 7")
