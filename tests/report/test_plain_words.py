@@ -17,7 +17,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.report.looks import MARKERS
-from lengthwise.report.summary import SeedResult, _flat
+from lengthwise.report.summary import SeedResult, flattened
 from lengthwise.report.terminal import accuracy_text
 from lengthwise.report.words import setting_text, value_text
 from lengthwise.tasks import TASKS
@@ -51,7 +51,7 @@ def test_no_text_of_anything_registered_has_a_name_of_code(section: str, name: s
 
 def test_no_setting_of_models_and_training_is_named_as_in_code_and_no_two_share_a_name() -> None:
     for section in ("model", "training", *PARTS):
-        keys = [key for key in _flat(experiment()) if key.startswith(f"{section}.")]
+        keys = [key for key in flattened(experiment()) if key.startswith(f"{section}.")]
         named = [setting_text(key) for key in keys]
         assert len({*named}) == len(keys)
         assert "_" not in "".join(named)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lengthwise.core import config as arguments
-from lengthwise.core.errors import require
+from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import slug, write_text
 from lengthwise.core.table import Table, Tabular
 from lengthwise.testing.own_tasks import refuse_broken
@@ -150,13 +150,9 @@ def audit_model(
 
     refuse_broken(plan.task)
     spending = Spending(most_tokens, most_requests)
-    asker = _asker(model)
-    other = None if against is None else _asker(against)
-    name = asker.facts.name
-    require(
-        other is None or other.identity != asker.identity,
-        f"{other.facts.name if other else ''} is the same model as {name}",
-    )
+    asker, other = _asker(model), None if against is None else _asker(against)
+    if other is not None and other.identity == asker.identity:
+        raise LengthwiseError(f"{other.facts.name} is the same model as {asker.facts.name}")
     folder = _folder(plan, asker, other) if out is None else arguments.path("out", out)
     _check_folder(folder / RESULT, plan, asker, other)
     _ask_first(plan, [one for one in (asker, other) if one is not None and not one.by_content], folder, agree)

@@ -23,7 +23,7 @@ from lengthwise.positions.schemes import PositionScheme, Sequential
 from lengthwise.positions.system import PositionSystem, position_systems
 from lengthwise.prediction.predict import predict_task, structure_row
 from lengthwise.prediction.target import task_named
-from lengthwise.prediction.verdict import SHOWN, SPARSE_IF, Prediction, Verdict
+from lengthwise.prediction.verdict import SHOWN, SPARSE_IF, Prediction
 from lengthwise.report.pages import comparison_finding, comparison_table, outcome_of, what_next
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.language import Language
@@ -327,8 +327,9 @@ def verify(
     folder = Path("runs") / "verify" / digest(target) if out is None else arguments.path("out", out)
     # The study of one target, as a file that another process can read.
     study = write_study(folder, listed(frozen_study(), {target: task}, ENCODINGS))
-    verdicts = {encoding: _verdict(task, encoding) for encoding in encodings}
-    for reason, _ in verdicts.values():
+    verdicts = {name: predict_task(task, position_systems([name])).verdicts[0] for name in encodings}
+    reasons = [f"{name}: theory says {verdict.answer}: {verdict.why}" for name, verdict in verdicts.items()]
+    for reason in reasons:
         progress(reason)
 
     def note(event: Event) -> None:
@@ -349,7 +350,7 @@ def verify(
     ]
     measured = measured_reliability()
     for row in rows:
-        verdict = verdicts[row["encoding"]][1]
+        verdict = verdicts[row["encoding"]]
         line = reliability_line(measured, row["encoding"], row["predicted"], verdict.next_symbols)
         if isinstance(task, Language):
             # The study's own prediction is on membership; models predict next symbols.
@@ -360,13 +361,7 @@ def verify(
         row["next_symbols"] = verdict.next_symbols
         row["reliability"] = line or "the blind study has no such verdict"
         progress(f"{row['encoding']}: {row['reliability']}")
-    page, reasons = folder / "report.html", [reason for reason, _ in verdicts.values()]
+    page = folder / "report.html"
     write_json(folder / "verification.json", {"target": target, "verdicts": reasons, "rows": rows})
     write_text(page, verification_page(rows, f"Verification of {target}", reasons))
     return Verification(target, rows, page)
-
-
-def _verdict(task: Task, encoding: str) -> tuple[str, Verdict]:
-    """What theory says of the task's own format, in a line, and its verdict."""
-    (verdict,) = predict_task(task, position_systems([encoding])).verdicts
-    return f"{encoding}: theory says {verdict.answer}: {verdict.why}", verdict

@@ -175,7 +175,6 @@ def _entries(registry: Registry[Any]) -> list[dict[str, Any]]:
 
 
 def _settings(spec: dict[str, Any]) -> str:
-    """The settings of an alias as ``key=value, …``."""
     return ", ".join(f"{key}={json.dumps(value)}" for key, value in spec.items() if key != "name")
 
 

@@ -33,6 +33,7 @@ from lengthwise.positions.schemes import SCHEMES, PositionScheme
 from lengthwise.positions.structure import check_places
 from lengthwise.positions.system import PositionSystem, check_ids_are_used, named_pair, system_of
 from lengthwise.prediction.target import Expression, parse_target, task_named
+from lengthwise.report.summary import flattened
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.base import refuse_call
 from lengthwise.tasks.language import Language
@@ -160,12 +161,11 @@ class Experiment(Tabular):
 
     def table(self) -> Table:
         """All settings: one row each."""
-        rows = tuple(_flat(self.configuration.to_json()))
+        rows = tuple((key, str(value)) for key, value in flattened(self.configuration.to_json()).items())
         return Table(("setting", "value"), rows, caption=self.name)
 
 
 def _seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
-    """The seeds as plain numbers; a number stands for so many from 0."""
     wanted = seeds if isinstance(seeds, Iterable) else range(arguments.whole("seeds", seeds, 1))
     return tuple(arguments.whole_numbers("seeds", wanted))
 
@@ -173,13 +173,6 @@ def _seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
 def _name(configuration: RunConfig) -> str:
     """The name that `run` and `compare` give to the system, too."""
     return system_of(configuration.scheme, configuration.encoding, configuration.model.mixer).name
-
-
-def _flat(values: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
-    rows: list[tuple[str, str]] = []
-    for key, value in values.items():
-        rows += _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else [(prefix + key, str(value))]
-    return rows
 
 
 def recipe(
@@ -468,7 +461,11 @@ def read_recipe(path: Path) -> Recipe:
     """
     if path.is_dir():
         path /= CONFIG if (path / CONFIG).exists() else RESULT
-    values = _parsed(path)
+    text, kind = read_text(path, what="configuration file"), "TOML" if path.suffix == ".toml" else "JSON"
+    try:
+        values = (tomllib if kind == "TOML" else json).loads(text)
+    except (tomllib.TOMLDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise LengthwiseError(f"{path} is not {kind}: {error}; write {SHAPE}") from None
     if isinstance(values, dict) and "systems" not in values and {"experiment", "seed"} <= values.keys():
         beside = path.parent / RESULT
         named = {"name": RunResult.of(read_json(beside, what="result file")).system} if beside.exists() else {}
@@ -483,15 +480,6 @@ def read_recipe(path: Path) -> Recipe:
     if not isinstance(name, str) or name in ("", "..") or Path(name).name != name or not name.isprintable():
         raise LengthwiseError(f"{path}: recipe must be the name of one folder, got {name!r}")
     return Recipe(name, f"systems of {path.name}", tuple(_job(system, path) for system in values["systems"]))
-
-
-def _parsed(path: Path) -> Any:
-    text = read_text(path, what="configuration file")
-    try:
-        return tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-    except (tomllib.TOMLDecodeError, json.JSONDecodeError, RecursionError) as error:
-        kind = "TOML" if path.suffix == ".toml" else "JSON"
-        raise LengthwiseError(f"{path} is not {kind}: {error}; write {SHAPE}") from None
 
 
 def _job(system: Any, path: Path) -> Job:

@@ -111,9 +111,6 @@ def page(targets: Sequence[str], answers: dict[str, Any], *, live: bool) -> str:
     )  # fmt: skip
 
 
-# The answer, as plain JSON values.
-
-
 def answer(target: str, train: int = TRAIN, test: int = TEST) -> dict[str, Any]:
     """All that the page shows of a target; raises `LengthwiseError` as `lengthwise.predict` does."""
     from lengthwise.api.theory import predict
@@ -294,7 +291,8 @@ def _shared(one: dict[str, Any], scheme: str) -> int:
 
 
 def _sparsity(reached: Reached) -> str:
-    """How many tokens one answer token needs, in a sentence."""
+    from lengthwise.forecast.answer import counted
+
     counts = [structure.sparsity for _, structure, _ in reached]
     if not any(counts):
         return "What may come next depends on all earlier symbols, not on a few of them."
@@ -303,11 +301,13 @@ def _sparsity(reached: Reached) -> str:
             f"One answer token needs ever more earlier tokens: {counts[0]} at length {reached[0][0]}, "
             f"{counts[-1]} at length {reached[-1][0]}."
         )
-    return f"One answer token needs at most {_count(max(counts), 'earlier token')}, at lengths up to {reached[-1][0]}."
+    return f"One answer token needs at most {counted(max(counts), 'earlier token')}, at lengths up to {reached[-1][0]}."
 
 
 def _fate(name: str, reached: Reached, placeless: bool) -> dict[str, str]:
     """What becomes of a scheme as lengths grow: a word (good, bad or open) and a sentence."""
+    from lengthwise.forecast.answer import counted
+
     if not reached:
         return {"word": "open", "says": ""}
     if name == "coupled" and placeless:
@@ -316,19 +316,16 @@ def _fate(name: str, reached: Reached, placeless: bool) -> dict[str, str]:
     (first, start, alone), (_, middle, shared), (last, end, crowded) = (reached[i] for i in (0, len(reached) // 2, -1))
     unit = "place" if name == "coupled" else "id"
     if end.span > middle.span:
-        says = f"What is needed drifts away: {_count(start.span, unit)} at length {first}, {end.span} at length {last}."
+        far = counted(start.span, unit)
+        says = f"What is needed drifts away: {far} at length {first}, {end.span} at length {last}."
         return {"word": "bad", "says": says + " Short training never shows such distances." * (name == "plain")}
     if crowded > shared:
         says = f"Near, but ever more tokens share an id: {alone} at length {first}, {crowded} at length {last}."
         return {"word": "bad", "says": says}
     span, share = max(structure.span for _, structure, _ in reached), max(count for _, _, count in reached)
-    near = f"at most {_count(span, unit)} away" if span else "at the same id"
+    near = f"at most {counted(span, unit)} away" if span else "at the same id"
     apart = f"at most {share} tokens share an id" if share > 1 else "no two tokens share an id"
     return {"word": "good", "says": f"What is needed is {near} at lengths up to {last}, and {apart}."}
-
-
-def _count(number: int, unit: str) -> str:
-    return f"{number} {unit}{'' if number == 1 else 's'}"
 
 
 def _fate_of_language(name: str, drawn: Sequence[Example], period: int) -> dict[str, str]:
@@ -374,9 +371,6 @@ def curves(task: Task | None, regular: Any) -> list[dict[str, Any]]:
     shown = sorted(found, key=lambda curve: (-len(curve["points"]), curve["system"]))[:MOST_CURVES]
     looks = distinct({curve["positions"]: LOOKS.get(curve["positions"]) for curve in shown})
     return [curve | {"look": looks[curve["positions"]].css} for curve in shown]
-
-
-# The server.
 
 
 def known(target: str, given: Sequence[str]) -> str:

@@ -324,7 +324,7 @@ def _measure_task(request: _Request, report: Report) -> tuple[OwnModel, MeasureC
     assert request.model is not None
     for option, value in (("text", request.text), ("dataset", request.dataset), ("chooser", request.chooser)):
         require(value is None, f"{request.model} holds the model of a task, which reads no text; leave out `{option}`")
-    settings = {key: value for key, value in (request.settings).items() if value is not None}
+    settings = {key: value for key, value in request.settings.items() if value is not None}
     for option, value in (("context", settings.get("context")), ("max_length", request.max_length)):
         require(value is None, f"{request.model} holds the model of a task; leave out `{option}` and give `length`")
     report("reading the model", 0, 1)
@@ -439,9 +439,7 @@ def train_language_model(
     from lengthwise.influence.corpus import load_corpus
     from lengthwise.influence.lm import lm_config, train_lm
 
-    config = lm_config(
-        preset, context=context, scheme=scheme, target=target, tokenizer=tokenizer, seed=seed
-    )  # fmt: skip
+    config = lm_config(preset, context=context, scheme=scheme, target=target, tokenizer=tokenizer, seed=seed)
     corpus = load_corpus(None if text is None else arguments.path("text", text), dataset)
     folder = Path("runs") / "lm" / f"{preset}-{scheme}-{context}-seed-{seed}" if out is None else Path(out)
     for name in corpus.skipped:

@@ -181,7 +181,6 @@ def _per_step(job: Job) -> float:
 
 
 def _work(job: Job) -> float:
-    """The work of one seed."""
     return _per_step(job) * job.steps / len(job.seeds)
 
 
@@ -196,7 +195,6 @@ def _least(job: Job) -> float:
 
 
 def _in_words(seconds: float) -> str:
-    """``40 s``, ``4 min`` or ``1.5 h``."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -22,6 +22,8 @@ from lengthwise.core.statistics import Estimate, wilson
 from lengthwise.core.table import DIGITS, STUDY, Spread, Table, Tabular
 from lengthwise.core.table import shown as cell_text
 from lengthwise.experiments.run_directory import LEASES, divergence
+from lengthwise.report.answer import answer
+from lengthwise.report.differences import differences
 from lengthwise.report.finding import headline, told_lengths
 from lengthwise.report.names import hidden_text
 from lengthwise.report.summary import (
@@ -66,6 +68,7 @@ from lengthwise.report.summary import (
     task_title,
     trained_text,
 )
+from lengthwise.report.why import distances_text
 from lengthwise.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -104,8 +107,6 @@ class Measured(Tabular):
 
         Raises: `LengthwiseError` for an unknown system, and for one of which no seed fitted.
         """
-        from lengthwise.report.differences import differences
-
         of = self._curves
         of.systems.check([] if against is None else [against])
         named = of._labelled(labels)
@@ -166,9 +167,6 @@ class Measured(Tabular):
 
         Raises: `LengthwiseError` for a length that was not tested, and for a label of an unknown system.
         """
-        from lengthwise.report.answer import answer
-        from lengthwise.report.why import distances_text
-
         if brackets not in BRACKETS:
             raise UnknownNameError("kind of brackets", brackets, BRACKETS)
         of = self._curves
@@ -335,7 +333,6 @@ class Measured(Tabular):
         """
         from matplotlib.axes import Axes
 
-        from lengthwise.report.answer import answer
         from lengthwise.report.figures import WIDE, draw_accuracy, draw_accuracy_on, limits_of, own_fonts
 
         of = self._curves
@@ -401,8 +398,6 @@ class Accuracy(Measured):
 
         ``seeds`` counts all seeds and ``fitted`` those that the numbers are of.
         """
-        from lengthwise.report.answer import answer
-
         rows = [row for system in self.systems for row in self._rows(system)]
         columns = (
             "system", "settings", "length", "layout", "seeds", "fitted", "median", "low", "high", "lowest seed",
@@ -550,11 +545,6 @@ def _left_out(systems: Sequence[SystemSummary]) -> str:
     return f"; {says}" if (says := left_out_text(systems)) else ""
 
 
-def within_training(system: SystemSummary, brackets: Brackets = "interval") -> float | None:
-    """As `spread`, of exact match at training lengths, over the fitted seeds, or all where none fitted."""
-    return spread([result.in_distribution for result in system.fitted or system.results], brackets=brackets)
-
-
 class Result(Measured):
     """The finished runs of one or several systems, a run per seed."""
 
@@ -699,8 +689,6 @@ class Result(Measured):
 
         Numbers are over the seeds that fitted; accuracy in distribution is over all where none did.
         """
-        from lengthwise.report.answer import answer
-
         if not self.systems:
             return Table((), (), caption=NO_RUNS)
         rows, systems, unlike = [], self.systems, not same_training(self.systems)
@@ -712,7 +700,7 @@ class Result(Measured):
                     system.settings,
                     *[system.max_length] * unlike,
                     f"{len(system.fitted)} of {len(system.results)}",
-                    within_training(system),
+                    spread([result.in_distribution for result in system.fitted or system.results]),
                     None if last is None else last.length,
                     None if last is None else spread(last.scores),
                 )
@@ -789,12 +777,10 @@ def results(*folders: str | Path) -> Result:
 
 
 def _described(lost: Missing) -> list[tuple[str, dict[str, Any], str]]:
-    """Of each run without a result the recipe, the configuration, and why."""
     return [(folder.parent.name, configured, why) for folder, configured, why in lost]
 
 
 def _warn(lost: Missing) -> None:
-    """Say how many runs are left out since they have no result, and what goes on with them."""
     going = [folder for folder, _, why in lost if why == "not finished"]
     diverged = len(lost) - len(going)
     said = [

@@ -78,9 +78,7 @@ def predict(
     from lengthwise.forecast.predict import predict as forecast
 
     train, test = arguments.whole("train", train), arguments.whole("test", test)
-    names = (
-        None if encoding is None else [encoding] if isinstance(encoding, str) else arguments.names("encoding", encoding)
-    )
+    names = encoding if encoding is None or isinstance(encoding, str) else arguments.names("encoding", encoding)
     asked = None if scheme is None else arguments.text("scheme", scheme)
     typed = ""
     if isinstance(target, str) and changes:
@@ -209,7 +207,6 @@ class Decision(Tabular):
         }
 
     def _smallest_fragment(self, end: str) -> str | None:
-        """The smallest fragment with a *yes*."""
         yes = (fragment for fragment in ("none", "local", "periodic", "ape") if self.answer(fragment, end) == "yes")
         return next(yes, None)
 
@@ -279,7 +276,6 @@ def decide(
 
 
 def _asked(system: str, end: str) -> tuple[str, str]:
-    """The fragment of a system, and the end."""
     return fragment_of(arguments.text("system", system)), arguments.text("end", end)
 
 

@@ -58,18 +58,17 @@ class Asked:
     folder: Annotated[Path | None, typer.Option("--out", help="Default: named by model or harness, and task.")] = None
     seed: Annotated[int, typer.Option("--seed", help="Of the problems.")] = 0
 
-    def plan(
-        self, task: str, samples: int, forms: str, trained: tuple[int, int] | None = None
-    ) -> AuditPlan:  # fmt: skip
+    def plan(self, task: str, samples: int, forms: str, trained: tuple[int, int] | None = None) -> AuditPlan:
         """The options as a plan."""
         from lengthwise.audit.questions import AuditPlan
         from lengthwise.audit.scoring import Scoring
 
         numbers = whole_numbers("--lengths", self.lengths), whole_numbers("--depths", self.depths)
+        tokens = whole_numbers("--tokens", self.tokens and re.sub(r"(\d)[kK]\b", r"\g<1>000", self.tokens)) or ()
         return AuditPlan(
             task, numbers[0] or (), samples, self.shots,  # type: ignore[arg-type]
             tuple(part.strip() for part in forms.split(",") if part.strip()), self.seed, self.digits,
-            self.answer_tokens, Scoring(self.extract, self.pattern, self.strip_think), _thousands(self.tokens),
+            self.answer_tokens, Scoring(self.extract, self.pattern, self.strip_think), tokens,
             numbers[1] or (), self.text, whole_numbers("--distractors", self.distractors) or (), trained,
         )  # fmt: skip
 
@@ -84,11 +83,6 @@ def _range(text: str | None) -> tuple[int, int] | None:
             f"--trained needs the shortest and the longest length, got {text!r}; write --trained 3-16"
         )
     return int(found[1]), int(found[2])
-
-
-def _thousands(text: str | None) -> tuple[int, ...]:
-    """The numbers of ``1k,4k,16000``."""
-    return () if text is None else whole_numbers("--tokens", re.sub(r"(\d)[kK]\b", r"\g<1>000", text)) or ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,7 +236,5 @@ def export(given: ExportSettings) -> None:
     from lengthwise.api.audit import export_task
 
     plan = given.plan(given.task, given.samples, given.form)
-    written, command = export_task(
-        given.harness, plan, given.folder, sweeps=given.sweeps, tokenizer=given.tokenizer
-    )  # fmt: skip
+    written, command = export_task(given.harness, plan, given.folder, sweeps=given.sweeps, tokenizer=given.tokenizer)
     err().print(f"wrote {len(written)} files to {written[0].parent}; run: {command}", soft_wrap=True)

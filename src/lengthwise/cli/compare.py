@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -75,12 +74,6 @@ def draw(comparison: Comparison, as_json: bool) -> None:
     console.print(f"page, with settings, notes and tests: {comparison.page}", style="dim", soft_wrap=True)
 
 
-def _rows(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """A table of which nothing is cut, also where it is wider than the terminal."""
-    text = Table(tuple(columns), tuple(map(tuple, rows)), digits=2).text()
-    out().print("\n".join(line.rstrip() for line in text.splitlines()), soft_wrap=True)
-
-
 @from_api("compare.verify")
 def verify(
     hold: Api,
@@ -107,7 +100,8 @@ def verify(
     said = {True: "agree", False: "disagree", None: "are not compared yet: the same command goes on"}
     out().print(f"theory and training {said[done.agrees]}\n")
     heads = ("language", "ids", "predicted", "rung", "fitted", *BINS, "prediction")
-    _rows(heads, [_cell(row) for row in done.rows])
+    table = Table(heads, tuple(map(_cell, done.rows)), digits=2).text()
+    out().print("\n".join(line.rstrip() for line in table.splitlines()), soft_wrap=True)
     out().print("a bin: lowest to highest of the seeds; each seed is in --json and in the report")
     notes.print(f"report: {done.page}")
 

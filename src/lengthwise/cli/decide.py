@@ -226,7 +226,6 @@ def _facts(decision: LanguageDecision) -> list[str]:
 
 
 def _cell(verdict: FragmentVerdict, system: PositionSystem) -> Text:
-    """The verdict and what it rests on under a system."""
     from rich.text import Text
 
     text = Text(f"{verdict.verdict:<3}", style=_STYLE[verdict.verdict])

@@ -77,18 +77,13 @@ COMMANDS = {
 GROUPS = {"crasp": "crasp", "lm": "influence"}
 
 
-def _add_commands() -> None:
-    for panel, commands in PANELS.items():
-        for command in commands:
-            module = import_module(f"lengthwise.cli.{(COMMANDS | GROUPS)[command]}")
-            if command in GROUPS:
-                app.add_typer(getattr(module, command), name=command, rich_help_panel=panel)
-            else:
-                name = "list_" if command == "list" else command.replace("-", "_")
-                app.command(command, rich_help_panel=panel)(getattr(module, name))
-
-
-_add_commands()
+for _panel, _command in ((panel, command) for panel, commands in PANELS.items() for command in commands):
+    _module = import_module(f"lengthwise.cli.{(COMMANDS | GROUPS)[_command]}")
+    if _command in GROUPS:
+        app.add_typer(getattr(_module, _command), name=_command, rich_help_panel=_panel)
+    else:
+        _name = "list_" if _command == "list" else _command.replace("-", "_")
+        app.command(_command, rich_help_panel=_panel)(getattr(_module, _name))
 
 
 @cache
@@ -151,7 +146,6 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _flags(words: Sequence[str]) -> set[str]:
-    """The flags of the command that is called."""
     found = every_command()
     parameters = [*found.params]
     for word in words:
@@ -188,7 +182,6 @@ def _commas(error: TyperException, words: Sequence[str]) -> str:
 
 
 def _too_large(error: BaseException) -> str | None:
-    """One line for a lack of memory or a number out of range; None for other exceptions."""
     if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "allocate memory" in str(error)):
         return "not enough memory; choose smaller lengths, batches or models"
     if isinstance(error, OverflowError):

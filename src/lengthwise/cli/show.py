@@ -127,12 +127,6 @@ def _style(token: Token) -> str:
     return _HUES[(token.places[0] - 1) % len(_HUES)] if token.places[0] else ""
 
 
-def _mark(token: Token) -> str:
-    if not token.scored:
-        return ""
-    return "■" if token.answer else "□"
-
-
 def _strip(console: Console, shown: Example) -> None:
     from rich.text import Text
 
@@ -155,7 +149,7 @@ def _strip(console: Console, shown: Example) -> None:
     if any(token.allowed for token in tokens):
         rows.append(("next", ["".join(token.allowed) for token in tokens], False))
     if any(token.scored for token in tokens):
-        rows.append(("scored", [_mark(token) for token in tokens], False))
+        rows.append(("scored", ["" if not token.scored else "■" if token.answer else "□" for token in tokens], False))
     widths = [max(len(cells[t]) for _, cells, _ in rows) + 2 for t in range(len(tokens))]
     prompt = next((token.position for token in tokens if token.scored), len(tokens))
     for start, stop in _chunks(widths, console.width - _LABEL - 1, prompt):

@@ -27,7 +27,6 @@ from lengthwise.forecast.answer import (
     WRONG,
     Instead,
     SystemForecast,
-    in_a_row,
     in_words,
     near_ratio,
     percent,
@@ -50,6 +49,7 @@ from lengthwise.prediction.verdict import UNMET
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.language import Language
 from lengthwise.tasks.traced import StateScratchpad, Traced
+from lengthwise.tasks.values import spoken
 
 if TYPE_CHECKING:
     from lengthwise.forecast.probe import Probe
@@ -185,7 +185,7 @@ def accepting_states(language: Language) -> tuple[str, ...]:
 def means_member(states: Sequence[str]) -> str:
     """What the last of the states that are written says, where these are the accepting ones; the first are named."""
     more = len(states) - MOST_NAMED
-    named = f"{', '.join(states[:MOST_NAMED])} and {more} more" if more > 0 else in_a_row(states, "or")
+    named = f"{', '.join(states[:MOST_NAMED])} and {more} more" if more > 0 else spoken(states, "or")
     return f"a word is in the language if the last state is {named}"
 
 

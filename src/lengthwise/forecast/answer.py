@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -14,9 +14,7 @@ from lengthwise.positions.system import SYSTEMS, PositionSystem
 
 SIMILAR = "similar"
 """Said of tasks and languages that are counted beside one: theory says the same of them."""
-ForecastWord = Literal[
-    "MEASURED RIGHT", "MEASURED WRONG", "LIKELY", "PROMISING", "UNCERTAIN", "UNLIKELY", "NOT KNOWN"
-]  # fmt: skip
+ForecastWord = Literal["MEASURED RIGHT", "MEASURED WRONG", "LIKELY", "PROMISING", "UNCERTAIN", "UNLIKELY", "NOT KNOWN"]
 RIGHT, WRONG, LIKELY, PROMISING, UNCERTAIN, UNLIKELY, NOT_KNOWN = get_args(ForecastWord)
 LIKELY_FROM, UNLIKELY_TO = 70, 30
 """Percent from which the answer is LIKELY, and up to which it is UNLIKELY, the interval on the same side."""
@@ -337,12 +335,6 @@ def in_words(others: tuple[int, int], alike: str = "task") -> str:
 def counted(number: int, of: str = "task") -> str:
     """A number of tasks, or of languages, in words."""
     return f"{number} {of}{'s' * (number != 1)}"
-
-
-def in_a_row(names: Iterable[str], word: str = "and") -> str:
-    """Names with commas and, before the last, *and* or another word."""
-    *first, last = names
-    return f"{', '.join(first)} {word} {last}" if first else last
 
 
 def exceptions(counted: Mapping[str, bool]) -> str:

@@ -45,7 +45,6 @@ from lengthwise.forecast.answer import (
     SystemForecast,
     counted,
     exceptions,
-    in_a_row,
     in_words,
     near_ratio,
     words,
@@ -58,6 +57,7 @@ from lengthwise.prediction.predict import predict_target, predict_with_search
 from lengthwise.prediction.search import NOT_SEARCHED
 from lengthwise.prediction.verdict import CONDITION, NO_ARGUMENT, SHOWN, STRONGEST, Prediction, Verdict, caveats
 from lengthwise.tasks import Task
+from lengthwise.tasks.values import spoken
 
 INDENT = 11
 """Columns before the text beside a name."""
@@ -267,7 +267,7 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
     same = (best.answer, best.in_brackets, None)
     alike = [f for f in found if (f.answer, f.in_brackets, f.accuracy) == same] or [best]
     tied = [f.words for f in alike]
-    of = f" with {in_a_row(tied, 'or') if len(tied) < 4 else f'{tied[0]} and {len(tied) - 1} others'}"
+    of = f" with {spoken(tied, 'or') if len(tied) < 4 else f'{tied[0]} and {len(tied) - 1} others'}"
     trained = f", trained to {found.train}, is right at {found.test}"
     if best.answer == NOT_KNOWN:
         whether = f"{NOT_KNOWN} whether {found.target}{of * alone}{trained}"
@@ -302,7 +302,7 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     ]
     same = [f.words for f in alike]
     named = [same[0], f"{len(same) - 1} others"] if len(same) > 3 else same
-    of = f" with {in_a_row(named)}" if same and not alone else ""
+    of = f" with {spoken(named)}" if same and not alone else ""
     twice = f"{IN_THEORY['no']}: " * reason.startswith(IN_THEORY["no"])
     first, semicolon, rest = f"{word}{of}{colon}{reason}".removeprefix(twice).partition("; ")
     bases = [f.basis for f in (alike if same and not alone else [best]) if f.basis]
@@ -350,7 +350,8 @@ def alike_in_words(found: Forecasts, best: SystemForecast, alone: bool) -> str:
         which = f"{sum(tasks.values())} of {counted(len(tasks), 'other task')} that theory leaves open"
         were = "was" if len(tasks) == 1 else "were"
         return f"{which} {were} right under any of these positions {found.near}{exceptions(tasks)}" * bool(tasks)
-    kind = in_common(best)
+    by_places = best.scheme in SCHEMES_OF_PLACES and best.verdict == "yes"
+    kind = "sparse and local under such ids" if by_places else f"{IN_THEORY[best.verdict]} in theory, too"
     if not of:
         return f"no {SIMILAR} task was trained: {kind}"
     were = "was" if of == 1 else "were"
@@ -364,13 +365,6 @@ def left_open(found: Forecasts) -> dict[str, bool]:
         if f.others and f.verdict == "unknown" and f.alike == "task":
             tasks |= {name: right or tasks.get(name, False) for name, right in f.named.items()}
     return tasks
-
-
-def in_common(f: SystemForecast) -> str:
-    """What those that are counted as `SIMILAR` have in common with the one in question."""
-    if f.scheme in SCHEMES_OF_PLACES and f.verdict == "yes":
-        return "sparse and local under such ids"
-    return f"{IN_THEORY[f.verdict]} in theory, too"
 
 
 def table(found: Forecasts) -> list[str]:

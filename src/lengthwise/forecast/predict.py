@@ -80,6 +80,7 @@ from lengthwise.prediction.verdict import SHOWN, UNMET, Prediction
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.language import Language, called
 from lengthwise.tasks.traced import StateScratchpad, Traced
+from lengthwise.tasks.values import spoken
 
 if TYPE_CHECKING:
     from lengthwise.forecast.probe import Probe
@@ -643,4 +644,4 @@ def in_theory(dfa: Dfa, format: Format, system: PositionSystem) -> str:
     uses += [f"the position modulo {found.period}"] if (found.period or 1) > 1 else []
     if format == "next" and (found.window or 1) > 1 and features.suffices(dfa, found.window or 1):
         return f"possible: the last {found.window} symbols suffice ({basis})"
-    return f"possible: a program uses {', '.join(uses[:-1])}{' and ' if uses[:-1] else ''}{uses[-1]} ({basis})"
+    return f"possible: a program uses {spoken(uses)} ({basis})"

@@ -435,7 +435,6 @@ class _Climb:
         self._read()
 
     def run(self) -> list[Probe]:
-        """Climb, then say what was found."""
         stopped = ""
         rungs = Candidates(tuple(range(len(self.settings.ladder))), self.settings.needed)
         try:
@@ -455,7 +454,6 @@ class _Climb:
         return self.rungs[index]
 
     def _rung(self, number: int, waiting: list[int]) -> dict[int, list[ProbedSeed]]:
-        """Train one rung of these cells to its end and measure it."""
         from lengthwise.training.trainer import Trainer
 
         settings, rung = self.settings, self.settings.ladder[number - 1]
@@ -513,7 +511,6 @@ class _Climb:
         self.note(line)
 
     def _read(self) -> None:
-        """Take over what an earlier call left."""
         path = None if self.folder is None else self.folder / STATE
         if path is None or not path.exists():
             return
@@ -659,7 +656,6 @@ class _Watch:
             yield batches[0].layout.length, inputs
 
     def _rates(self, words: Sequence[list[Inputs]]) -> dict[int, tuple[int, int]]:
-        """Right and all strings of each run in the stack."""
         from lengthwise.evaluation.accuracy import judge, warn_not_finite
 
         trainer, broken = self.trainer, 0

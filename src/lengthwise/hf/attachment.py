@@ -343,7 +343,6 @@ def _save(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _generate(self: Any, *args: Any, **kwargs: Any) -> Any:
-    """`generate` of the model's class, for what a rule allows."""
     refuse_generation(self, args, kwargs, self.__dict__[STATE].ends(self))
     return type(self).generate(self, *args, **kwargs)
 

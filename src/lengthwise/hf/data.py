@@ -142,8 +142,6 @@ class _Rows:
 
 @dataclass(frozen=True)
 class _TextRows:
-    """The rows of `text_dataset`."""
-
     task: Task
     lengths: Sequence[int]
     tokenizer: Any

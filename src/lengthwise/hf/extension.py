@@ -55,7 +55,7 @@ def extend(model: Any, method: str, *, factor: float = 4, length: int | None = N
     foreign = set(fields) - {"yarn": set(fields), "self-extend": {"near", "group"}}.get(method, set())
     require(not foreign, f"{method} has no settings but factor and length, got {', '.join(sorted(foreign))}")
     require(inner is model and STATE not in inner.__dict__, "extend takes a stock model; extend first, then attach")
-    require(_grouping_of(inner) is None, "the model is extended already; extend the one that it came from")
+    require(NAME not in inner.__dict__, "the model is extended already; extend the one that it came from")
     made = copy.deepcopy(inner, {id(parameter): parameter for parameter in inner.parameters()})
     config = made.config.get_text_config()
     rope = getattr(config, "rope_parameters", None) or {}
@@ -91,7 +91,6 @@ def _parameters(method: str, factor: float, length: int, rope: dict[str, Any], w
 
 
 def _replace(model: nn.Module, name: str, config: Any) -> None:
-    """Make a rotary module anew from the configuration."""
     old = model.get_submodule(name)
     new = type(old)(config=config).to(old.inv_freq.device)  # type: ignore[call-arg, union-attr, arg-type]
     parent, _, attribute = name.rpartition(".")
@@ -124,10 +123,6 @@ class _Grouping:
         return torch.cat([turned.to(x.dtype), x[..., width:]], dim=-1)
 
 
-def _grouping_of(module: Any) -> _Grouping | None:
-    return module.__dict__.get(NAME)
-
-
 def _attention(
     module: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor, scaling: float,
     dropout: float = 0.0, **more: Any,
@@ -136,7 +131,7 @@ def _attention(
 
     The place of a token is its index among the tokens of its row, which the mask tells: all that come before are seen.
     """
-    settings = _grouping_of(module)
+    settings: _Grouping | None = module.__dict__.get(NAME)
     changed = [name for name in ("sliding_window", "softcap", "s_aux") if more.get(name) is not None]
     if settings is None or changed:
         raise LengthwiseError(f"attention with {', '.join(changed) or 'other settings'} can't be grouped")

@@ -80,7 +80,6 @@ class _Attached(HuggingFaceModel):
         super().__init__(name, inner, max_length, bos=bos)
 
     def window_ids(self, tokens: Int[ndarray, "N Lbar"]) -> Num[ndarray, "N Lbar"]:
-        """The rule's ids."""
         self._check_reach(tokens.shape[1])
         if self.bos is None:
             return self._ruled(tokens)
@@ -122,7 +121,6 @@ def _own(name: str, model: LengthwiseForCausalLM, max_length: int | None, ids: W
 
 
 def _prompt_ids(model: LengthwiseForCausalLM, tokens: Int[Tensor, "N T"]) -> Int[Tensor, "N T L"]:
-    """The position ids of whole prompts."""
     found, ids = model.experiment, []
     words = found.task.vocab.tokens
     for row in tokens.tolist():

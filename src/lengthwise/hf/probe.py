@@ -195,7 +195,9 @@ class Probe:
         if not allowed < change:
             return "its logits with a cache are not those without one", None
         checks = {
-            "logits are not those of the same ids given to the model": (self._replaced(places), right, CLOSE * change),
+            "logits are not those of the same ids given to the model": (
+                self._under(places, self.ids, lambda: self.logits(None)), right, CLOSE * change,
+            ),
             "logits with a cache are not those without one": (
                 self._cached(self.ids, places, given=False), right[:, CACHED:], allowed,
             ),
@@ -203,14 +205,8 @@ class Probe:
         for what, (found, expected, most) in checks.items():
             if found is None or not (found - expected).abs().max().item() <= most:
                 return f"when ids are replaced there, {what}", None
-        return "", replace(places, whole=not self._takes_fractions(places, right))
-
-    def _replaced(self, places: Places) -> Tensor | None:
-        return self._under(places, self.ids, lambda: self.logits(None))
-
-    def _takes_fractions(self, places: Places, right: Tensor) -> bool:
         half = self._under(places, self.ids + 0.5 * (self.ids > 0), lambda: self.logits(None))
-        return half is not None and not torch.equal(half, right)
+        return "", replace(places, whole=half is None or torch.equal(half, right))
 
     def _cached(self, ids: Tensor, places: Places, *, given: bool) -> Tensor:
         """Logits of the last tokens behind a cache of the first."""

@@ -390,7 +390,6 @@ class CoupledPlaces(IdRule):
         return table[given]
 
     def _groups(self, rows: ndarray, counts: ndarray, given: Tensor) -> list[tuple[Pattern, ndarray]]:
-        """The rows of each layout."""
         owner: list[Pattern | None] = [None] * len(rows)
         candidates = self._candidates(int(counts.max(initial=0)))
         structural = self._structural()

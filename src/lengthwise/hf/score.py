@@ -66,7 +66,10 @@ def right_answers(
             require(batch.allowed is None, f"task {built.name!r} has several right answers; choose another task")
             tokens, finite = _generated(model, inner, built, batch, table)
             warn_not_finite(f"length {length}", int((~finite).sum()), size)
-            found[length] = int((_is_right(batch, tokens, table) & finite).sum())
+            at = batch.prompt_length
+            right = tokens == torch.from_numpy(table[batch.input_ids[:, at:]])
+            right = (right | ~torch.from_numpy(batch.scored[at:])).all(dim=1)
+            found[length] = int((right & finite).sum())
     finally:
         inner.train(was_training)
     return found
@@ -109,10 +112,3 @@ def raw_greedy(model: Any) -> Iterator[None]:
         yield
     finally:
         model.generation_config = before
-
-
-def _is_right(batch: Batch, generated: Tensor, table: ndarray) -> Tensor:
-    """For each row, whether every scored token of the answer was generated."""
-    at = batch.prompt_length
-    right = generated == torch.from_numpy(table[batch.input_ids[:, at:]])
-    return (right | ~torch.from_numpy(batch.scored[at:])).all(dim=1)

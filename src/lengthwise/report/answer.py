@@ -32,6 +32,7 @@ from lengthwise.report.summary import (
 )
 from lengthwise.report.why import needed_back, same_task, why
 from lengthwise.report.words import setting_text, weight
+from lengthwise.tasks.values import spoken
 
 SURE, WHY = "how sure", "why"
 """What rows of an answer are called, behind the finding."""
@@ -120,7 +121,6 @@ class _Contest:
     """These and others that are not shown."""
 
     def between(self, one: SystemSummary, other: SystemSummary) -> list[Difference]:
-        """The tests of these two."""
         return between(one, other, self.tests)
 
     @cached_property
@@ -143,7 +143,6 @@ class _Contest:
 
     @cached_property
     def facing(self) -> dict[int, list[Difference]]:
-        """The tests of the first with each other system."""
         first, others = self.ranked[:1], self.ranked[1:]
         return {id(other): found for one in first for other in others if (found := self.between(one, other))}
 
@@ -338,11 +337,10 @@ def _level(first: SystemSummary, others: Sequence[SystemSummary], facing: Mappin
         every = " in every seed" * (apart and not single) + f" at {where}" * (len(some) < MOST_NAMED)
         said += [f"{how} {_some_or_count(some, others)}{every}"] * bool(some)
     said += [f"is not told apart from {_some_or_count(alike, others)}"] * bool(alike)
-    return " and ".join([*[", ".join(said[:-1])] * (len(said) > 1), *said[-1:]])
+    return spoken(said) if said else ""
 
 
 def _some_or_count(systems: Sequence[SystemSummary], of: Sequence[SystemSummary]) -> str:
-    """Their names, or how many of these they are."""
     return _some(systems) if len(systems) < MOST_NAMED else f"{'the ' * (len(systems) == len(of))}{len(systems)} others"
 
 
@@ -378,7 +376,6 @@ def _confounds(first: SystemSummary, second: SystemSummary) -> dict[Setting, str
 
 
 def _confounded(first: SystemSummary, second: SystemSummary) -> str:
-    """The clause of `_confounds`."""
     same, settings = first.positions == second.positions, [*_confounds(first, second).values()]
     how = f"differs from {second.label} in {'nothing but' if len(settings) == 1 else ''}".rstrip()
     how = how if same else f"differs from {second.label} in more than positions:"

@@ -17,15 +17,19 @@ from pathlib import Path
 from statistics import median_high
 from typing import TYPE_CHECKING, Any, Literal
 
-from markupsafe import escape
+import matplotlib
+from markupsafe import Markup, escape
 from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
 from matplotlib.markers import MarkerStyle
+from matplotlib.patches import FancyArrowPatch, PathPatch
+from matplotlib.path import Path as Curve
 from matplotlib.ticker import FixedLocator, MaxNLocator
-from matplotlib.transforms import Affine2D
+from matplotlib.transforms import Affine2D, ScaledTranslation, blended_transform_factory
 
 from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
@@ -55,7 +59,6 @@ from lengthwise.report.summary import (
 )
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
     from matplotlib.axes import Axes as Plot
     from matplotlib.transforms import Transform
 
@@ -73,16 +76,12 @@ WIDE, NARROW = 10.0, 3.6
 
 def own_fonts() -> dict[str, Any]:
     """The fonts of a figure for a paper: those of matplotlib's settings, of which the author may have set some."""
-    import matplotlib
-
     return {name: matplotlib.rcParams[name] for name in ("font.family", "font.sans-serif", "font.size")}
 
 
 @contextmanager
 def page_style(salt: str, fonts: Mapping[str, Any] | None = None) -> Iterator[None]:
     """Use the settings of all figures while the context is active; ``salt`` makes the ids of a figure unique."""
-    import matplotlib
-
     settings: Any = {
         "svg.fonttype": "none",
         "pdf.fonttype": 42,  # TrueType: some journals refuse matplotlib's Type 3
@@ -182,8 +181,6 @@ class Drawing(Figure):
 
         Raises `LengthwiseError` for a format that matplotlib does not write, and for files and settings it refuses.
         """
-        import matplotlib
-
         name: Any = args[0] if args else kwargs.get("fname")
         if not hasattr(name, "write"):
             named_file(arguments.path("fname", name))
@@ -280,8 +277,6 @@ class Picture:
     @cached_property
     def html(self) -> Markup:
         """Both versions, of which the style sheet shows one; without a narrow version, a narrow page scrolls."""
-        from markupsafe import Markup
-
         shown = {"wide": self.wide, "narrow": self.narrow} if self.narrow else {"scroll": self.wide}
         cue = "" if self.narrow else '<p class="cue">Swipe or scroll sideways to see all of it →</p>'
         return Markup(cue + "".join(f'<div class="{name}">{themed(each.svg())}</div>' for name, each in shown.items()))
@@ -365,7 +360,8 @@ def draw_accuracy(
         flat = below and height is not None and height / len(drawn) < LEAST_HEIGHT
         columns = 1 if len(drawn) == 1 or (narrow and not flat) else 2
         size, letters = (7.5, 17) if narrow else (9.5, 30 if columns == 1 else 20)
-    size = _set_size(fonts) or size
+    own = None if fonts is None else fonts["font.size"]
+    size = size if own in (None, matplotlib.rcParamsDefault["font.size"]) else own
     rows, names = -(-len(drawn) // columns), [_with_fitted(system, letters) for system in whole_names(systems)]
     if small:
         lines = sum(names[index].count("\n") + 1 for index in drawn[0].systems) / (columns // 2)
@@ -374,7 +370,9 @@ def draw_accuracy(
         lines = max(sum(names[index].count("\n") + 1.35 for index in panel.cells) for panel in drawn)
         lines += 2.35 * bool(chance_text(systems, metric=metric))
         each = max(2.6 if narrow else 3.9 / columns**0.5, lines * 1.25 * size / 72 * (HIGH - LOW) + MARGINS)
-        missing = _not_drawn(systems, 46 if narrow else 100)
+        lost = _not_fitted(systems)
+        said = f"Not fitted in any seed, so not drawn: {'; '.join(lost)}." * bool(lost)
+        missing = textwrap.wrap(said, 46 if narrow else 100)
         room = 1.5 * size / 72 * len(missing)
     if height is not None:
         each = (height - room) / rows
@@ -485,14 +483,6 @@ KINDS = {
 """What a figure may have and need not."""
 
 
-def _set_size(fonts: Mapping[str, Any] | None) -> float | None:
-    """The size of text that the author has set; None where it is matplotlib's own."""
-    from matplotlib import rcParamsDefault
-
-    size = None if fonts is None else fonts["font.size"]
-    return None if size == rcParamsDefault["font.size"] else size
-
-
 TIGHT = {"columnspacing": 1.0, "handletextpad": 0.5, "borderpad": 0, "labelspacing": 0.3}
 """Of a legend that has little room."""
 HANDLE = 28
@@ -579,17 +569,13 @@ MOST_UNFITTED = 3
 
 def _unfitted(systems: Sequence[SystemSummary], most: int) -> list[Any]:
     """The entries of a legend for the systems without a fitted seed, which names so many."""
-    from matplotlib.lines import Line2D
-
-    names = [short_name(system.label, 999) for system in whole_names(systems) if not system.fitted]
+    names = _not_fitted(systems)
     names = names if len(names) <= most else [f"{len(names)} systems"]
     return [Line2D([], [], color=QUIET, marker="x", ms=4.5, ls="none", label=f"{name} (not fitted)") for name in names]
 
 
 def _handle(part: _Panel, index: int, name: str) -> Any:
     """The entry of a system in a legend, without a line where no seed fitted."""
-    from matplotlib.lines import Line2D
-
     look, fitted = part.panel.looks[index], part.systems[index].fitted
     style = part.style(index) if fitted else "none"
     style = (0, style[1]) if isinstance(style, tuple) else style  # it begins with a dash
@@ -608,15 +594,11 @@ def _with_fitted(system: SystemSummary, letters: int) -> str:
 
 
 def _on_one_line(systems: Sequence[SystemSummary]) -> list[str]:
-    """What `_with_fitted` says of each, for a legend."""
     return [_with_fitted(system, 999).replace("\n", ", ") for system in whole_names(systems)]
 
 
-def _not_drawn(systems: Sequence[SystemSummary], letters: int) -> list[str]:
-    """The lines that name the systems without a fitted seed; none if there is no such system."""
-    names = [short_name(system.label, 999) for system in whole_names(systems) if not system.fitted]
-    said = f"Not fitted in any seed, so not drawn: {'; '.join(names)}."
-    return textwrap.wrap(said, letters) if names else []
+def _not_fitted(systems: Sequence[SystemSummary]) -> list[str]:
+    return [short_name(system.label, 999) for system in whole_names(systems) if not system.fitted]
 
 
 @dataclass
@@ -856,15 +838,10 @@ def _limits(low: float, high: float, logarithmic: bool) -> tuple[float, float]:
 
 def _right_of(plot: Plot) -> Transform:
     """Coordinates with x in 12 points right of the plot and y in data."""
-    from matplotlib.transforms import blended_transform_factory
-
     return blended_transform_factory(plot.transAxes, plot.transData) + _moved(plot, right=12)
 
 
 def _moved(plot: Plot, right: float = 0, up: float = 0) -> Transform:
-    """By so many points."""
-    from matplotlib.transforms import ScaledTranslation
-
     return ScaledTranslation(right / 72, up / 72, plot.get_figure(root=True).dpi_scale_trans)  # type: ignore[union-attr]
 
 
@@ -978,19 +955,14 @@ def _draw(plot: Plot, shown: TokenSequence, points: list[Point], focus: int, *, 
 
 def _arc(plot: Plot, start: Point, end: Point, picked: bool, reach: float) -> float:
     """Draw an arc between two tokens; returns its height."""
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
     height, lift = 0.4 + 2.6 * abs(end[0] - start[0]) / reach, 0.35
     corners = [(start[0], lift), (start[0], height * 1.33), (end[0], height * 1.33), (end[0], lift)]
-    curve = Path(corners, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
+    curve = Curve(corners, [Curve.MOVETO, Curve.CURVE4, Curve.CURVE4, Curve.CURVE4])
     plot.add_patch(PathPatch(curve, fill=False, **_stroke(picked)))
     return height
 
 
 def _line(plot: Plot, start: Point, end: Point, picked: bool) -> None:
-    from matplotlib.patches import FancyArrowPatch
-
     bend = "arc3,rad=0.25" if start[0] == end[0] else "arc3,rad=0.08"
     style: Any = {"connectionstyle": bend, "arrowstyle": "-", "shrinkA": 8, "shrinkB": 8, **_stroke(picked)}
     plot.add_patch(FancyArrowPatch(start, end, **style))
@@ -1089,7 +1061,6 @@ def draw_blind(rows: Sequence[Mapping[str, Any]], cut: float, width: float = WID
 
 
 def _row(figure: Drawing, plot: Plot, row: Mapping[str, Any], line: int) -> None:
-    """The dots of the seeds of one cell."""
     colour = VERDICT_COLOURS[row["predicted"]]
     for index, seed in enumerate(row["seeds"]):
         rates = [found["rate"] for found in seed["sets"].get(BLIND_BIN, {}).values()]

@@ -163,13 +163,11 @@ def _most(systems: Sequence[SystemSummary]) -> str:
 
 
 def _first_beyond(systems: Iterable[SystemSummary]) -> int:
-    """The shortest tested length beyond training of these."""
     lengths = {(cell.length > one.max_length, cell.length) for one in systems for cell in one.cells}
     return min((n for beyond, n in lengths if beyond), default=max(n for _, n in lengths))
 
 
 def _far(system: SystemSummary) -> list[int]:
-    """The reach of each fitted seed."""
     return [seed_far(one, 0, layouts=layouts_of(system))[0] for one in system.fitted]
 
 

@@ -9,15 +9,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from lengthwise import __version__
+from markupsafe import Markup
 
-FOLDER = "lengthwise.report"
+from lengthwise import __version__
 
 
 def render_page(template: str | Path, script: str = "page.js", **values: Any) -> str:
     """The page of ``templates/<template>``, or of another file; its content security policy allows ``script`` only."""
-    from markupsafe import Markup
-
     code = _text(script)
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     jinja = _environment()
@@ -41,7 +39,7 @@ def _environment() -> Any:
 
 
 def _text(name: str) -> str:
-    return files(FOLDER).joinpath("templates", name).read_text("utf-8")
+    return files("lengthwise.report").joinpath("templates", name).read_text("utf-8")
 
 
 def number(value: float | None, digits: int = 3) -> str:

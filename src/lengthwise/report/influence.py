@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pydantic
+from markupsafe import Markup
+from matplotlib.patches import Rectangle
 from numpy import ndarray
 
 from lengthwise.core.errors import LengthwiseError
@@ -72,7 +74,6 @@ class RecoveredCell(_FrozenPart):
     interval: tuple[float, float] | None = None
     slope: float | None = None
     intercept: float | None = None
-    slope_interval: tuple[float, float] | None = None
 
 
 CellsByK = dict[int, RecoveredCell]
@@ -392,8 +393,6 @@ def draw_masks(width: float = WIDE) -> Drawing:
 
 
 def _mask(plot: Plot, context: int, visible: set[int], picked: set[int], size: float) -> None:
-    from matplotlib.patches import Rectangle
-
     for query in range(1, context + 1):
         for key in range(1, query + 1):
             # A masked token attends to itself, but no other query attends to it.
@@ -424,8 +423,6 @@ LEAST_SCALE = 0.05
 
 def token_view(result: InfluenceResult) -> str:
     """The page as HTML text; raises `LengthwiseError` if the result has no passage or a damaged one."""
-    from markupsafe import Markup
-
     if not result.passages:
         raise LengthwiseError("the result holds no passage to show; measure again with at least one target")
     passages = [_checked(passage) for passage in result.passages]
@@ -562,7 +559,6 @@ def findings(result: InfluenceResult) -> list[Sentence]:
 
 
 def _enough(result: InfluenceResult, name: str) -> str:
-    """How many tokens recover the share `ENOUGH` of the gain."""
     cells = sorted(result.cells[name].items())
     k = next((k for k, cell in cells if (cell.recovered or 0.0) >= ENOUGH), None)
     if k is None:

@@ -99,7 +99,9 @@ def next_steps(
         are = "is" if len(short) == 1 else "are"
         some = f"{len(short)} of {len(first.fitted)} seeds of {first.label}"
         longer_tests = f"test longer strings: {first.label} is right at {end}, the longest tested"
-        more_steps = f"see whether twice the steps do: {some} {are} not right up to {end}{_more(first)}"
+        twice = 2 * first.experiment["training"]["steps"]
+        command = run_commands([(first, ("--set", f"training.steps={twice}"))], steps=2)
+        more_steps = f"see whether twice the steps do: {some} {are} not right up to {end}{command}"
         said.append(more_steps if short else longer_tests)
     more = [f"if what did not fit matters: {longer}"] * (bool(longer) and longer not in said)
     return [*(f"{'then' if at else 'next'}: {step}" for at, step in enumerate(said)), *more]
@@ -137,14 +139,7 @@ def _longer(order: Sequence[SystemSummary]) -> str:
     return f"train {it} with {_as_arguments(values)}: half or more of the seeds of {who} did not fit {why}{again}"
 
 
-def _more(system: SystemSummary) -> str:
-    """The command that trains a system for twice as many steps."""
-    steps = 2 * system.experiment["training"]["steps"]
-    return run_commands([(system, ("--set", f"training.steps={steps}"))], steps=2)
-
-
 def _has(system: SystemSummary, values: Mapping[Setting, Any]) -> bool:
-    """Whether a system has these values."""
     return all(_value(system, part, name) == value for (part, _, name), value in values.items())
 
 

@@ -324,7 +324,6 @@ def _run_section(recipe: str, systems: Sequence[SystemSummary], anchor: str, *, 
 
 
 def _table(panel: Panel, systems: Sequence[SystemSummary]) -> dict[str, Any]:
-    """The numbers of a panel: a row per system, a column per length."""
     lengths = panel.lengths
     rows = []
     for index in panel.systems:

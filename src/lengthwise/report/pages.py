@@ -75,12 +75,9 @@ def audit_page(result: Mapping[str, Any]) -> str:
 
 
 def _source(model: Mapping[str, Any], identity: Mapping[str, Any]) -> str:
-    """Where a model is, and what tells it from others."""
-    if "url" in identity:
-        return (
-            f"the {identity['api']} interface of {identity['url']}, which tells nothing of {model['name']} but its name"
-        )
-    return model["where"]
+    if "url" not in identity:
+        return model["where"]
+    return f"the {identity['api']} interface of {identity['url']}, which tells nothing of {model['name']} but its name"
 
 
 def _columns(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -367,12 +364,10 @@ def comparison_finding(values: Mapping[str, Any]) -> str:
 
 
 def _in_distribution(rows: Sequence[Mapping[str, Any]]) -> list[float]:
-    """The accuracy of every finished seed on its training lengths."""
     return [seed["in_distribution"] for row in rows for seed in row["seeds"]]
 
 
 def _far(row: Mapping[str, Any], longest: int | None = None) -> str:
-    """How far the seeds of a system go, in words."""
     far = [seed["reach"] for seed in row["seeds"] if seed["fitted"]]
     return reaches_text(far, len(row["seeds"]), ", the longest length tested" * (max(far) == longest))
 

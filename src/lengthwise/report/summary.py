@@ -48,6 +48,7 @@ from lengthwise.prediction.target import typed_task
 from lengthwise.report.looks import FIRST, LOOKS, Look, beside, distinct
 from lengthwise.report.words import TRIFLES, setting_text, value_text, weight
 from lengthwise.tasks import TASKS, Task
+from lengthwise.tasks.values import spoken
 from lengthwise.training.config import TrainingConfig
 
 
@@ -397,7 +398,7 @@ class SystemSummary:
     @cached_property
     def flat(self) -> dict[str, Any]:
         """The settings of `experiment`, such as ``training.steps``, with their values."""
-        return _flat(self.experiment)
+        return flattened(self.experiment)
 
     @cached_property
     def written(self) -> dict[str, str]:
@@ -556,15 +557,12 @@ def summarize(results: Iterable[SeedResult], lost: Lost = ()) -> list[SystemSumm
     for result in results:
         complete = canonical_json(_complete(canonical_json(result.experiment)))
         groups.setdefault((result.recipe, result.system, complete), []).append(result)
-    rivals: dict[tuple[str, str], list[Any]] = {}
+    prefixes = {recipe: _prefixes([key for key in groups if key[0] == recipe]) for recipe, _, _ in groups}
+    rivals, tasks = dict[tuple[str, str], list[Any]](), dict[tuple[str, str], set[str]]()
     for recipe, system, complete in groups:
-        rivals.setdefault((recipe, system), []).append(json.loads(complete))
-    recipes = dict.fromkeys(recipe for recipe, _, _ in groups)
-    prefixes = {recipe: _prefixes([key for key in groups if key[0] == recipe]) for recipe in recipes}
-    tasks: dict[tuple[str, str], set[str]] = {}
-    for recipe, system, complete in groups:
-        task = canonical_json(json.loads(complete)["task"])
-        tasks.setdefault((recipe, prefixes[recipe].get(system, "")), set()).add(task)
+        experiment, of = json.loads(complete), (recipe, prefixes[recipe].get(system, ""))
+        rivals.setdefault((recipe, system), []).append(experiment)
+        tasks.setdefault(of, set()).add(canonical_json(experiment["task"]))
     summaries = []
     for (recipe, system, complete), members in groups.items():
         of = recipe, prefixes[recipe].get(system, "")
@@ -634,12 +632,12 @@ def _differences(experiment: Any, rivals: Sequence[Any]) -> str:
 
     Where others than these and those of tests differ, too, `MORE` follows.
     """
-    flat = [_flat(rival) for rival in rivals]
+    flat = [flattened(rival) for rival in rivals]
     keys = {key for values in flat for key in values if len({repr(other.get(key)) for other in flat}) > 1}
     ranked = sorted(
         keys, key=lambda key: (setting_text(key).startswith(TRIFLES), SECTIONS.index(key.partition(".")[0]), key)
     )
-    mine, distinct = _flat(experiment), len({canonical_json(rival) for rival in rivals})
+    mine, distinct = flattened(experiment), len({canonical_json(rival) for rival in rivals})
     for count in range(1, len(ranked) + 1):
         for some in combinations(ranked, count):
             if len({tuple(repr(values.get(key)) for key in some) for values in flat}) == distinct:
@@ -655,11 +653,12 @@ SECTIONS = ("model", "scheme", "encoding", "task", "training", "evaluation")
 """Parts of a configuration, in the order in which they name a system."""
 
 
-def _flat(values: Any, prefix: str = "") -> dict[str, Any]:
+def flattened(values: Any, prefix: str = "") -> dict[str, Any]:
+    """Nested settings by their whole names, such as ``training.steps``."""
     result: dict[str, Any] = {}
     for key, value in values.items():
         if isinstance(value, dict):
-            result |= _flat(value, f"{prefix}{key}.")
+            result |= flattened(value, f"{prefix}{key}.")
         else:
             result[f"{prefix}{key}"] = value
     return result
@@ -674,7 +673,7 @@ def in_runs(lengths: Collection[int], tested: Iterable[int]) -> str:
         elif runs[-1]:
             runs.append([])
     said = [f"{run[0]}–{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs if run]
-    return " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
+    return spoken(said) if said else ""
 
 
 def explain_command(system: SystemSummary) -> str:
@@ -989,13 +988,9 @@ def differ_text(systems: Sequence[SystemSummary]) -> str:
     found = dict[Setting, str]()
     for contest in contests:
         found |= other_settings([system for system in systems if system.contest == contest])
-    return besides_positions(systems, list(dict.fromkeys(sorted(found.values(), key=weight))), "systems")
-
-
-def besides_positions(systems: Sequence[SystemSummary], settings: Sequence[str], who: str) -> str:
-    """The clause that these systems, called ``who``, differ in settings; empty where in none."""
+    settings = list(dict.fromkeys(sorted(found.values(), key=weight)))
     positions = "besides positions, " * (len({system.positions for system in systems}) > 1)
-    return f"{positions}{who} {DIFFER} {some_of(settings, 'settings')}" * bool(settings)
+    return f"{positions}systems {DIFFER} {some_of(settings, 'settings')}" * bool(settings)
 
 
 Setting = tuple[str, str, str]
@@ -1045,8 +1040,7 @@ def some_of(names: Sequence[str], what: str = "") -> str:
     named = len(names) if len(names) <= MOST_NAMED else MOST_NAMED - 1
     more = [f"{len(names) - named} more {what}".rstrip()] * (len(names) > named)
     marks = ("“", "”") if len(names) > 1 and any(", " in name for name in names[:named]) else ("", "")
-    *before, last = *(name.join(marks) for name in names[:named]), *more, *[""] * (not names)
-    return " and ".join([*[", ".join(before)] * bool(before), last])
+    return spoken([*(name.join(marks) for name in names[:named]), *more]) if names else ""
 
 
 MOST_NAMED = 4
@@ -1075,19 +1069,15 @@ def besides(systems: Sequence[SystemSummary]) -> dict[str, dict[str, str]]:
 def _differing_in(systems: Sequence[SystemSummary], section: str) -> dict[str, str]:
     """Each setting of a section in which systems differ, with who has which value; not those that stand in names."""
 
-    def values(key: str) -> str:
-        most = len(systems) if section in ("scheme", "encoding") else 1  # not all have these ids
-        return by_value(systems, lambda system: value_text(system.flat.get(key), key), most)
-
-    return {
-        setting_text(key): values(key)
-        for key in _differing_keys(systems)
-        if key.partition(".")[0] == section
-        and key not in SAID_APART
-        and (
-            section not in ("scheme", "encoding") or not all(setting_text(key) in system.settings for system in systems)
-        )
-    }
+    ids, found = section in ("scheme", "encoding"), dict[str, str]()
+    for key in _differing_keys(systems):
+        said = setting_text(key)
+        if key.partition(".")[0] == section and key not in SAID_APART:
+            if ids and all(said in system.settings for system in systems):
+                continue
+            most = len(systems) if ids else 1  # not all have these ids
+            found[said] = by_value(systems, lambda system: value_text(system.flat.get(key), key), most)  # noqa: B023
+    return found
 
 
 def seeds_text(systems: Sequence[SystemSummary]) -> str:

@@ -149,7 +149,6 @@ def _number(found: Estimate | None) -> str:
 
 
 def _unfitted(system: SystemSummary) -> str:
-    """What is known of a system without a fitted seed."""
     said = f"not fitted: right on {100 * system.in_distribution.median:.4g} % of strings of training lengths"
     said += f", {share} required" if (share := fit_share([system])) else ""
     measured = ((cell.length, cell.estimate()) for cell in system.unfitted_cells)

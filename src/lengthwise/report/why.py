@@ -118,7 +118,6 @@ def why(order: Sequence[SystemSummary], told: Sequence[SystemSummary] = (), *, s
 
 
 def _grouped(systems: Sequence[SystemSummary], says: Mapping[int, str]) -> list[str]:
-    """Clauses with the names of those of which they hold."""
     same = dict[str, list[str]]()
     for one in systems:
         if id(one) in says:
@@ -336,7 +335,6 @@ def _stored(system: SystemSummary, length: int) -> Needs | None:
 
 
 def _uses_ids(system: SystemSummary) -> bool:
-    """Whether its encoding sees ids."""
     name = system.experiment["encoding"]["name"]
     return name not in ENCODINGS or ENCODINGS.get(name).uses_ids
 
