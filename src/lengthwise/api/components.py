@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from lengthwise.testing import Checked
 
 REGISTRIES: dict[str, Registry[Any]] = {"task": TASKS, "scheme": SCHEMES, "encoding": ENCODINGS, "mixer": MIXERS}
-"""The registry of each kind of component."""
 
 ENCODING_ALIASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "ape": ({"name": "learned"}, {"name": "sequential", "random_start": True})

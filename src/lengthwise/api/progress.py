@@ -185,7 +185,6 @@ def _work(job: Job) -> float:
 
 
 def _ends_early(job: Job) -> bool:
-    """Whether a seed ends once it fits."""
     return _per_step(job) > 0 and job.experiment.training.stop_when_fitted
 
 

@@ -33,6 +33,7 @@ from lengthwise.report.summary import (
     MOST_DRAWN,
     NOT_FITTED,
     Brackets,
+    Lost,
     SeedResult,
     Systems,
     SystemSummary,
@@ -549,17 +550,13 @@ class Result(Measured):
     """The finished runs of one or several systems, a run per seed."""
 
     def __init__(
-        self,
-        files: Sequence[tuple[Path, SeedResult]],
-        whole: Result | None = None,
-        lost: Missing = (),
-        layout: str = "",
+        self, files: Sequence[tuple[Path, SeedResult]], whole: Result | None = None, lost: Lost = (), layout: str = ""
     ) -> None:
         self.files, self.lost = tuple(files), tuple(lost)
         """The runs without a result: folder, configuration, and ``not finished`` or ``diverged``."""
         self.whole = self if whole is None else whole.whole
         """The results that these were chosen from."""
-        every = summarize((run for _, run in self.files), _described(lost)) if whole is None else self.whole._every
+        every = summarize((run for _, run in self.files), self.lost) if whole is None else self.whole._every
         self._every, kept = every, {id(result) for _, result in self.files}
         self.layout = layout
         """The layout, or the value of an axis, that is kept; empty for all."""
@@ -735,15 +732,11 @@ class Result(Measured):
         """Write the report page of these results; returns its path."""
         from lengthwise.report.page import write_report
 
-        write_report(self.folders, target := arguments.path("path", path), lost=_described(self.lost))
+        write_report(self.folders, target := arguments.path("path", path), lost=self.lost)
         return target
 
 
-Missing = Sequence[tuple[Path, dict[str, Any], str]]
-"""Runs without a result: folder, configuration, and ``not finished`` or ``diverged``."""
-
-
-def _lost(folders: Iterable[Path]) -> Missing:
+def _lost(folders: Iterable[Path]) -> list[tuple[Path, dict[str, Any], str]]:
     """The runs in and under these folders that have no result, as `Result.lost`."""
     found: dict[Path, tuple[Path, dict[str, Any], str]] = {}
     for folder in {file.parent: None for at in folders for file in result_files(at, CONFIG)}:
@@ -776,11 +769,7 @@ def results(*folders: str | Path) -> Result:
     return Result(in_order, lost=found.lost)
 
 
-def _described(lost: Missing) -> list[tuple[str, dict[str, Any], str]]:
-    return [(folder.parent.name, configured, why) for folder, configured, why in lost]
-
-
-def _warn(lost: Missing) -> None:
+def _warn(lost: Sequence[tuple[Path, Mapping[str, Any], str]]) -> None:
     going = [folder for folder, _, why in lost if why == "not finished"]
     diverged = len(lost) - len(going)
     said = [
@@ -820,6 +809,6 @@ def write_report(
     found = [arguments.path("folder", folder) for folder in folders]
     figures = None if figures is None else arguments.path("figures", figures)
     lost = _lost(found)
-    count = write(found, arguments.path("output", output), figures, lost=_described(lost))
+    count = write(found, arguments.path("output", output), figures, lost=lost)
     _warn(lost)
     return count

@@ -185,9 +185,7 @@ class Decision(Tabular):
 
         Returns its path; raises `LengthwiseError` if it can't be written.
         """
-        from lengthwise.crasp.certificates import write_certificates
-
-        write_certificates(arguments.path("path", path), [self.certified()])
+        save_certificates(path, [self])
         return Path(path)
 
     def program(self, system: str = "ape", end: str = "visible") -> str:

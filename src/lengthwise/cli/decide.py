@@ -212,17 +212,16 @@ def answer_line(decision: LanguageDecision) -> str:
 
 
 def _facts(decision: LanguageDecision) -> list[str]:
-    facts = [f"alphabet {' '.join(decision.dfa.alphabet)}", f"{decision.dfa.size} states"]
     size = decision.monoid_size
     many = f"more than {decision.analysis.max_elements}" if size is None else size
-    facts.append(f"{many} effects of words on the states (monoid)")
-    if decision.star_free is not None:
-        facts.append("star-free" if decision.star_free else "not star-free")
-    if decision.r_trivial:
-        facts.append("R-trivial")
-    if decision.group:
-        facts.append("group")
-    return facts
+    return [
+        f"alphabet {' '.join(decision.dfa.alphabet)}",
+        f"{decision.dfa.size} states",
+        f"{many} effects of words on the states (monoid)",
+        *["star-free" if decision.star_free else "not star-free"] * (decision.star_free is not None),
+        *["R-trivial"] * bool(decision.r_trivial),
+        *["group"] * bool(decision.group),
+    ]
 
 
 def _cell(verdict: FragmentVerdict, system: PositionSystem) -> Text:

@@ -164,14 +164,12 @@ def _strip(console: Console, shown: Example) -> None:
                 line.append(f"{cell:>{width}}", style=style or "default")
             console.print(line, no_wrap=True, crop=True)
         console.print()
-    legend = []
-    if any(token.scored and token.answer for token in tokens):
-        legend.append("■ scored, answer")
-    if any(token.scored and not token.answer for token in tokens):
-        legend.append("□ scored, not part of the answer")
-    if any(not token.places[0] for token in tokens):
-        legend.append("· no place")
-    console.print("   ".join(legend), style="dim")
+    legend = {
+        "■ scored, answer": any(token.scored and token.answer for token in tokens),
+        "□ scored, not part of the answer": any(token.scored and not token.answer for token in tokens),
+        "· no place": not all(token.places[0] for token in tokens),
+    }
+    console.print("   ".join(says for says, there in legend.items() if there), style="dim")
     console.print()
 
 

@@ -398,7 +398,6 @@ def stock(model: Any) -> PreTrainedModel:
 
 
 def _refuse_attention(model: Any) -> None:
-    """Raises `LengthwiseError` for an attention function that would get no causal mask."""
     name = model.config._attn_implementation
     require(
         name in ALL_MASK_ATTENTION_FUNCTIONS,
@@ -408,7 +407,6 @@ def _refuse_attention(model: Any) -> None:
 
 
 def _of_table(ids: Tensor, size: int) -> Tensor:
-    """Ids for a learned table; raises `LengthwiseError` unless they are integers in its range."""
     require(
         not ids.dtype.is_floating_point,
         "a learned table of positions takes integer ids, and the rule gives floats; use a rotary model for "

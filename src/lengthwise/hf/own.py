@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -469,49 +470,42 @@ def decode(model: LengthwiseForCausalLM, tokens: Any) -> str:
     return " ".join(words[number] for number in numbers)
 
 
-HEAD = """---
-library_name: transformers
-tags: [lengthwise, length-generalization]
----
-"""
-
-
 def model_card(model: LengthwiseForCausalLM, result: RunResult | None = None) -> str:
     """Markdown: task, training lengths, sparsity and span by length, verdicts, and the measured lengths of ``result``.
 
     Where nothing was measured the card says so.
     """
-    found = model.experiment
-    training = found.training
-    lines = [
-        HEAD,
-        f"# {found.task.name}: {found.scheme.name} ids, {found.encoding.name} encoding",
-        "",
-        f"A decoder-only transformer with {model.num_parameters():,} parameters, trained with `lengthwise` on "
-        f"`{found.task.name}` at lengths {training.min_length} to {training.longest}.",
-        "",
-        "## Use",
-        "",
-        "```python",
-        "import lengthwise.hf as hf",
-        *_code(found),
-        "",
-        'model = hf.LengthwiseForCausalLM.from_pretrained("this folder")',
-        "```",
-        "",
-        "## Structure",
-        "",
-        *_structure(found),
-        "",
-        "## What theory says",
-        "",
-        *_verdicts(found),
-        "",
-        "## Measured",
-        "",
-        *_measured(result),
-    ]
-    return "\n".join(lines) + "\n"
+    found, training = model.experiment, model.experiment.training
+    return f"""---
+library_name: transformers
+tags: [lengthwise, length-generalization]
+---
+
+# {found.task.name}: {found.scheme.name} ids, {found.encoding.name} encoding
+
+A decoder-only transformer with {model.num_parameters():,} parameters, trained with `lengthwise` on \
+`{found.task.name}` at lengths {training.min_length} to {training.longest}.
+
+## Use
+
+```python
+import lengthwise.hf as hf
+{_code(found)}
+model = hf.LengthwiseForCausalLM.from_pretrained("this folder")
+```
+
+## Structure
+
+{_structure(found)}
+
+## What theory says
+
+{_verdicts(found)}
+
+## Measured
+
+{_measured(result)}
+"""
 
 
 def save_with_card(model: LengthwiseForCausalLM, folder: str | Path, result: RunResult | None = None) -> Path:
@@ -521,49 +515,40 @@ def save_with_card(model: LengthwiseForCausalLM, folder: str | Path, result: Run
     return Path(folder)
 
 
-def _code(found: RunConfig) -> list[str]:
+def _code(found: RunConfig) -> str:
     """The line that loads files of the author's own, without which the model has no task."""
     names = [part.name for part in (found.task, found.scheme, found.encoding) if ":" in part.name]
     files = sorted({name.rpartition(":")[0] for name in names})
+    line = f"import lengthwise as lw\n\nlw.load_code({', '.join(map(repr, files))})  # comes with this model\n"
+    return line * bool(files)
+
+
+def _structure(found: RunConfig) -> str:
+    top, rows = found.training.longest, list[tuple[Any, ...]]()
+    for length in sorted({n for most in (top, 2 * top, 5 * top) for n in found.task.lengths(most, most + 5)[:1]}):
+        try:
+            row = structure(found.task, found.scheme, length, stream(0, "card"), size=16)
+            rows.append((length, row.sparsity, row.span))
+        except LengthwiseError:
+            rows.append((length, "–", f"more ids than the {found.scheme.max_position} of this model"))
     return (
-        [f"import lengthwise as lw\n\nlw.load_code({', '.join(map(repr, files))})  # comes with this model"]
-        if files
-        else []
+        "Sparsity k is the largest number of earlier tokens that a scored token is a function of; span is the largest\n"
+        f"distance to one, in position ids.\n\n{_table('length', 'sparsity k', 'span', rows=rows)}"
     )
 
 
-def _structure(found: RunConfig) -> list[str]:
-    top = found.training.longest
-    lengths = sorted(
-        {near for length in (top, 2 * top, 5 * top) for near in found.task.lengths(length, length + 5)[:1]}
-    )
-    rows = {length: _row(found, length) for length in lengths}
-    return [
-        "Sparsity k is the largest number of earlier tokens that a scored token is a function of; span is the largest",
-        "distance to one, in position ids.",
-        "",
-        "| length | sparsity k | span |",
-        "| --- | --- | --- |",
-        *(f"| {length} | {row} |" for length, row in rows.items()),
-    ]
+def _verdicts(found: RunConfig) -> str:
+    known = predict_task(found.task, position_systems([])).verdicts
+    rows = [(verdict.system, SHOWN[verdict.answer], verdict.basis) for verdict in known]
+    return _table("system", "generalizes?", "basis", rows=rows)
 
 
-def _row(found: RunConfig, length: int) -> str:
-    try:
-        row = structure(found.task, found.scheme, length, stream(0, "card"), size=16)
-    except LengthwiseError:
-        return f"– | more ids than the {found.scheme.max_position} of this model"
-    return f"{row.sparsity} | {row.span}"
-
-
-def _verdicts(found: RunConfig) -> list[str]:
-    known = predict_task(found.task, position_systems([]))
-    rows = [f"| {verdict.system} | {SHOWN[verdict.answer]} | {verdict.basis} |" for verdict in known.verdicts]
-    return ["| system | generalizes? | basis |", "| --- | --- | --- |", *rows]
-
-
-def _measured(result: RunResult | None) -> list[str]:
+def _measured(result: RunResult | None) -> str:
     if result is None:
-        return ["No length was measured."]
-    rows = [f"| {score.length} | {score.correct['exact_match']} of {score.n} |" for score in result.scores]
-    return [f"Seed {result.seed}, exact matches.", "", "| length | exact |", "| --- | --- |", *rows]
+        return "No length was measured."
+    rows = [(score.length, f"{score.correct['exact_match']} of {score.n}") for score in result.scores]
+    return f"Seed {result.seed}, exact matches.\n\n{_table('length', 'exact', rows=rows)}"
+
+
+def _table(*heads: str, rows: Sequence[tuple[Any, ...]]) -> str:
+    return "\n".join(f"| {' | '.join(map(str, row))} |" for row in (heads, ("---",) * len(heads), *rows))

@@ -148,7 +148,6 @@ class _Contest:
 
     @cached_property
     def rivals(self) -> list[SystemSummary]:
-        """What the first is compared with."""
         others = [other for other in self.ranked[1:] if id(other) in self.facing]
         return trained_alike(self.ranked[0], others) if self.ranked else []
 
@@ -356,7 +355,6 @@ def _too_few(tests: Sequence[Difference]) -> str:
 
 
 def _tests(tests: Sequence[Difference]) -> str:
-    """How many tests p is corrected for."""
     made, hidden = max(test.made for test in tests), any(test.hidden for test in tests)
     return f"{made} test{'s' * (made > 1)}" + " with systems not shown" * hidden
 

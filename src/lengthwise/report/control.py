@@ -148,7 +148,6 @@ def in_what(first: SystemSummary, control: SystemSummary) -> str:
 
 
 def _sharing(scheme: Mapping[str, Any]) -> Any:
-    """What decides which tokens share an id."""
     name = scheme["name"]
     kind = SCHEMES.get(name) if SCHEMES.is_built_in(name) else None
     return name if kind is None else (kind.uses_places, kind.one_id_per_place, kind.wraps)

@@ -284,11 +284,10 @@ class Picture:
 
 def write_pictures(pictures: Iterable[Picture], folder: Path) -> list[Path]:
     """Write each figure as SVG, PDF and PNG; returns the paths. Raises `LengthwiseError` if a file can't be written."""
-    names: dict[str, int] = {}
-    paths = []
+    names, paths = Counter[str](), list[Path]()
     for picture in pictures:
         name = re.sub(r"[^a-z0-9]+", "-", picture.name.lower()).strip("-")[:80] or "figure"
-        names[name] = names.get(name, 0) + 1
+        names[name] += 1
         paths += picture.wide.write(folder, name if names[name] == 1 else f"{name}-{names[name]}")
     return paths
 
@@ -899,24 +898,15 @@ def _focus(shown: TokenSequence) -> int:
 
 def _stacked(places: list[int]) -> list[Point]:
     """Column = place, row = number of earlier tokens of that place."""
-    seen: Counter[int] = Counter()
-    points = []
-    for place in places:
-        points.append((float(place), -float(seen[place])))
-        seen[place] += 1
-    return points
+    return [(float(place), -float(places[:at].count(place))) for at, place in enumerate(places)]
 
 
 def _title(plot: Plot, text: str, shown: TokenSequence, focus: int, *, places: bool) -> None:
-    away, most = (
-        shown.reach(shown.tokens[focus], places=places),
-        max(shown.reach(t, places=places) for t in shown.scored),
-    )
-    unit = "id" if away == 1 else "ids"
+    away = shown.reach(shown.tokens[focus], places=places)
+    most = max(shown.reach(token, places=places) for token in shown.scored)
+    unit = f"id{'s' * (away != 1)} from the predicting token (dashed)"
     other = f", {most} of another token" * (most > away)
-    plot.set_title(
-        f"{text}; farthest parent: {away} {unit} from the predicting token (dashed){other}", fontsize=10, pad=12
-    )
+    plot.set_title(f"{text}; farthest parent: {away} {unit}{other}", fontsize=10, pad=12)
 
 
 def _draw(plot: Plot, shown: TokenSequence, points: list[Point], focus: int, *, arcs: bool) -> None:

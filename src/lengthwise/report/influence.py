@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -77,7 +78,6 @@ class RecoveredCell(_FrozenPart):
 
 
 CellsByK = dict[int, RecoveredCell]
-"""By k."""
 
 
 class _Rows(_FrozenPart):
@@ -148,7 +148,6 @@ class InfluenceResult:
     """Pairs of rules and, by k, the mean share of tokens that both chose."""
     passages: tuple[Mapping[str, Any], ...]
     values: Mapping[str, Any]
-    """The contents of the file."""
 
     @classmethod
     def of(cls, values: Any, *, where: str = "result") -> InfluenceResult:
@@ -463,14 +462,11 @@ class _Passage(pydantic.BaseModel):
 
 
 def _checked(passage: Mapping[str, Any]) -> dict[str, Any]:
-    try:
+    with suppress(pydantic.ValidationError):
         read = _Passage.model_validate(passage)
-    except pydantic.ValidationError:
-        read = None
-    inside = read and all(0 <= i < t.at < len(read.tokens) for t in read.targets for i, _ in t.influence)
-    if read is None or not inside:
-        raise LengthwiseError("a passage of the result is damaged; delete the result and measure again")
-    return read.model_dump()
+        if all(0 <= i < t.at < len(read.tokens) for t in read.targets for i, _ in t.influence):
+            return read.model_dump()
+    raise LengthwiseError("a passage of the result is damaged; delete the result and measure again")
 
 
 def _tokens(passage: Mapping[str, Any]) -> list[dict[str, Any]]:

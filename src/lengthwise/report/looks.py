@@ -80,7 +80,6 @@ class Gray(Look):
 
 FIRST = Look(0)
 LOOKS = {name: Look(family, member) for family, names in enumerate(FAMILIES) for member, name in enumerate(names)}
-"""By the name of a position system."""
 
 
 def distinct(wanted: Mapping[str, Look | None]) -> dict[str, Look]:

@@ -108,7 +108,6 @@ def next_steps(
 
 
 def _about(fails: SystemSummary) -> list[str]:
-    """What tells why a system fails, and what may not."""
     rate, length, layout = hardest(fails) or (0.0, 0, "")
     right = f"{fails.label} has {rate:.3f} at {length}{layout}"
     said = [f"see which positions are likelier to be right there, as {right}: {predict_command(fails)}"]

@@ -100,14 +100,14 @@ CUTS = (0.90, 0.95, 0.99)
 def comparison_table(values: Mapping[str, Any]) -> Table:
     """One row per system, best first: how far its seeds go, the mean beyond training, accuracy by length, theory."""
     tests, rows = values["tests"], []
+
+    def over(rates: list[float]) -> Spread | None:
+        return Spread(median(rates), min(rates), max(rates)) if rates else None
+
     for row in values["systems"]:
         seeds = row["seeds"]
         fitted = [seed for seed in seeds if seed["fitted"]]
         nothing = "diverged" if row["diverged"] else "not run"
-
-        def over(rates: list[float]) -> Spread | None:
-            return Spread(median(rates), min(rates), max(rates)) if rates else None
-
         rows.append((
             row["system"],
             row["reach"] if fitted else None,
@@ -118,7 +118,8 @@ def comparison_table(values: Mapping[str, Any]) -> Table:
             row["verdict"],
             *(row[name][-1] if row[name] else None for name in ("sparsity", "span")),
             row["setting"],
-            *_cost(row),
+            *(row[name] for name in ("parameters", "steps_per_second") if name in row),
+            *([None, *(row["state"] or ())][-1:] if "parameters" in row else ()),
         ))  # fmt: skip
     kind = "Models" if values.get("equal") else "Position systems"
     trained = f"{kind} on {called(values['task'])}, trained up to {values['trained_to']}"
@@ -134,13 +135,6 @@ def _last_test(values: Mapping[str, Any]) -> str:
     """A sentence where the task has no strings of the longest lengths that a comparison tests; else empty."""
     last, wanted = values["tests"][-1], int(values.get("tests_to", 0))
     return f" Tests end at {last}, not {wanted}, since the task has no longer strings." * (last < wanted)
-
-
-def _cost(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Parameters, steps a second, and the numbers kept of the longest tested sequence, of models of equal size."""
-    if "parameters" not in row:
-        return ()
-    return row["parameters"], row["steps_per_second"], row["state"][-1] if row["state"] else None
 
 
 def first_at(values: Mapping[str, Any], cut: float) -> str | None:

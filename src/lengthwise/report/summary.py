@@ -540,8 +540,8 @@ def last_tests(systems: Sequence[SystemSummary]) -> str:
     return "; ".join(ends)
 
 
-Lost = Iterable[tuple[str, Mapping[str, Any], str]]
-"""Runs without a result: recipe, configuration, and why there is none."""
+Lost = Iterable[tuple[Path, Mapping[str, Any], str]]
+"""Runs without a result: folder, configuration, and why there is none, ``not finished`` or ``diverged``."""
 
 
 def summarize(results: Iterable[SeedResult], lost: Lost = ()) -> list[SystemSummary]:
@@ -551,8 +551,8 @@ def summarize(results: Iterable[SeedResult], lost: Lost = ()) -> list[SystemSumm
     looks.
     """
     without: dict[tuple[str, str], list[str]] = {}
-    for recipe, configured, why in lost:
-        without.setdefault((recipe, canonical_json(_complete(canonical_json(configured)))), []).append(why)
+    for folder, configured, why in lost:
+        without.setdefault((folder.parent.name, canonical_json(_complete(canonical_json(configured)))), []).append(why)
     groups: dict[tuple[str, str, str], list[SeedResult]] = {}
     for result in results:
         complete = canonical_json(_complete(canonical_json(result.experiment)))
@@ -1286,11 +1286,10 @@ def layouts_of(system: SystemSummary) -> Collection[Axes] | None:
 
 
 Tests = Mapping[tuple[int, Axes], Cell]
-"""The tests of a system by length and axes."""
 
 
 def tests_of(system: SystemSummary) -> Tests:
-    """Its tests."""
+    """The tests of a system by length and axes."""
     return {(cell.length, cell.axes): cell for cell in system.cells}
 
 
