@@ -426,7 +426,7 @@ def with_probe(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         # P = 0.98 for an accuracy near 1 and a fit; small without.
         names = ("probe fitted", "probe accuracy", "probe slope", "probe rung")
         model = Logistic(names, np.array([1.0, 2.0, 0.0, 0.0, -4.0]), np.array([[1.0, 2.0, 0.0, 0.0, -4.0]] * 3))
-        made = Forecaster(model, {0.7: model, 0.95: model}, 77, 20, {})
+        made = Forecaster(model, {0.7: model, 0.95: model}, 77, {})
         shipped = kinds()
         both = ("language with probe", "task with probe")
         monkeypatch.setattr(module, "kinds", lambda: tuple(dict.fromkeys([*shipped, *both])))

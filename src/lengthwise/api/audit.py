@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import slug, write_text
 from lengthwise.core.table import Table, Tabular
+from lengthwise.tasks import TASKS
 from lengthwise.testing.own_tasks import refuse_broken
 
 if TYPE_CHECKING:
@@ -54,8 +56,6 @@ class Audit(Tabular):
         Arguments:
             width: letters of a line, over which the steps are folded; None for no end.
         """
-        from textwrap import fill
-
         shown = self.values["overview"]
         rest = sum(max(len(row[i]) for row in shown["rows"]) + 2 for i in (0, 1, 3))
         rows = tuple(
@@ -197,8 +197,6 @@ def _folder(plan: AuditPlan, asker: Asker, other: Asker | None) -> Path:
 
 def _check_folder(file: Path, plan: AuditPlan, asker: Asker, other: Asker | None) -> None:
     """Raises `LengthwiseError` if a file is the result of other models or another task, which it would overwrite."""
-    from lengthwise.tasks import TASKS
-
     try:
         found = json.loads(file.read_text("utf-8"))
         sides = [found["model"], *([found["against"]["model"]] if found["against"] else [])]

@@ -25,8 +25,9 @@ from lengthwise.core.table import Table, Tabular
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments.defaults import MAX_LENGTH, STEPS, default_experiment, folder_name
 from lengthwise.experiments.events import Event
-from lengthwise.experiments.recipe import Job, Recipe
+from lengthwise.experiments.recipe import RECIPES, Job, Recipe
 from lengthwise.experiments.run_config import RunConfig
+from lengthwise.experiments.run_directory import run_directory
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS, EncodingSpec
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
@@ -208,7 +209,6 @@ def recipe(
     """
     from lengthwise.experiments import recipes as _recipes  # noqa: F401
     from lengthwise.experiments.defaults import default_recipe, recipe_for
-    from lengthwise.experiments.recipe import RECIPES
 
     if isinstance(source, Recipe) and scheme is not None:
         source, scheme = _under(source, scheme), None
@@ -298,8 +298,6 @@ class RecipeResult(Tabular):
 
     def run_folder(self, job: Job, result: RunResult | StudyResult) -> Path:
         """The run directory of one of the results of a system."""
-        from lengthwise.experiments.run_directory import run_directory
-
         works, trained = job.candidates.configs, result.to_json()["experiment"]
         work = next((work for work in works if work.to_json() == trained), works[0])
         return run_directory(self.out, self.sweep.recipe.name, work, result.seed)

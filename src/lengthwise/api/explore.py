@@ -200,12 +200,10 @@ def _instead(found: SystemForecast) -> list[dict[str, str]]:
 
 
 def _shell(found: Forecasts, length: int | None) -> list[str]:
-    from lengthwise.api.theory import command
-
-    word, lengths = shlex.quote(found.target), {"train": str(found.train), "test": str(found.test)}
-    predicted = command("predict", word, **({} if (found.train, found.test) == (TRAIN, TEST) else lengths))
-    shown = [] if length is None else [command("show", word, length=str(length), scheme="coupled")]
-    return [predicted, *shown, *([found.settle] if found.settle else [])]
+    word = shlex.quote(found.target)
+    lengths = f" --train {found.train} --test {found.test}" * ((found.train, found.test) != (TRAIN, TEST))
+    shown = [] if length is None else [f"lengthwise show {word} --length {length} --scheme coupled"]
+    return [f"lengthwise predict {word}{lengths}", *shown, *[found.settle] * bool(found.settle)]
 
 
 def _python(found: Forecasts, length: int | None) -> list[str]:

@@ -223,16 +223,14 @@ def measure_config(settings: dict[str, Any]) -> MeasureConfig:
     return config
 
 
-def write_pages(path: Path, result: dict[str, Any]) -> tuple[Path, Path]:
-    """Draw ``report.html`` and ``tokens.html`` beside a result file; returns where they are."""
+def write_pages(path: Path, result: dict[str, Any]) -> None:
+    """Draw ``report.html`` and ``tokens.html`` beside a result file."""
     from lengthwise.report.influence import InfluenceResult, token_view
     from lengthwise.report.page import render
 
     read = InfluenceResult.of(result, where=f"result file {path}")
-    page, tokens = path.with_name(PAGE), path.with_name(TOKENS)
-    write_text(page, render([], [read]))
-    write_text(tokens, token_view(read))
-    return page, tokens
+    write_text(path.with_name(PAGE), render([], [read]))
+    write_text(path.with_name(TOKENS), token_view(read))
 
 
 def without_long_parts(result: dict[str, Any]) -> dict[str, Any]:

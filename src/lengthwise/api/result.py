@@ -71,6 +71,7 @@ from lengthwise.report.summary import (
 )
 from lengthwise.report.why import distances_text
 from lengthwise.tasks import TASKS
+from lengthwise.tasks.values import spoken
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -247,9 +248,7 @@ class Measured(Tabular):
             }  # fmt: skip
         layouts, tasks_of = ({each[at] for each in contests} for at in (1, 0))
         of_each = ["length", *["layout"] * (len(layouts - {""}) > 1), *["task"] * (len(tasks_of) > 1)]
-        best_of = (
-            f"best median of a {', '.join(of_each[:-1])}{' and ' * (len(of_each) > 1)}{of_each[-1]} beyond training"
-        )
+        best_of = f"best median of a {spoken(of_each)} beyond training"
         several = " that several systems were tested at" * alone
         several += ", where brackets do not begin below one half" * unsure
         seeds = [len(system.fitted) for system in systems]

@@ -92,11 +92,6 @@ def predict(
     )  # fmt: skip
 
 
-def command(verb: str, word: str, **parameters: str) -> str:
-    """A command line with these parameters."""
-    return " ".join(["lengthwise", verb, word, *(f"--{name} {value}" for name, value in parameters.items())])
-
-
 class Certificate(Tabular):
     """The reason behind one verdict of `decide`: a value that separate code has checked."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import shlex
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -82,7 +81,8 @@ def decide(
         of_membership(end, "programs and certificates")
     failed = False
     done: list[Decision] = []
-    for index, text in enumerate(_expressions(expressions)):
+    given = (filter(None, map(str.strip, sys.stdin)) if text == "-" else [text] for text in expressions)
+    for index, text in enumerate(itertools.chain.from_iterable(given)):
         try:
             decision = decide_language(text, end=end)
             programs = decision.programs() if program else {}
@@ -110,15 +110,6 @@ def decide(
         )
     if failed:
         raise typer.Exit(2)
-
-
-def _expressions(arguments: list[str]) -> Iterator[str]:
-    """The expressions in order; ``-`` stands for the lines of stdin, blank ones left out."""
-    for argument in arguments:
-        if argument == "-":
-            yield from (line.strip() for line in sys.stdin if line.strip())
-        else:
-            yield argument
 
 
 def _report_failure(text: str, message: str, as_json: bool) -> None:

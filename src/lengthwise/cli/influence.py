@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lengthwise.api.progress import part_bar, progress_bars
 from lengthwise.cli.console import emit_json, err, out, plain_table
 from lengthwise.cli.options import Api, AsJson, Threads, from_api, whole_numbers
 from lengthwise.training.threads import use_all_cores, use_threads
@@ -49,8 +50,6 @@ def influence(
     use_threads(threads)
     if model is not None:
         use_all_cores()
-    from lengthwise.api.progress import part_bar
-
     with part_bar(err()) as progress:
         done = measure(model, ks=whole_numbers("-k", ",".join(ks) if ks else None), progress=progress)
     if as_json:
@@ -118,8 +117,6 @@ def train(train_language_model: Api, threads: Threads = None, as_json: AsJson = 
     A finished model is reused and an interrupted one goes on from its last checkpoint, so the same command can always
     be given again.
     """
-    from lengthwise.api.progress import progress_bars
-
     use_threads(threads)
     console, shown = err(), {"train": "", "held-out": ""}
     with progress_bars(console) as progress:

@@ -18,6 +18,7 @@ from lengthwise.positions.encodings import ENCODINGS, LocalBiasSpec
 from lengthwise.positions.system import PositionSystem
 from lengthwise.prediction.programs import END, decision_for, verdict
 from lengthwise.prediction.verdict import Prediction
+from lengthwise.tasks import TASKS
 
 if TYPE_CHECKING:
     from lengthwise.forecast.probe import Probe
@@ -181,8 +182,6 @@ def language_of(task: Mapping[str, Any]) -> Dfa | None:
 @lru_cache(maxsize=512)
 def _automaton(task: str) -> Dfa | None:
     """Kept, since each system that is asked about is compared with every measured language."""
-    from lengthwise.tasks import TASKS
-
     built: Any = TASKS.build(json.loads(task))
     return built.automaton()
 

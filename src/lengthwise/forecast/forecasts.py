@@ -346,7 +346,10 @@ def alike_in_words(found: Forecasts, best: SystemForecast, alone: bool) -> str:
     """
     right, of = best.others or (0, 0)
     if best.verdict == "unknown":
-        tasks = {} if alone else left_open(found)
+        tasks = dict[str, bool]()
+        for f in () if alone else found:
+            if f.others and f.verdict == "unknown" and f.alike == "task":
+                tasks |= {name: right or tasks.get(name, False) for name, right in f.named.items()}
         which = f"{sum(tasks.values())} of {counted(len(tasks), 'other task')} that theory leaves open"
         were = "was" if len(tasks) == 1 else "were"
         return f"{which} {were} right under any of these positions {found.near}{exceptions(tasks)}" * bool(tasks)
@@ -356,15 +359,6 @@ def alike_in_words(found: Forecasts, best: SystemForecast, alone: bool) -> str:
         return f"no {SIMILAR} task was trained: {kind}"
     were = "was" if of == 1 else "were"
     return f"{right} of {counted(of, f'{SIMILAR} task')} ({kind}) {were} right {found.near}{exceptions(best.named)}"
-
-
-def left_open(found: Forecasts) -> dict[str, bool]:
-    """The other tasks of which theory says nothing, and whether each was right under any of these positions."""
-    tasks = dict[str, bool]()
-    for f in found:
-        if f.others and f.verdict == "unknown" and f.alike == "task":
-            tasks |= {name: right or tasks.get(name, False) for name, right in f.named.items()}
-    return tasks
 
 
 def table(found: Forecasts) -> list[str]:

@@ -68,7 +68,6 @@ class Forecaster:
     fits: Logistic
     holds: Mapping[float, Logistic]
     cells: int
-    languages: int
     domain: Mapping[str, Any]
     """What was measured: ``encodings``, ``formats``, and the range of M / N and of N."""
 
@@ -108,6 +107,4 @@ def kinds() -> tuple[str, ...]:
 def of_json(content: Mapping[str, Any]) -> Forecaster:
     """A forecaster from JSON values."""
     holds = {float(cut): Logistic.of_json(values) for cut, values in content["holds"].items()}
-    return Forecaster(
-        Logistic.of_json(content["fits"]), holds, int(content["cells"]), int(content["languages"]), content["domain"]
-    )
+    return Forecaster(Logistic.of_json(content["fits"]), holds, int(content["cells"]), content["domain"])

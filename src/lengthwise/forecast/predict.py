@@ -68,6 +68,8 @@ from lengthwise.forecast.model import CUTS, Forecast, forecaster, kinds
 from lengthwise.languages.automaton import Dfa
 from lengthwise.languages.sampling import lengths_with_words
 from lengthwise.measured.cells import Format, others
+from lengthwise.positions.encodings import ENCODINGS
+from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.structure import farthest_step, needed_by_all, places_tell_content
 from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, check_ids_are_used
 from lengthwise.prediction import programs
@@ -393,7 +395,6 @@ def run_probe(
     """
     from lengthwise.experiments.defaults import roomy_scheme
     from lengthwise.forecast.probe import ProbeCell, probe
-    from lengthwise.positions.encodings import ENCODINGS
 
     if task is None:
         raise LengthwiseError(f"a probe trains on strings of a task or an expression, and {name} has none")
@@ -455,9 +456,6 @@ def systems_of(encoding: str | None, scheme: str | None) -> tuple[PositionSystem
 
     Raises `UnknownNameError` for names that are unknown, and `LengthwiseError` for models without attention.
     """
-    from lengthwise.positions.encodings import ENCODINGS
-    from lengthwise.positions.schemes import SCHEMES
-
     require(
         encoding not in MODELS,
         f"the forecast is not calibrated for {encoding}: no training of it has been counted yet; "

@@ -352,7 +352,9 @@ def _prepare(self: Any, input_ids: Tensor, *args: Any, **kwargs: Any) -> dict[st
     inputs = type(self).prepare_inputs_for_generation(self, input_ids, *args, **kwargs)
     state: Attachment = self.__dict__[STATE]
     new = inputs["input_ids"]
-    before = _before(inputs, kwargs.get("past_key_values"))
+    index, cache = inputs.get("cache_position"), kwargs.get("past_key_values")
+    # Early versions of transformers 5 say so themselves and miscount static caches.
+    before = int(index[0]) if index is not None else 0 if cache is None else int(cache.get_seq_length())
     require(
         before + new.shape[1] == input_ids.shape[1],
         f"the cache holds {before} tokens, and with the {new.shape[1]} new ones {input_ids.shape[1]} were given; "
@@ -364,14 +366,6 @@ def _prepare(self: Any, input_ids: Tensor, *args: Any, **kwargs: Any) -> dict[st
     ids = rule_ids(state.rule, input_ids, mask, training=False, check=True)
     state.running.prepared = (new, ids[:, before:])
     return inputs
-
-
-def _before(inputs: dict[str, Any], cache: Any) -> int:
-    """How many tokens the cache holds; early versions of transformers 5 say so themselves and miscount static ones."""
-    index = inputs.get("cache_position")
-    if index is not None:
-        return int(index[0])
-    return 0 if cache is None else int(cache.get_seq_length())
 
 
 def _no_continuous_batching(*args: Any, **kwargs: Any) -> Any:

@@ -486,8 +486,6 @@ TIGHT = {"columnspacing": 1.0, "handletextpad": 0.5, "borderpad": 0, "labelspaci
 """Of a legend that has little room."""
 HANDLE = 28
 """Points of a line in a legend: two periods of `GAPS` and a dash, so that it ends as it begins."""
-
-
 SMALLEST = 5
 """The least size of text in points that a long legend is set in."""
 

@@ -233,18 +233,16 @@ def notes_of(values: Mapping[str, Any]) -> list[str]:
         f"reach: the longest length with {percent(values['reach_at'])} right, there and at all shorter tests; beyond: "
         f"mean exact match at longer tests; brackets: lowest and highest fitted seed; ranked {RULE}"
     )
-    notes = [columns] * any(row["fitted"] for row in rows)
     unfitted = [
         f"{row['system']} ({len(row['seeds']) - row['fitted']} of {len(row['seeds'])})"
         for row in rows
         if row["fitted"] < len(row["seeds"])
     ]
-    if unfitted:
-        notes.append(
-            f"×: not fitted, so right on {few} of strings of training lengths; counts as 0 and says nothing about "
-            f"length: {', '.join(unfitted)}"
-        )
-    return notes
+    lost = (
+        f"×: not fitted, so right on {few} of strings of training lengths; counts as 0 and says nothing about length: "
+        f"{', '.join(unfitted)}"
+    )
+    return [*[columns] * any(row["fitted"] for row in rows), *[lost] * bool(unfitted)]
 
 
 def details_of(values: Mapping[str, Any]) -> list[str]:
@@ -252,9 +250,7 @@ def details_of(values: Mapping[str, Any]) -> list[str]:
     rows = values["systems"]
     missing = [f"{row['system']} ({row['missing']})" for row in rows if row["missing"] and not row["diverged"]]
     left = f"seeds that the budget did not reach: {', '.join(missing)}; the same command goes on from here"
-    notes = [*[left] * bool(missing), f"settings: {values['selection']}"]
-    if differences := _differences(values):
-        notes.append(differences)
+    notes = [*[left] * bool(missing), f"settings: {values['selection']}", *filter(None, [_differences(values)])]
     if values.get("equal"):
         counts = [row["parameters"] for row in rows]
         notes.append(
@@ -275,8 +271,7 @@ def details_of(values: Mapping[str, Any]) -> list[str]:
         against = contradiction(row["system"], answer, "", median(rates), longest) if rates else None
         notes += [against.rstrip(".")] if against else []
     silent = [row["system"] for row in rows if row["verdict"] is None]
-    if silent:
-        notes.append(f"no theorem covers {', '.join(silent)}")
+    notes += [f"no theorem covers {', '.join(silent)}"] * bool(silent)
     lengths = next((row["structure_lengths"] for row in rows if row["structure_lengths"]), None)
     if lengths:
         notes.append(f"k and span, at length {lengths[-1]}: what one token needs, in tokens and in ids to the farthest")

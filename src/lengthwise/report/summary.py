@@ -1004,16 +1004,8 @@ def other_settings(systems: Sequence[SystemSummary]) -> dict[Setting, str]:
     of the same positions apart. Where mixers differ, sizes of models do, so that these
     have as many parameters. Steps are those that were run.
     """
-    found = dict[Setting, str]()
-    for section in ("scheme", "encoding"):
-        for name in dict.fromkeys(getattr(system.positions, section) for system in systems):
-            same = [system for system in systems if getattr(system.positions, section) == name]
-            for key in _keys_of(same, section):
-                said = setting_text(f"{section}.{key}")
-                if section == "encoding" and _told_by_names(same, key):
-                    continue
-                if not all(said in system.settings for system in same):
-                    found[section, name, key] = f"{said} of {value_text(name)}"
+    every = _settings_of_positions(systems)
+    found = {key: said for key, said, same in every if key[0] == "scheme" or not _told_by_names(same, key[2])}
     mixed = len({system.positions.mixer for system in systems}) > 1
     for section in (*["model"] * (not mixed), "training"):
         for key in _keys_of(systems, section):
@@ -1022,6 +1014,17 @@ def other_settings(systems: Sequence[SystemSummary]) -> dict[Setting, str]:
     if len({steps_text(system) for system in systems}) > 1:
         found["training", "", "steps"] = "steps"
     return dict(sorted(found.items(), key=lambda each: weight(each[1])))
+
+
+def _settings_of_positions(systems: Sequence[SystemSummary]) -> Iterator[tuple[Setting, str, list[SystemSummary]]]:
+    """The settings in which systems of one scheme or encoding differ, in words; not those that stand in all names."""
+    for section in ("scheme", "encoding"):
+        for name in dict.fromkeys(getattr(system.positions, section) for system in systems):
+            same = [system for system in systems if getattr(system.positions, section) == name]
+            for key in _keys_of(same, section):
+                said = setting_text(f"{section}.{key}")
+                if not all(said in system.settings for system in same):
+                    yield (section, name, key), f"{said} of {value_text(name)}", same
 
 
 def _told_by_names(systems: Sequence[SystemSummary], setting: str) -> bool:
@@ -1052,14 +1055,8 @@ DIFFER = "differ in"
 def besides(systems: Sequence[SystemSummary]) -> dict[str, dict[str, str]]:
     """Of tasks, models, positions and training, the settings in which systems differ, with who has which value."""
     sizes = {one.parameters for system in systems for one in system.results if one.parameters is not None}
-    positions = {
-        f"{setting} of {value_text(name)}": values
-        for section in ("scheme", "encoding")
-        for name in dict.fromkeys(getattr(system.positions, section) for system in systems)
-        for setting, values in _differing_in(
-            [system for system in systems if getattr(system.positions, section) == name], section
-        ).items()
-    }
+    every = _settings_of_positions(systems)  # not all systems have these ids
+    positions = {said: _values_of(same, f"{part}.{key}", most=len(same)) for (part, _, key), said, same in every}
     size = {"parameters": f"{min(sizes):,} to {max(sizes):,}"} if len(sizes) > 1 else {}
     models = _differing_in(systems, "model") | size
     tasks = _differing_in(systems, "task") if len({called(one.experiment["task"]) for one in systems}) == 1 else {}
@@ -1067,17 +1064,12 @@ def besides(systems: Sequence[SystemSummary]) -> dict[str, dict[str, str]]:
 
 
 def _differing_in(systems: Sequence[SystemSummary], section: str) -> dict[str, str]:
-    """Each setting of a section in which systems differ, with who has which value; not those that stand in names."""
+    keys = (f"{section}.{name}" for name in _keys_of(systems, section))
+    return {setting_text(key): _values_of(systems, key) for key in keys if key not in SAID_APART}
 
-    ids, found = section in ("scheme", "encoding"), dict[str, str]()
-    for key in _differing_keys(systems):
-        said = setting_text(key)
-        if key.partition(".")[0] == section and key not in SAID_APART:
-            if ids and all(said in system.settings for system in systems):
-                continue
-            most = len(systems) if ids else 1  # not all have these ids
-            found[said] = by_value(systems, lambda system: value_text(system.flat.get(key), key), most)  # noqa: B023
-    return found
+
+def _values_of(systems: Sequence[SystemSummary], key: str, most: int = 1) -> str:
+    return by_value(systems, lambda system: value_text(system.flat.get(key), key), most)
 
 
 def seeds_text(systems: Sequence[SystemSummary]) -> str:

@@ -25,12 +25,8 @@ VALUES = {
     "fan_in": "by fan-in", "first_half": "in the first half", "lsd_first": "least significant digit first",
     "msd_first": "most significant digit first",
 }  # fmt: skip
-
-
 PHRASES = {"model.log_length": "1 at length {}"}
 """Of settings, by section and name, whose values are no words by themselves."""
-
-
 WEIGHTY = ("steps", "batch size", "layers", "width", "heads", "learning rate")
 TRIFLES = ("initial", "log-length scaling", "steps per probe", "steps of warm-up", "seeds share", "stops once fitted")
 """Names of settings, or their beginnings, that are told before and after all others."""
