@@ -172,9 +172,8 @@ def own_folder(task: Task) -> Path:
 
     folder, name = Path("runs") / "compare" / folder_name(task), TASKS.describe(task)["name"]
     held = read_plan(folder)
-    return (
-        folder if held is None or held.task["name"] == name else folder.with_name(f"{folder.name}-{digest(name)[:6]}")
-    )
+    other = folder.with_name(f"{folder.name}-{digest(name)[:6]}")
+    return folder if held is None or held.task["name"] == name else other
 
 
 def gathered(task: Task, plan: Plan, folder: Path, given: Budget) -> Comparison:
@@ -236,27 +235,23 @@ def summaries(folder: Path, rows: Sequence[dict[str, Any]]) -> list[SystemSummar
 def explained(prediction: Prediction, system: PositionSystem) -> dict[str, Any]:
     """The verdict for a system and its reason; None where theory says nothing."""
     verdict = next((v for v in (*prediction.verdicts, *prediction.models) if v.system == system.known_as), None)
-    return {
-        "verdict": None if verdict is None else SPARSE_IF if verdict.unmet else SHOWN[verdict.answer],
-        "condition": verdict.condition if verdict is not None and verdict.answer == "yes" else "",
-        "why": None if verdict is None else verdict.why,
-    }
+    if verdict is None:
+        return {"verdict": None, "condition": "", "why": None}
+    shown, condition = SPARSE_IF if verdict.unmet else SHOWN[verdict.answer], verdict.condition
+    return {"verdict": shown, "condition": condition if verdict.answer == "yes" else "", "why": verdict.why}
 
 
 def structure_under(prediction: Prediction, task: Task, scheme: PositionScheme) -> dict[str, Any]:
     """The sparsity and span under the ids of a scheme; None without parents, and without room for ids."""
-    same = (
-        "coupled" if scheme.equals_places else "sequential" if isinstance(scheme.for_evaluation(), Sequential) else ""
-    )
+    plain = "sequential" if isinstance(scheme.for_evaluation(), Sequential) else ""
+    same = "coupled" if scheme.equals_places else plain
     row = next((row for row in prediction.structure if row.scheme == same), None)
     if row is None and prediction.structure:
         with suppress(LengthwiseError):
             row = structure_row(task, scheme)
-    return {
-        "sparsity": None if row is None else list(row.sparsity),
-        "span": None if row is None else list(row.span),
-        "structure_lengths": None if row is None else list(row.lengths),
-    }
+    names = ("sparsity", "span", "structure_lengths")
+    found = (None,) * 3 if row is None else map(list, (row.sparsity, row.span, row.lengths))
+    return dict(zip(names, found, strict=True))
 
 
 class Verification(Tabular):
@@ -344,12 +339,10 @@ def verify(
         run_within(study, work, encodings, budget=seconds, jobs=jobs or cores(), progress=note)
     (entry,) = study.entries()
     rows = [cell_row(study, "languages", entry, encoding) for encoding in encodings]
-    rows = [
-        row | provisional_row(study, work, entry, row["encoding"]) if row["status"] == "not run" else row
-        for row in rows
-    ]
     measured = measured_reliability()
     for row in rows:
+        if row["status"] == "not run":
+            row |= provisional_row(study, work, entry, row["encoding"])
         verdict = verdicts[row["encoding"]]
         line = reliability_line(measured, row["encoding"], row["predicted"], verdict.next_symbols)
         if isinstance(task, Language):

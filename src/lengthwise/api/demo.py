@@ -52,11 +52,9 @@ def differences() -> str:
 
 
 def _span(lengths: Sequence[int], spans: Sequence[int]) -> str:
-    if len(set(spans)) == 1:
-        return f"a token and what it depends on are at most {spans[0]} apart at every length"
-    return (
-        f"a token and what it depends on are up to {spans[0]} apart at {lengths[0]} lines, {spans[-1]} at {lengths[-1]}"
-    )
+    same = f"at most {spans[0]} apart at every length"
+    grows = f"up to {spans[0]} apart at {lengths[0]} lines, {spans[-1]} at {lengths[-1]}"
+    return f"a token and what it depends on are {same if len(set(spans)) == 1 else grows}"
 
 
 def train_stage(

@@ -161,7 +161,11 @@ def answer(target: str, train: int = TRAIN, test: int = TEST) -> dict[str, Any]:
         **structure,
         "curves": curves(task, regular),
         "shell": _shell(found, length),
-        "python": _python(found, length),
+        "python": [
+            "import lengthwise as lw",
+            f"lw.predict({found.target!r}, train={found.train}, test={found.test})",
+            *([] if length is None else [f"lw.show({found.target!r}, length={length}, scheme='coupled').plot()"]),
+        ],
     }
 
 
@@ -204,12 +208,6 @@ def _shell(found: Forecasts, length: int | None) -> list[str]:
     lengths = f" --train {found.train} --test {found.test}" * ((found.train, found.test) != (TRAIN, TEST))
     shown = [] if length is None else [f"lengthwise show {word} --length {length} --scheme coupled"]
     return [f"lengthwise predict {word}{lengths}", *shown, *[found.settle] * bool(found.settle)]
-
-
-def _python(found: Forecasts, length: int | None) -> list[str]:
-    target = found.target
-    shown = [] if length is None else [f"lw.show({target!r}, length={length}, scheme='coupled').plot()"]
-    return ["import lengthwise as lw", f"lw.predict({target!r}, train={found.train}, test={found.test})", *shown]
 
 
 def structure_of(task: Task) -> dict[str, Any]:

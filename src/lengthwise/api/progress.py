@@ -52,23 +52,16 @@ def console(*, stderr: bool = False) -> Console:
 
 def progress_bars(console: Console) -> Progress:
     """Bars with a ``note`` of their own, time taken and time left; nothing where ``console`` is a file or a pipe."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich import progress
 
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}", markup=False),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+    return progress.Progress(
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(bar_width=24),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[note]}", markup=False),
+        progress.TimeElapsedColumn(),
+        progress.TextColumn("left"),
+        progress.TimeRemainingColumn(),
         console=console,
         transient=True,
         disable=not console.is_terminal,
@@ -158,9 +151,8 @@ class TrainingClock:
         how_long = f"at most about {_in_words(seconds)} of training in all, by its first steps"
         if self._early:
             least = passed / self._made * sum(_least(job) * len(job.seeds) for job in self._jobs.values())
-            how_long = (
-                f"{_in_words(min(least, seconds))} to {_in_words(seconds)} of training, as a run ends once it fits"
-            )
+            at_least = _in_words(min(least, seconds))
+            how_long = f"{at_least} to {_in_words(seconds)} of training, as a run ends once it fits"
         return f"{runs} of {systems}: {how_long}; tests come on top"
 
     def _seconds_left(self) -> float | None:

@@ -164,9 +164,8 @@ def draw_decision(
     if first:
         answers = {verdict.verdict for row in rows.values() for verdict in row}
         means = "; ".join(LEGENDS[word] for word in ("yes", "no", "unknown") if word in {*answers, "yes"})
-        notes = [means, f"predict says whether training finds it, asked another question: {ASKED['next']}"][
-            : 1 + membership
-        ]
+        other = f"predict says whether training finds it, asked another question: {ASKED['next']}"
+        notes = [means, *[other] * membership]
         console.print(". ".join(notes) + "." + " More: --why" * (not why), style="dim")
     if why:
         for fragment, end in _telling(decision) if membership else ():

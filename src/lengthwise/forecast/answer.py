@@ -325,11 +325,9 @@ TOO_FAR = "; it may differ where it is trained to"
 
 def in_words(others: tuple[int, int], alike: str = "task") -> str:
     """How many other tasks, or languages alike, were right, and of how many, in words."""
-    right, of = others
+    (right, of), similar = others, f"{SIMILAR} {alike}"
     were = "was" if of == 1 else "were"
-    return (
-        f"{right} of {counted(of, f'{SIMILAR} {alike}')} {were} right" if of else f"no {SIMILAR} {alike} was measured"
-    )
+    return f"{right} of {counted(of, similar)} {were} right" if of else f"no {similar} was measured"
 
 
 def counted(number: int, of: str = "task") -> str:

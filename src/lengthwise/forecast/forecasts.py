@@ -535,16 +535,9 @@ def brief(theory: str) -> str:
     """Theory in short: without sources, steps of a proof, and what a learned rule is."""
     short = theory.partition(CONDITION)[0]
     for detail in (
-        f"; {NO_ARGUMENT}",
-        f", and {NO_ARGUMENT}",
-        ", counting parents",
-        " and selectors",
-        "under coupled ids ",
-        "under sequential ids ",
-        "earlier ",
-        ", at every length",
-        "C-RASP ",
-    ):
+        f"; {NO_ARGUMENT}", f", and {NO_ARGUMENT}", ", counting parents", " and selectors", "under coupled ids ",
+        "under sequential ids ", "earlier ", ", at every length", "C-RASP ",
+    ):  # fmt: skip
         short = short.replace(detail, "")
     short = re.sub(r" \((?:[^()]|\([^()]*\))*\)(?=[,.; ]|$)", "", short).partition(". ")[0]
     return short.replace("communication bound", "it needs more memory than such a model has")

@@ -212,18 +212,10 @@ def predict(
     no_places = trainable is not None and coupled_name(trainable) is None
     if no_places:
         lacks = PLAIN_PLACES if regular else f"{NEEDS_PLACES}, and it states none"
-        forecasts = [
-            replace(
-                f,
-                theory=f"unknown: {lacks}",
-                others=None,
-                forecast=None,
-                refusal=f.refusal or "no forecast: it has no places",
-            )
-            if f.scheme in features.SCHEMES_OF_PLACES and f.verdict != "yes"
-            else f
-            for f in forecasts
-        ]
+        for place, f in enumerate(forecasts):
+            if f.scheme in features.SCHEMES_OF_PLACES and f.verdict != "yes":
+                why = f.refusal or "no forecast: it has no places"
+                forecasts[place] = replace(f, theory=f"unknown: {lacks}", others=None, forecast=None, refusal=why)
     if regular is None and trainable is not None:
         tells = places_tell_content(trainable) or not places_follow_from_layout(trainable)
         forecasts = [replace(f, tells=tells and f.scheme == "coupled") for f in forecasts]

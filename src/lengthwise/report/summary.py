@@ -312,10 +312,7 @@ class Cell:
     @cached_property
     def first_errors(self) -> Counter[str]:
         """Numbers of strings by the kind of their first error, over all fitted seeds."""
-        total: Counter[str] = Counter()
-        for score in self.scores:
-            total.update(score.first_error)
-        return total
+        return sum((Counter(score.first_error) for score in self.scores), Counter[str]())
 
 
 @dataclass(frozen=True, repr=False)
@@ -940,9 +937,8 @@ def fall(system: SystemSummary) -> tuple[Cell, SeedResult, Score] | None:
     cell = min(low, key=lambda cell: (cell.length, rate_of(cell)), default=None)
     if cell is None:
         return None
-    seeds = (
-        (seed, score) for seed in system.fitted for score in seed.scores if any(score is one for one in cell.scores)
-    )
+    there = {id(score) for score in cell.scores}
+    seeds = ((seed, score) for seed in system.fitted for score in seed.scores if id(score) in there)
     return cell, *min(seeds, key=lambda each: (each[1].rate(), (each[1].tokens or 0) / (each[1].tokens_total or 1)))
 
 

@@ -37,11 +37,9 @@ def accuracy_text(systems: Sequence[SystemSummary]) -> str:
     Numbers at lengths from the middle are left out where 80 columns are too few; a line says so.
     """
     wanted = [panel for panel in panels(systems) if panel.cells or not any(system.fitted for system in systems)]
-    parts = ["\n".join(wrap(_caption(systems), WIDTH))] if systems else []
-    for panel in wanted or [None]:
-        title = [panel.title] if panel is not None and panel.title else []
-        parts.append("\n".join([*title, *_rows(panel, systems)]))
-    return "\n\n".join(parts)
+    caption = ["\n".join(wrap(_caption(systems), WIDTH))] if systems else []
+    parts = ["\n".join([*[panel.title] * bool(panel.title), *_rows(panel, systems)]) for panel in wanted]
+    return "\n\n".join([*caption, *(parts or [""])])
 
 
 def _caption(systems: Sequence[SystemSummary]) -> str:
@@ -54,13 +52,12 @@ def _caption(systems: Sequence[SystemSummary]) -> str:
     return said + f" {chance[:1].upper()}{chance[1:]}." * bool(chance)
 
 
-def _rows(panel: Panel | None, systems: Sequence[SystemSummary]) -> list[str]:
+def _rows(panel: Panel, systems: Sequence[SystemSummary]) -> list[str]:
     found = {
         i: {cell.length: over_seeds(cell.scores, brackets="range") for cell in cells}
-        for i, cells in (panel.cells.items() if panel is not None else ())
+        for i, cells in panel.cells.items()
     }
-    lengths = panel.lengths if panel is not None else []
-    mine = [systems[i] for i in panel.systems] if panel is not None else []
+    lengths, mine = panel.lengths, [systems[i] for i in panel.systems]
     unfitted = {system.label: _unfitted(system) for system in mine if not system.fitted}
     rows = {
         systems[i].label: [
