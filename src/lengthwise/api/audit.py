@@ -185,7 +185,6 @@ def endpoint(url: str, model: str, **settings: Any) -> Asker:
 
 
 def _folder(plan: AuditPlan, asker: Asker, other: Asker | None) -> Path:
-    """The default folder: model, task, server if there is one, and the second model."""
 
     def plain(one: Asker) -> str:
         source = "" if one.by_content else f" at {one.facts.where.split('://')[-1]}"

@@ -74,7 +74,6 @@ class Asked:
 
 
 def _range(text: str | None) -> tuple[int, int] | None:
-    """The ends of ``3-16``; raises `LengthwiseError` for anything else."""
     if text is None:
         return None
     found = re.fullmatch(r"\s*(\d+)\s*[-–]\s*(\d+)\s*", text)

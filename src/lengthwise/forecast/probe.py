@@ -445,7 +445,6 @@ class _Climb:
         return [self._found(index, stopped) for index in range(len(self.cells))]
 
     def _attempt(self, index: int) -> dict[int, list[ProbedSeed]]:
-        """A rung with the cells that did not fit at the one before, unless it is done."""
         if index == len(self.rungs):
             before = self.rungs[-1] if self.rungs else {cell: [] for cell in range(len(self.cells))}
             waiting = [cell for cell, seeds in before.items() if _fitted(seeds) < self.settings.needed]

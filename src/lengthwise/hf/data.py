@@ -234,7 +234,6 @@ def _batches(task: Task, lengths: Sequence[int], size: int | None, rows: int, se
 
 
 def _check(task: Task, lengths: Sequence[int], size: int | None, rows: int, seed: int) -> list[int]:
-    """The lengths; raises `LengthwiseError` for one without instances, and for numbers that make no data set."""
     found = arguments.whole_numbers("lengths", lengths)
     arguments.whole("rows", rows, 1)
     arguments.whole("seed", seed)

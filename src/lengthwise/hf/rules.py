@@ -432,7 +432,6 @@ class CoupledPlaces(IdRule):
         return f"{what}{f': {why}' * bool(why)}; a whole prompt reads: {' '.join(shown)}"
 
     def _candidates(self, tokens: int) -> list[Pattern]:
-        """The layouts whose prompts have at most ``tokens`` tokens."""
         found: list[Pattern] = []
         for length in self.task.lengths(1, tokens):
             if length not in self._patterns:

@@ -691,7 +691,6 @@ class _Panel:
                     above[length] += 1
 
     def _share(self, length: float) -> float:
-        """Where a length lies between the limits, from 0 to 1."""
         left, right = self.limits
         if self.logarithmic:
             return log(length / left) / log(right / left)
@@ -826,11 +825,9 @@ GAPS: tuple[Any, ...] = ("-", (0, (2, 4)), (4, (2, 4)), (2, (1, 5)))
 
 
 def _limits(low: float, high: float, logarithmic: bool) -> tuple[float, float]:
-    if low == high:
-        return low - 1, high + 1
     if logarithmic:
         return low / (high / low) ** 0.06, high * (high / low) ** 0.03
-    return low - 0.06 * (high - low), high + 0.03 * (high - low)
+    return (low - 1, high + 1) if low == high else (low - 0.06 * (high - low), high + 0.03 * (high - low))
 
 
 def _right_of(plot: Plot) -> Transform:
@@ -908,7 +905,6 @@ def _title(plot: Plot, text: str, shown: TokenSequence, focus: int, *, places: b
 
 
 def _draw(plot: Plot, shown: TokenSequence, points: list[Point], focus: int, *, arcs: bool) -> None:
-    """The dependencies as arcs or lines, and over them the tokens in boxes."""
     plot.grid(False)
     plot.set_yticks([])
     plot.spines[["left", "bottom"]].set_visible(False)

@@ -182,7 +182,6 @@ ERROR_COLOURS = {"token": "c1", "id": "c0", "both": "c3", "eos": "c4"}
 
 
 def _with_task(section: Mapping[str, Any]) -> str:
-    """The title of a section with the name of its task, where that is another."""
     tasks = [task["task"] for task in section["tasks"]]
     name = section["title"]
     return name if len(tasks) != 1 or tasks[0] == name else f"{name} ({tasks[0]})"

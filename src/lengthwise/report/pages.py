@@ -81,7 +81,6 @@ def _source(model: Mapping[str, Any], identity: Mapping[str, Any]) -> str:
 
 
 def _columns(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Which columns a table of counts needs, and what is the same in all rows."""
     apart = [name for name in cells[0]["counts"] if any(cell["counts"][name] for cell in cells)]
     about = ("form", *ABOUT)
     same = {column: cells[0][column] for column in about if len({cell[column] for cell in cells}) == 1}

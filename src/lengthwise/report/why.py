@@ -210,7 +210,6 @@ def _one_setting(system: SystemSummary, order: Sequence[SystemSummary]) -> tuple
 
 
 def _leads(one: SystemSummary, other: SystemSummary) -> bool:
-    """Whether every seed is above every seed of the other at a length beyond training."""
     mine, theirs = ({cell.length: [score.rate() for score in cell.scores] for cell in of.cells} for of in (one, other))
     return any(above(mine[n], theirs[n]) for n in mine.keys() & theirs.keys() if n > other.max_length)
 
