@@ -65,6 +65,24 @@ def written(folder: Path, kept: str) -> str:
     return f"{folder / 'parity.py'}:Parity"
 
 
+RUNNING = """
+        for i in range(layout.length):
+            seq.predicted(bits[: i + 1].sum(axis=0) % 2 + self.vocab["0"], place=i + 1, parents=[given[i]])
+        seq.eos()
+"""
+
+
+def test_a_forgotten_parent_in_the_answer_is_named_where_it_tells_the_token(tmp_path: Path) -> None:
+    """Of prefix parities it is the one before; all earlier bits would be parents, too, but ever more."""
+    start, end = PARITY.index("        seq.predicted("), PARITY.index("    def answer")
+    text = (PARITY[:start] + RUNNING.lstrip("\n") + "\n" + PARITY[end:]).replace("place=1)", "place=0)", 1)
+    answers = '[str(prompt[1 : i + 2].count("1") % 2) for i in range(len(prompt) - 2)] + ["<eos>"]'
+    text = text.replace('["odd" if prompt.count("1") % 2 else "even", "<eos>"]', answers)
+    (tmp_path / "prefix.py").write_text(text.format(kept=""))
+    with pytest.raises(LengthwiseError, match="the token before it in the answer decides it, too, but is not a parent"):
+        lw.predict(f"{tmp_path / 'prefix.py'}:Parity")
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_a_forgotten_parent_is_named_before_anything_is_said(tmp_path: Path, way: str) -> None:
     with pytest.raises(LengthwiseError, match=SAYS) as caught:

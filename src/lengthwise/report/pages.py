@@ -336,7 +336,9 @@ def comparison_finding(values: Mapping[str, Any]) -> str:
     else:
         reached = f"no system{' that fitted' * any(not row['fitted'] for row in rows)} is right beyond {trained}"
         if best["mean_beyond"] >= 0.005:
-            reached += f"; best there is {best['system']} with {best['mean_beyond']:.2f}"
+            reached += (
+                f"; best there is {best['system']} with {best['mean_beyond']:.2f} in the mean of the longer lengths"
+            )
     theory = {None: "", "unknown": f" No theorem says whether {best['system']} works at all lengths."}.get(
         best["verdict"], f" Theory, on {best['system']} at all lengths: {THEORY.get(best['verdict'], best['verdict'])}."
     )

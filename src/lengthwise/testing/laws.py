@@ -296,6 +296,15 @@ def token_is_a_function_of_its_parents(task: Task) -> None:
 
 def _missing_parent(task: Task, batch: Batch, t: int) -> str:
     """Which earlier token changes the token of a column with all parents as they were, and is none of them."""
+    before = t - 1
+    if before >= batch.prompt_length and not (batch.parents[:, t] == before).any():
+        # The nearest that tells it keeps the parents few.
+        with_it = np.column_stack([_values(batch, t), batch.input_ids[:, before]])
+        if not some_differ(with_it, batch.input_ids[:, t, None]):
+            return (
+                "the token before it in the answer decides it, too, but is not a parent; add it to parents=[…] "
+                f"({before}, counted from 0 in {shortened(' '.join(batch.text(0)), 100)})"
+            )
     solve = solver(task)
     for row in range(min(batch.size, FIRST_ROWS * 4)):
         text, parents = batch.text(row), {int(at) for at in batch.parents[row, t] if at >= 0}
