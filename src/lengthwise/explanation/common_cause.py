@@ -106,8 +106,8 @@ class CommonCause:
         first, *more = counts
         right = ", ".join([first.replace(" with", " are right with"), *more])
         told = [
-            f"{self.what.capitalize()}s {' and '.join(named)} break it.",
-            f"Tested: of {self.each} strings each of length {self.length}, {right}; {self.others} with others.",
+            f"At length {self.length}, {self.what}s {' and '.join(named)} break it.",
+            f"Tested: of {self.each} strings each, {right}; {self.others} with others.",
         ]
         for each in self.kinds[:1]:
             told.append(
@@ -119,7 +119,7 @@ class CommonCause:
         if broken == self.length and none.holds and _worse(random, none) < LIKELY:
             told.append(f"Random strings break by them, too: {counts}.")
         elif broken is not None:
-            told.append(f"Why random strings break is not known{f': {counts}' * (broken == self.length)}.")
+            told.append(f"Why random ones break from {broken} is not known{f': {counts}' * (broken == self.length)}.")
         return told
 
 

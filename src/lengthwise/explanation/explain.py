@@ -112,6 +112,14 @@ class Explanation(Tabular):
     def _of(self) -> str:
         return f"{self.model} on {self.task} (trained to {self.accuracy.train}): "
 
+    @property
+    def _cliff(self) -> list[str]:
+        """Where it collapses after it broke, in a sentence."""
+        if (found := self.verdict.cliff) is None or not self.learned:
+            return []
+        (low, one), (high, other) = ((row.length, row.random) for row in self.failures.rows if row.length in found)
+        return [f"It collapses from {low} to {high}: {one.counts} random strings are right, then {other.counts}."]
+
     def _in_two_lines(self, told: str, more: str) -> str:
         """The answer, and more where it still fits two lines."""
         return told + more * (len(fill(self._of + told + more, "", 2)) <= 2)
@@ -134,14 +142,18 @@ class Explanation(Tabular):
         """What first mistakes share, a sentence a line; empty where they share nothing.
 
         Those of trained lengths, if random strings break there, or nothing breaks; else those of the first length that
-        breaks, if they share anything.
+        breaks, if they share anything, and, where a kind fails at trained lengths, of these, too.
         """
         failures, broken = self.failures, self.verdict.broken()
         if self.accuracy.not_finite:
             return ""
         inside = broken is None or (self.verdict.first("random") or broken) <= self.accuracy.train
         pools = (failures.within,) if broken is None else (failures.within, failures.border)[:: 1 if inside else -1]
-        return "\n".join(next((pool.lines for pool in pools if pool is not None and pool.lines), []))
+        lines = [pool.lines for pool in pools if pool is not None and pool.lines]
+        both = (
+            not inside and failures.apart is None and any(kind.length <= self.accuracy.train for kind in failures.kinds)
+        )
+        return "\n".join(itertools.chain(*(lines[::-1] if both else lines[:1])))
 
     @property
     def why(self) -> str:
@@ -152,8 +164,10 @@ class Explanation(Tabular):
         failures, moved = self.failures, self.failures.moved
         if self.accuracy.not_finite:
             return [self.accuracy.not_finite, "They count as wrong: it is broken there, not mistaken."]
-        if self._holds:
-            return []
+        return [] if self._holds else [*self._causes(), *self._cliff]
+
+    def _causes(self) -> list[str]:
+        failures, moved = self.failures, self.failures.moved
         if self.learned and moved is not None and (moved.to_blame or moved.absolute):
             return moved.cause
         common, worst = failures.common, failures.kinds[0].kind if failures.kinds else ""
@@ -164,7 +178,7 @@ class Explanation(Tabular):
         if not told:
             return ["Not known.", *(moved.cause if moved and self.learned else [])]
         unknown = beyond is not None and bool(failures.kinds) and common is None
-        return [*told, *["Why random strings break is not known."] * unknown]
+        return [*told, *[f"Why random strings break at {beyond} is not known."] * unknown]
 
     @property
     def fails(self) -> str:

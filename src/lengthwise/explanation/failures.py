@@ -284,7 +284,7 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], learned: Dfa | N
             ask(doubted[0], again=True)
             continue
         both = verdict(), verdict().of("random")
-        edges = [*both[0].edges, *both[1].edges, *both[1].doubt_ends]
+        edges = [*both[0].edges, *both[1].edges, *both[1].doubt_ends, *filter(None, [both[1].cliff])]
         if between := next(filter(None, (subject.between(*edge) for edge in edges)), []):
             ask(between[len(between) // 2])
             continue

@@ -100,7 +100,7 @@ class WeakKind:
     @property
     def told(self) -> tuple[str, ...]:
         """The kind, how many of its strings are right, and what the model does in the others."""
-        last = max(self.rows, key=lambda row: row.length)
+        last = max((row for row in self.rows if row.weak), key=lambda row: row.length, default=self._told)
         later = f", {last.share.wrong} at {last.length}" * (last.share.value < self.share.value)
         where = f"Where {self.kind}: {self.share.wrong} wrong at length {self.length}{later}."
         does = self.mistake

@@ -55,7 +55,9 @@ class Redrawn:
         names = (names[0], *(name if self.parts == TOKENS else "in the one before" for name in names[1:]))
         which = f"failing strings {self.which}".removesuffix(OF_KIND).removesuffix(TRAINED)
         told = f"depends on the tokens {' and '.join(names)}: with others there, {' and '.join(map(str, counts))}"
-        what = {OF_KIND: f"Where {kind}, it", TRAINED: "At trained lengths, it"}.get(self.which, "It")
+        what = {OF_KIND: f"Where {kind}, it", TRAINED: "At trained lengths, it"}.get(
+            self.which, "Of all failing strings, it"
+        )
         return [f"{what} {told} of {self.n} {which.strip()} become right; elsewhere, {self.other} (tested)."]
 
 

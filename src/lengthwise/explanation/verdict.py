@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from lengthwise.core.config import config
 from lengthwise.core.statistics import wilson
 
+STEEP = 0.5
+"""By how much the share of right strings falls between neighbouring lengths where that is told."""
 CUT = 0.95
 """The share of strings from which on a length counts as right."""
 
@@ -152,6 +154,14 @@ class Verdict:
         return [(low, high) for low, high in self._neighbours if low == self.held or high == self.broken()]
 
     @property
+    def cliff(self) -> tuple[int, int] | None:
+        """Neighbouring lengths beyond the first break between which most random strings that were right become wrong."""
+        shares, broken = {row.length: row.random for row in self.rows if row.random.n}, self.first("random")
+        pairs = itertools.pairwise(sorted(shares))
+        steep = ((low, high) for low, high in pairs if shares[low].value - shares[high].value >= STEEP)
+        return next((pair for pair in steep if broken is not None and pair[0] >= broken), None)
+
+    @property
     def doubt_ends(self) -> list[tuple[int, int]]:
         """Neighbouring lengths at which the first that are too close to say end: one that breaks can lie between."""
         right = {row.length: row.holds for row in self.rows}
@@ -206,6 +216,15 @@ class Verdict:
             return trained
         random = self.of("random")
         hard = self.first("hard") if self.edited else None
-        wanted = {*asked, random.held, random.near, random.broken(), *random.again, hard, self.rows[-1].length}
+        wanted = {
+            *asked,
+            random.held,
+            random.near,
+            random.broken(),
+            *random.again,
+            *(self.cliff or ()),
+            hard,
+            self.rows[-1].length,
+        }
         within = any(row.breaks or not row.random.holds for row in trained)
         return [row for row in self.rows if row.length in wanted or (within and row.length <= self.train)]

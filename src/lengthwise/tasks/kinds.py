@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -15,7 +16,7 @@ from lengthwise.core.config import number
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import Rng, stream
 from lengthwise.tasks.base import Task
-from lengthwise.tasks.values import Change, Values, values_named
+from lengthwise.tasks.values import Change, Values, half, values_named
 
 TRIES = 4
 """Prompts that are drawn for each one of a kind."""
@@ -210,8 +211,14 @@ def check_more(task: Task, lengths: Sequence[int], more: Mapping[str, float]) ->
     """Raises `LengthwiseError` for what is no kind of the task and no way to edit, or makes none of its strings."""
     for kind, share in more.items():
         ways = edits(task.batch(lengths[0], 1, stream(0, "kinds", "unit")).unit)
-        known = ", ".join(map(repr, [*task.kinds, *ways]))
-        require(can_make(task, kind), f"task {task.name!r} names no kind {kind!r}; known are {known}")
+        known = [
+            *task.kinds,
+            *ways,
+            half(Values(task, task.batch(lengths[-1], SEEN, stream(0, "kinds", "seen"))).what, ["…"]),
+        ]
+        near = difflib.get_close_matches(kind, known, 1)
+        meant = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(map(repr, known))}"
+        require(can_make(task, kind), f"task {task.name!r} names no kind {kind!r}{meant}")
         number(f"the share of {kind!r} in more", share, 0)
         for length in lengths:
             base = task.batch(length, SEEN * _draws(task, kind), stream(0, "kinds", "check"))
