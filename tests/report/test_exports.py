@@ -241,6 +241,8 @@ def test_too_many_lines_are_an_error_that_names_the_choice() -> None:
     with pytest.raises(LengthwiseError, match=r"26 lines .* choose some with `.only"):
         found.plot(Figure().subplots())
     assert found.only(systems=[f"system {index}" for index in range(6)]).plot(Figure().subplots()) is not None
+    with pytest.raises(LengthwiseError, match=r"45 inches high \(at most 40\); choose by `.only"):
+        lw.results("studies/huang/results/huang").plot()
 
 
 def test_a_figure_says_what_is_drawn_and_zooms_in() -> None:

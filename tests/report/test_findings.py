@@ -318,8 +318,20 @@ def test_one_line_says_why_each_system_falls_that_a_finding_names(folder: Path) 
         assert all(f"{said}." in rows for said in why(systems, told, short=many))
         assert not many or all(said in table.advice for said in why(systems, told))
         for short in why(systems, short=True):
-            first, of, *counts = map(int, re.findall(r"(\d+) (?:of|systems|meet|need|differ|stop)", short))
-            assert 0 < first + sum(counts) <= of == len([one for one in systems if one.cells])
+            first, of = map(int, re.findall(r"(\d+) of (\d+) systems", short)[0])
+            counts = sum(map(int, re.findall(r"(\d+) (?:meet|need|differ|stop|err)", short)))
+            known = first + counts if short.startswith("Where") else max(first, counts)
+            assert 0 < known <= of == len([one for one in systems if one.cells])
+            assert known == first or short.startswith("Where")
+            assert ("farther back" in short) is ("perhaps why" in short)
+        sure, named = answer(systems), [one for one in systems if one.cells]
+        for said in sure.cause[:1]:
+            assert leader(named).label in said or "the ids make the difference" in said, "the first of the finding"
+        for step in sure.steps[:1]:
+            assert "significant" not in step or leader(named).label in step
+        for one in distances(systems):
+            scheme = one.system.experiment["scheme"]
+            assert one.jumps is ("pose" in (scheme["name"], scheme.get("draw")))
 
 
 def test_ids_that_were_never_trained_come_first() -> None:

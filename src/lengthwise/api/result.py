@@ -24,7 +24,7 @@ from lengthwise.core.table import shown as cell_text
 from lengthwise.experiments.run_directory import LEASES, divergence
 from lengthwise.report.answer import answer
 from lengthwise.report.differences import differences
-from lengthwise.report.finding import headline, told_lengths
+from lengthwise.report.finding import failing, headline, told_lengths
 from lengthwise.report.names import hidden_text
 from lengthwise.report.summary import (
     BRACKETS,
@@ -47,7 +47,6 @@ from lengthwise.report.summary import (
     details,
     differ_text,
     explain_command,
-    failing,
     fall,
     fitted_means,
     group_of,
@@ -371,6 +370,8 @@ class Measured(Tabular):
         width, height = (WIDE, None) if figsize is None else arguments.pair("figsize", figsize, size, 0.5, 40)
         figure = draw_accuracy(named, width, of.metric, limits, band, whole, height=height, fonts=own_fonts())
         assert figure is not None
+        inches = figure.get_figheight()
+        require(inches <= 40, f"a figure of all would be {inches:.0f} inches high (at most 40); choose by `.only(…)`")
         figure.alt += sure
         return figure
 

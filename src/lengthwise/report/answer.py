@@ -12,7 +12,7 @@ from lengthwise.core.statistics import LEVEL
 from lengthwise.core.table import NEXT
 from lengthwise.report.control import PLAIN, controls_say, missing_control, with_controls
 from lengthwise.report.differences import Difference, between, differences, lengths_above, surely_above
-from lengthwise.report.finding import in_groups, leader
+from lengthwise.report.finding import failing, in_groups, leader
 from lengthwise.report.next_steps import MoreSeeds, next_steps
 from lengthwise.report.summary import (
     MOST_COMPARED,
@@ -21,7 +21,6 @@ from lengthwise.report.summary import (
     SystemSummary,
     called,
     differing_settings,
-    failing,
     group_of,
     in_runs,
     nearest_rival,
@@ -211,9 +210,10 @@ class _Contest:
         """What controls show, or that there is none, and what else differs; then which control to train."""
         first, (lead, controls) = self.ranked[0], self.led
         said = [controls_say(lead, other, self.between(lead, other)) for other in controls]
-        plain = first.positions.scheme in PLAIN
-        other = lead.positions != first.positions
-        said += [f"Of {first.label} this is not tested"] * bool(said and other and not plain)
+        if said and lead is not first:
+            untested = f"Whether its ids make {first.label} lead is not tested"
+            about = f"{first.label} has plain ids" if first.positions.scheme in PLAIN else untested
+            said = [about, *(f"{lead.label}: {one[:1].lower()}{one[1:]}" for one in said)]
         mine = [two for two in (self.pair, *self.pairs) if self.pairs and (two[0] is first or not said)]
         mine = [two for two in mine if _ids_may_count(*two, self.tests)]
         control = ""
@@ -222,7 +222,22 @@ class _Contest:
             enough = _enough(tests[0].made + len(tests) * sum(bool(one.fitted) for one in self.there))
             untested, control = missing_control(*mine[0], self.rivals, self.there, enough)
             said = said or untested
-        return [*filter(None, said), *filter(None, [_confounded(*self.pair) if self.pairs else ""])], control
+        confounded = _confounded(*self.pair) if self.pairs else ""
+        return [*filter(None, [self.instead, *said, confounded])], control
+
+    @cached_property
+    def named(self) -> SystemSummary:
+        """The one that a finding names first."""
+        return leader([one for one in self.order if one.cells])
+
+    @property
+    def instead(self) -> str:
+        """Why another than `named` is weighed; empty where it is that, and where the other has a control."""
+        first, one = self.ranked[0], self.pair[0]
+        if first is not self.named:
+            return f"{self.named.label} has fewer seeds than {first.label}"
+        more = one not in (first, self.led[0])
+        return f"{first.label} differs more from others than {one.label} does" * more
 
     @property
     def seeds(self) -> MoreSeeds:
@@ -255,7 +270,9 @@ class _Contest:
             steps = next_steps(self.order, fails, "", (0, "", "", []), ([], [])) if self.order else ()
             return Answer(order=self.order, steps=tuple(steps))
         cause, control = self.causes
-        steps = next_steps(self.order, fails, control, self.seeds, (list(self.pair), [*_confounds(*self.pair)]))
+        aside = f"; why not {self.named.label}: see *why*" * (self.pair[0] is not self.named)
+        confounds = list(self.pair), [*_confounds(*self.pair)]
+        steps = next_steps(self.order, fails, control, self.seeds, confounds, aside)
         lead, controls = self.led
         told = [one for one in controls if lengths_above(self.between(lead, one)) and len(lead.fitted + one.fitted) > 2]
         return Answer(self.sure, tuple(cause), self.order, tuple(steps), told)

@@ -13,10 +13,12 @@ from lengthwise.report.summary import (
     LEAST_CHANCE,
     MOST_COMPARED,
     WIDE_RANGE,
+    WRONG,
     Cell,
     SystemSummary,
     by_value,
     chance,
+    fall,
     hardest_of,
     in_order,
     last_tests,
@@ -128,6 +130,27 @@ def in_groups(order: Iterable[SystemSummary]) -> Groups:
 def leader(order: Sequence[SystemSummary]) -> SystemSummary:
     """Of systems in order, the one that a finding names first."""
     return next(iter(in_groups(order).far), order[0]) if len(order) > MOST_COMPARED else order[0]
+
+
+def failing(systems: Sequence[SystemSummary], metric: str = "exact_match") -> SystemSummary | None:
+    """The one that a finding names first, where on no task that one is right beyond training; else None.
+
+    It is not where less than half is right, or it may be chance, at its longest test. More seeds would only be sure of
+    that. One that no other is compared with fails where it falls.
+    """
+    order = [one for one in in_order(systems, metric) if any(cell.length > one.max_length for cell in one.cells)]
+    if len(order) == 1 and fall(order[0]):
+        return order[0]
+    contests = dict[str, list[SystemSummary]]()
+    for one in order:
+        contests.setdefault(one.contest, []).append(one)
+    best = [leader(some) for some in contests.values()]
+    for one in best:
+        end = hardest_of(one.cells)
+        found, guess = end.estimate(metric), chance(one, end.length, end.axes, metric) or 0.0
+        if found is None or (found.median >= WRONG and found.low > guess):
+            return None
+    return best[0] if best else None
 
 
 def _groups(found: Groups, every: str, of: str, alike: bool) -> list[str]:

@@ -82,15 +82,16 @@ FIRST = Look(0)
 LOOKS = {name: Look(family, member) for family, names in enumerate(FAMILIES) for member, name in enumerate(names)}
 
 
-def distinct(wanted: Mapping[str, Look | None]) -> dict[str, Look]:
+def distinct(wanted: Mapping[str, Look | None], given: Mapping[str, Look] | None = None) -> dict[str, Look]:
     """Looks that differ, by the names of systems, also in their colours while any is free.
 
-    Each gets the one that it wants, unless one before it has the colour. Every other, such as a second setting, gets a
-    colour that none has, from one on that its name decides; then other markers and dashes, markers that none has first.
+    Each gets the one that it is ``given`` or wants, unless one before it has the colour. Every other, such as a second
+    setting, gets a colour that none has, from one on that its name decides; then other markers and dashes, markers that
+    none has first.
     """
-    found = dict[str, Look]()
+    found = dict(given or {})
     for name, look in wanted.items():
-        if look is not None and look.family not in {other.family for other in found.values()}:
+        if name not in found and look is not None and look.family not in {other.family for other in found.values()}:
             found[name] = look
     for name, look in wanted.items():
         if name not in found:

@@ -46,13 +46,14 @@ MoreSeeds = tuple[int, str, str, Sequence[SystemSummary]]
 
 
 def next_steps(
-    order: Sequence[SystemSummary], fails: SystemSummary | None, control: str, seeds: MoreSeeds, confounds: Confounds
-) -> list[str]:
+    order: Sequence[SystemSummary], fails: SystemSummary | None, control: str, seeds: MoreSeeds, confounds: Confounds,
+    aside: str = "",
+) -> list[str]:  # fmt: skip
     """What to do next with systems that are compared with each other, as lines: the first is the one to take.
 
     First comes what did not fit where nothing is left to compare, then, where not even the best goes beyond training,
     why it ``fails``, the ``control``, settings that should be equal, and more seeds, and why a better one fails at
-    last. Other systems that did not fit come last.
+    last. Other systems that did not fit come last. What is said ``aside`` is why equal settings or seeds are of others.
     """
     said, longer = list[str](), _longer(order)
     fitted = [one for one in order if one.fitted]
@@ -77,7 +78,7 @@ def next_steps(
         with_same = f"train {some_of([one.label for one in lack or who])} with {_as_arguments(same)}"
         stays = [f"{setting_text(f'{part}.{name}')} of {value_text(of)}" for part, of, name in settings if of]
         with_same += f"; {some_of(stays)} still differ{'s' * (len(stays) == 1)}" * bool(stays)
-        with_same += run_commands([(one, words) for one in lack], seeds=each)
+        with_same += aside + run_commands([(one, words) for one in lack], seeds=each)
         said.append(f"{equal}, " + (f"show those alone: `.only(systems={there})`" if enough else with_same))
     wanted, reason, less, pair = seeds
     few = [one for one in pair if len(one.fitted) < wanted]
@@ -91,7 +92,7 @@ def next_steps(
         of = "each system" if len(few) == len(order) else some_of([one.label for one in few])
         lost = f", and {wanted} of {runs} may fit" * (runs > wanted)
         again = run_commands([(one, ()) for one in few], seeds=runs)
-        said.append(f"train {of} to {runs} seeds: {reason}{lost}{less}{again}")
+        said.append(f"train {of} to {runs} seeds: {reason}{lost}{less}{aside}{again}")
     said += [line for line in about_fails if line not in said]
     end = max((cell.length for cell in first.cells), default=0)
     if not said and end > first.max_length and not fall(first):
@@ -110,7 +111,7 @@ def next_steps(
 def _about(fails: SystemSummary) -> list[str]:
     rate, length, layout = hardest(fails) or (0.0, 0, "")
     right = f"{fails.label} has {rate:.3f} at {length}{layout}"
-    said = [f"see which positions are likelier to be right there, as {right}: {predict_command(fails)}"]
+    said = [f"see which other positions are likelier to be right there, as {right}: {predict_command(fails)}"]
     command = explain_command(fails)
     return said + [f"see why {fails.label} falls: {command}"] * bool(command)
 

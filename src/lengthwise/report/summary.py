@@ -615,8 +615,9 @@ def _distinct(systems: Mapping[int, SystemSummary], wanted: Callable[[SystemSumm
         return not systems[at].fitted, systems[at].short not in LOOKS, systems[at].label
 
     names = {at: f"{systems[at].short} {systems[at].settings}" for at in sorted(systems, key=rank)}
-    first = {name: at for at, name in reversed(names.items())}
-    looks = distinct({name: wanted(systems[first[name]]) for name in dict.fromkeys(names.values())})
+    first = {name: systems[at] for at, name in reversed(names.items())}
+    want = {name: wanted(first[name]) for name in dict.fromkeys(names.values())}
+    looks = distinct(want, distinct({name: look for name, look in want.items() if first[name].fitted}))
     found = dict[int, Look]()
     for at, name in names.items():
         taken = {*looks.values(), *found.values()}
@@ -706,7 +707,7 @@ def run_commands(runs: Iterable[Run], seeds: int = 0, steps: int = 1) -> str:
         run = ["lengthwise", *code, "run", "--config", str(folder), *words, "--seeds", str(first), *mine]
         lines.append(shlex.join(run))
         took += steps * len({*range(first)} - own) * fmean(result.seconds or 0.0 for result in one.results)
-    return f" (about {duration(took)}, as these took)" * bool(took) + "".join(f"\n{line}" for line in lines)
+    return f" (about {duration(took)} of training, as these took)" * bool(took) + "".join(f"\n{line}" for line in lines)
 
 
 def predict_command(system: SystemSummary) -> str:
@@ -716,24 +717,6 @@ def predict_command(system: SystemSummary) -> str:
     word = typed_task({**settings, "name": system.experiment["task"]["name"]})
     longest = max((cell.length for cell in system.cells), default=4 * system.max_length)
     return f"lengthwise predict {word} --train {system.max_length} --test {longest}"
-
-
-def failing(systems: Sequence[SystemSummary], metric: str = "exact_match") -> SystemSummary | None:
-    """The best system of the first task, where on no task the best is right beyond training; else None.
-
-    It is not where less than half is right, or it may be chance, at its longest test. More seeds would only be sure of
-    that. One that no other is compared with fails where it falls.
-    """
-    order = [one for one in in_order(systems, metric) if any(cell.length > one.max_length for cell in one.cells)]
-    if len(order) == 1 and fall(order[0]):
-        return order[0]
-    best = {one.contest: one for one in reversed(order)}
-    for one in best.values():
-        end = hardest_of(one.cells)
-        found, guess = end.estimate(metric), chance(one, end.length, end.axes, metric) or 0.0
-        if found is None or (found.median >= WRONG and found.low > guess):
-            return None
-    return order[0] if order else None
 
 
 def low_seeds(systems: Sequence[SystemSummary], lengths: Collection[int], metric: str = "exact_match") -> str:

@@ -63,6 +63,13 @@ class Distance:
     """All of them that were recorded."""
     share: float
     """Of the tokens of the answer that need one, how many are such."""
+    jumps: bool
+    """Whether `trained` is a distance over a jump that training draws."""
+
+    @property
+    def trained_text(self) -> str:
+        """The farthest in training."""
+        return f"{self.trained}{' with jumps' * self.jumps}"
 
     @property
     def far(self) -> bool:
@@ -97,19 +104,23 @@ def why(order: Sequence[SystemSummary], told: Sequence[SystemSummary] = (), *, s
     alone = {id(one): found for one in left if (found := _one_setting(one, order))}
     unknown = [one for one in left if id(one) not in alone and not any(one is other for other in told)]
     if short:
+        ends = [one for one in unknown if _at_ends(one)]
+        far = [known[id(one)] for one in unknown if one not in ends and id(one) in known]
+        far = [one for one in far if one.far and any(one.mistakes)]
         ways = (
             (len(untrained), "meet", "ids that were never trained"),
-            (len(predicted), "need", "a token farther back than in training"),
+            (len(predicted), "need", "a token farther back than in training (perhaps why)"),
             (len(alone), "differ", "in one setting alone from one that does not fall"),
-            (sum(bool(_at_ends(one)) for one in unknown), "stop", "too early or too late"),
+            (len(ends), "stop", "too early or too late"),
+            (len(far), "err", _already(far)),
         )
-        of, counts = sum(bool(one.cells) for one in order), [way for way in ways if way[0]]
-        said = [
-            f"{count}{f' of {of} systems' * (not at)} {verb}{'s' * (count == 1)} {what}"
-            for at, (count, verb, what) in enumerate(counts)
-        ]
-        none = [f"{UNKNOWN} {len(unknown)} of {of} systems fall"] * bool(unknown)
-        return [f"Where they fall, {', '.join(said)}"] if said else none
+        of = sum(bool(one.cells) for one in order)
+        counts = [f"{count} {verb}{'s' * (count == 1)} {what}" for count, verb, what in ways if count]
+        if not (untrained or predicted or alone):
+            none = f"{UNKNOWN} {len(unknown)} of {of} systems fall"
+            return [f"{none}{': ' * bool(counts)}{', '.join(counts)}"] * bool(unknown)
+        first, _, rest = counts[0].partition(" ")
+        return [f"Where they fall, {first} of {of} systems {', '.join([rest, *counts[1:]])}"]
     return [
         *_grouped(falls, untrained)[:MOST_COMPARED], *_as_predicted(predicted),
         *_right([one for one in known.values() if one.holds and one.system not in falls], bool(predicted)),
@@ -155,11 +166,16 @@ def _not_known(unknown: Sequence[SystemSummary], known: Mapping[int, Distance]) 
     for one in (one for one in unknown if id(one) not in ends):
         its = known.get(id(one))
         kinds.setdefault(None if its is None or (its.far and not any(its.mistakes)) else its.far, []).append(one)
-    there, every = _counts([known[id(one)] for one in kinds.get(True, [])])
-    trained = f"already at tokens whose distance was trained ({every - there:,} of {every:,} first mistakes)"
+    trained = _already([known[id(one)] for one in kinds.get(True, [])])
     near = "no token farther back than in training"
     says = {True: ("errs", "err", trained), False: ("needs", "need", near), None: ("", "", "")}
     return [*said, *(_unknown(kinds[kind], *says[kind]) for kind in says if kind in kinds)]
+
+
+def _already(found: Sequence[Distance]) -> str:
+    """Where these err that need a token farther back than in training."""
+    there, every = _counts(found)
+    return f"already at tokens whose distance was trained ({every - there:,} of {every:,} first mistakes)"
 
 
 def _at_ends(system: SystemSummary) -> str:
@@ -177,7 +193,7 @@ def _as_predicted(predicted: Sequence[Distance]) -> list[str]:
     names, first, one = some_of([falling(one.system) for one in predicted]), predicted[0], len(predicted) == 1
     there, mistakes = _counts([one for one in predicted if one.share < 1])
     told = f"{there:,} of {mistakes:,} first mistakes are at such tokens" if mistakes else "not tested"
-    ids = f"{first.needed} ids back at length {first.length}, at most {first.trained} in training"
+    ids = f"{first.needed} ids back at length {first.length}, at most {first.trained_text} in training"
     many = f"they need a token farther back than in training ({first.system.label}: {ids})"
     how = f"it needs a token {ids}" if one else many
     return [f"{names} fall{'s' * one}, perhaps since {how} ({told})"]
@@ -233,7 +249,9 @@ def distances(order: Sequence[SystemSummary]) -> list[Distance]:
             there = (sum(at < len(tokens) and tokens[at][0] > most for at in seed) for seed in first)
             share = sum(low for low, _ in some) / max(len(some), 1)
             needed = max(high for _, high in tokens)
-            found.append(Distance(one, length, not wrong, needed, most, (*there,), (*map(len, first),), share))
+            scheme, mistakes = one.experiment["scheme"], (*map(len, first),)
+            jumps = "pose" in (scheme["name"], scheme.get("draw")) and most > (needed_back(one, one.max_length) or 0)
+            found.append(Distance(one, length, not wrong, needed, most, (*there,), mistakes, share, jumps))
     return found
 
 
@@ -247,7 +265,8 @@ def distances_text(order: Sequence[SystemSummary]) -> str:
     """For the author: how far back each system needs a token; empty where it is unknown of all."""
     same = dict[str, list[str]]()
     for one in distances(order):
-        same.setdefault(f"{one.needed} at {one.length}, in training up to {one.trained}", []).append(one.system.label)
+        says = f"{one.needed} at {one.length}, in training up to {one.trained_text}"
+        same.setdefault(says, []).append(one.system.label)
     said = [f"{says} ({listed(names)})" for says, names in same.items()]
     return f"ids back to the farthest token needed: {'; '.join(said)}" * bool(said)
 
