@@ -326,12 +326,12 @@ def test_one_line_says_why_each_system_falls_that_a_finding_names(folder: Path) 
             assert ("farther back" in short) is ("perhaps why" in short)
         sure, named = answer(systems), [one for one in systems if one.cells]
         for said in sure.cause[:1]:
-            assert leader(named).label in said or "the ids make the difference" in said, "the first of the finding"
+            assert leader(named).label in said or re.search("the ids make|ids may not", said), "first of the finding"
         for step in sure.steps[:1]:
             assert "significant" not in step or leader(named).label in step
         for one in distances(systems):
             scheme = one.system.experiment["scheme"]
-            assert one.jumps is ("pose" in (scheme["name"], scheme.get("draw")))
+            assert one.trained <= 1 or one.jumps is ("pose" in (scheme["name"], scheme.get("draw")))
 
 
 def test_ids_that_were_never_trained_come_first() -> None:

@@ -117,7 +117,7 @@ def test_no_two_systems_of_a_figure_share_a_colour_while_others_are_free(folder:
         for panel in panels(systems):
             colours = {(systems[at].short, systems[at].settings): panel.looks[at].colour for at in panel.systems}
             assert len({*colours.values()}) == min(len(colours), len(COLOURS))
-            lines = {colours[systems[at].short, systems[at].settings] for at in panel.cells}
-            names = {(systems[at].short, systems[at].settings) for at in panel.cells}
-            assert len(lines) == min(len(names), len(COLOURS)), "what did not fit takes no colour from a line"
+            fitted = {(systems[at].short, systems[at].settings) for at in panel.systems if systems[at].fitted}
+            lines = {colours[name] for name in fitted}
+            assert len(lines) == min(len(fitted), len(COLOURS)), "what did not fit takes no colour from a line"
             assert len({*panel.looks.values()}) == len(panel.systems)
