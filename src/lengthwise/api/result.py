@@ -328,7 +328,7 @@ class Measured(Tabular):
         Returns: the figure, or ``ax``; its ``alt`` is a text for the caption that says what is drawn.
 
         Raises: `LengthwiseError` if no seed of any system fitted, since there is nothing to draw then, if there are
-            too many systems or tasks for one figure, for a label of an unknown system, and for values that can't be drawn with.
+            too many systems or tasks for it, for a label of an unknown system, and for values that can't be drawn with.
         """
         from matplotlib.axes import Axes
 
