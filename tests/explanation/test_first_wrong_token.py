@@ -191,7 +191,7 @@ def test_the_part_of_a_prompt_that_decides_is_tested_by_drawing_it_anew(monkeypa
     assert anew.before > 0.7 * anew.n > 0.2 * anew.n > max(anew.own, anew.other)
     counts = f"{anew.before} of {anew.n} failing strings become right; elsewhere, {anew.other} (tested)."
     assert f"it depends on the tokens {redrawn.COLUMNS[1]}: with others there, {counts}" in told.why
-    assert "Columns 0 + 0 break it." in told.why
+    assert told.why.startswith("At length 6, columns 0 + 0 break it.")
     by_chance_alone = lw.explain(adder(by_chance), TASK, train=6, lengths=[6, 12], samples=512, seconds=4)
     assert "Tested" not in by_chance_alone.why
 
@@ -560,7 +560,7 @@ def test_a_finding_is_no_wider_than_what_was_seen_and_what_breaks_for_another_re
     # Most sums of the length that breaks err in their first digit, whatever the column.
     assert border is not None
     assert border.n / 2 < border.alike
-    assert told.mistakes == "\n".join(border.lines)
+    assert told.mistakes == "\n".join([*within.lines, *border.lines])
     assert f"n {border.alike} it " in told.mistakes
     # One pool was looked at there, and none is said to have no failing strings.
     assert min(border.random, border.edited) == 0
@@ -810,7 +810,7 @@ def test_values_that_make_sums_fail_are_named_with_what_is_right_without_them() 
     assert common.others > 0.5 * common.each
     first, counts, *_, last = told.why.splitlines()
     names = [value.name for value in common.values]
-    assert first == f"Columns {' and '.join(names)} break it."
+    assert first == f"At length {common.length}, columns {' and '.join(names)} break it."
     assert (
         f"0 are right with {names[0]} in half of the columns, 0 with {names[1]}; {common.others} with others" in counts
     )
@@ -845,7 +845,8 @@ def test_values_that_matter_in_one_place_alone_are_named_with_it() -> None:
     assert not common.kind
     first, counts = told.why.splitlines()[:2]
     *some, last = [value.name for value in common.values]
-    assert first == f"Columns {', '.join(some)} and {last} in the first column break it."
+    named = f"{', '.join(some)} and {last} in the first column"
+    assert first == f"At length {common.length}, columns {named} break it."
     assert f"0 are right with {some[0]} in the first column, 0 with {some[1]}, 0 with {last}; " in counts
 
 

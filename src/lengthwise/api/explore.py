@@ -204,10 +204,14 @@ def _instead(found: SystemForecast) -> list[dict[str, str]]:
 
 
 def _shell(found: Forecasts, length: int | None) -> list[str]:
-    word = shlex.quote(found.target)
-    lengths = f" --train {found.train} --test {found.test}" * ((found.train, found.test) != (TRAIN, TEST))
-    shown = [] if length is None else [f"lengthwise show {word} --length {length} --scheme coupled"]
-    return [f"lengthwise predict {word}{lengths}", *shown, *[found.settle] * bool(found.settle)]
+    def command(verb: str, **parameters: int | str) -> str:
+        options = (f"--{name} {value}" for name, value in parameters.items())
+        return " ".join(["lengthwise", verb, shlex.quote(found.target), *options])
+
+    usual = (found.train, found.test) == (TRAIN, TEST)
+    predicted = command("predict", **({} if usual else {"train": found.train, "test": found.test}))
+    shown = [] if length is None else [command("show", length=length, scheme="coupled")]
+    return [predicted, *shown, *[found.settle] * bool(found.settle)]
 
 
 def structure_of(task: Task) -> dict[str, Any]:

@@ -119,7 +119,9 @@ class CommonCause:
         if broken == self.length and none.holds and _worse(random, none) < LIKELY:
             told.append(f"Random strings break by them, too: {counts}.")
         elif broken is not None:
-            told.append(f"Why random ones break from {broken} is not known{f': {counts}' * (broken == self.length)}.")
+            told.append(
+                f"Why random strings break from {broken} on is not known{f': {counts}' * (broken == self.length)}."
+            )
         return told
 
 

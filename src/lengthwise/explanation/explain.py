@@ -25,6 +25,7 @@ from lengthwise.explanation.given import title_of
 from lengthwise.explanation.heads import Heads, explain_heads
 from lengthwise.explanation.model import Accuracy, RandomStrings, Subject, WordOracle, accuracy
 from lengthwise.explanation.program import ModelProgram, learn_program
+from lengthwise.explanation.redrawn import OF_KIND, TRAINED
 from lengthwise.explanation.verdict import CUT, Share, Verdict
 from lengthwise.forecast.forecasts import MORE, beside, fill, typed
 from lengthwise.positions.schemes import SCHEMES
@@ -150,9 +151,7 @@ class Explanation(Tabular):
         inside = broken is None or (self.verdict.first("random") or broken) <= self.accuracy.train
         pools = (failures.within,) if broken is None else (failures.within, failures.border)[:: 1 if inside else -1]
         lines = [pool.lines for pool in pools if pool is not None and pool.lines]
-        both = (
-            not inside and failures.apart is None and any(kind.length <= self.accuracy.train for kind in failures.kinds)
-        )
+        both = not inside and any(kind.length <= self.accuracy.train for kind in failures.kinds)
         return "\n".join(itertools.chain(*(lines[::-1] if both else lines[:1])))
 
     @property
@@ -161,7 +160,6 @@ class Explanation(Tabular):
         return "\n".join(self._why())
 
     def _why(self) -> list[str]:
-        failures, moved = self.failures, self.failures.moved
         if self.accuracy.not_finite:
             return [self.accuracy.not_finite, "They count as wrong: it is broken there, not mistaken."]
         return [] if self._holds else [*self._causes(), *self._cliff]
@@ -173,12 +171,14 @@ class Explanation(Tabular):
         common, worst = failures.common, failures.kinds[0].kind if failures.kinds else ""
         beyond = self.verdict.first("random", self.accuracy.train) if self.learned else None
         told = common.cause(beyond) if common is not None else []
-        if failures.redrawn and (self.learned or failures.apart) and not (common and common.explains(worst)):
-            told = [*told, *failures.redrawn.cause(worst)]
+        parts = failures.redrawn if self.learned or failures.apart else None
+        # What holds over all lengths is said by values, where there are some.
+        if parts and not (common and (common.explains(worst) or parts.which not in (OF_KIND, TRAINED))):
+            told = [*told, *parts.cause(worst)]
         if not told:
             return ["Not known.", *(moved.cause if moved and self.learned else [])]
         unknown = beyond is not None and bool(failures.kinds) and common is None
-        return [*told, *[f"Why random strings break at {beyond} is not known."] * unknown]
+        return [*told, *[f"Why random strings break from {beyond} on is not known."] * unknown]
 
     @property
     def fails(self) -> str:

@@ -53,12 +53,9 @@ class Redrawn:
             return []
         names, counts = zip(*found, strict=True)
         names = (names[0], *(name if self.parts == TOKENS else "in the one before" for name in names[1:]))
-        which = f"failing strings {self.which}".removesuffix(OF_KIND).removesuffix(TRAINED)
         told = f"depends on the tokens {' and '.join(names)}: with others there, {' and '.join(map(str, counts))}"
-        what = {OF_KIND: f"Where {kind}, it", TRAINED: "At trained lengths, it"}.get(
-            self.which, "Of all failing strings, it"
-        )
-        return [f"{what} {told} of {self.n} {which.strip()} become right; elsewhere, {self.other} (tested)."]
+        where = {OF_KIND: f"Where {kind}", TRAINED: "At trained lengths"}.get(self.which, "Over all lengths")
+        return [f"{where}, it {told} of {self.n} failing strings become right; elsewhere, {self.other} (tested)."]
 
 
 def redrawn(subject: Subject, wrong: Sequence[Wrong], which: str, seed: int) -> Redrawn | None:

@@ -155,11 +155,12 @@ class Verdict:
 
     @property
     def cliff(self) -> tuple[int, int] | None:
-        """Neighbouring lengths beyond the first break between which most random strings that were right become wrong."""
+        """Neighbouring lengths from the first break on between which right random strings fall by `STEEP`, for good."""
         shares, broken = {row.length: row.random for row in self.rows if row.random.n}, self.first("random")
         pairs = itertools.pairwise(sorted(shares))
         steep = ((low, high) for low, high in pairs if shares[low].value - shares[high].value >= STEEP)
-        return next((pair for pair in steep if broken is not None and pair[0] >= broken), None)
+        again = any(share.holds for length, share in shares.items() if broken is not None and length > broken)
+        return next((pair for pair in steep if broken is not None and pair[0] >= broken and not again), None)
 
     @property
     def doubt_ends(self) -> list[tuple[int, int]]:
@@ -216,15 +217,7 @@ class Verdict:
             return trained
         random = self.of("random")
         hard = self.first("hard") if self.edited else None
-        wanted = {
-            *asked,
-            random.held,
-            random.near,
-            random.broken(),
-            *random.again,
-            *(self.cliff or ()),
-            hard,
-            self.rows[-1].length,
-        }
+        ends = *random.again, *(self.cliff or ()), self.rows[-1].length
+        wanted = {*asked, random.held, random.near, random.broken(), hard, *ends}
         within = any(row.breaks or not row.random.holds for row in trained)
         return [row for row in self.rows if row.length in wanted or (within and row.length <= self.train)]

@@ -211,11 +211,8 @@ def check_more(task: Task, lengths: Sequence[int], more: Mapping[str, float]) ->
     """Raises `LengthwiseError` for what is no kind of the task and no way to edit, or makes none of its strings."""
     for kind, share in more.items():
         ways = edits(task.batch(lengths[0], 1, stream(0, "kinds", "unit")).unit)
-        known = [
-            *task.kinds,
-            *ways,
-            half(Values(task, task.batch(lengths[-1], SEEN, stream(0, "kinds", "seen"))).what, ["…"]),
-        ]
+        values = Values(task, task.batch(lengths[0], SEEN, stream(0, "kinds", "seen")))
+        known = [*task.kinds, *ways, *[half(values.what, ["…"])] * bool(values.named)]
         near = difflib.get_close_matches(kind, known, 1)
         meant = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(map(repr, known))}"
         require(can_make(task, kind), f"task {task.name!r} names no kind {kind!r}{meant}")
