@@ -237,7 +237,7 @@ class _Contest:
         if first is not self.named:
             return f"{self.named.label} has fewer seeds than {first.label}"
         more = one not in (first, self.led[0])
-        return f"{first.label} differs more from others than {one.label} does" * more
+        return f"Compared is {one.label}, as {first.label} differs from others in more settings" * more
 
     @property
     def seeds(self) -> MoreSeeds:
