@@ -99,7 +99,7 @@ def test_edge_cases_are_hard_strings_and_named_where_they_fail(explained) -> Non
     assert (worst.kind, worst.length, worst.share.right) == ("both numbers have leading zeros", 6, 0)
     assert worst.share.n == FRESH
     kind = f"Where both numbers have leading zeros: {FRESH} of {FRESH} wrong at length 6."
-    assert told.fails.splitlines() == [kind, "There it stops one digit early, where 0 is due."]
+    assert told.fails.splitlines() == [kind, "At length 6 it stops one digit early, where 0 is due."]
     assert told.fails_where.startswith(told.fails.replace("\n", " "))
     assert "breaks" not in told.answer  # Random ones have them rarely, and kinds are counted apart.
 

@@ -243,7 +243,7 @@ def test_a_trained_length_that_is_close_is_no_border_and_is_shown() -> None:
 
     verdict = Verdict([row(3, 128), row(4, 120), row(6, 128), row(9, 90)], 6)
     assert (verdict.held, verdict.doubted, verdict.unclear) == (3, [4], [4])
-    assert verdict.line == "right to length 3, unsure from 4, breaks from 9"
+    assert verdict.line == "right to length 3, unsure at 4, breaks from 9"
     assert [row.length for row in verdict.shown()] == [3, 4, 6, 9]
     longer = Verdict([row(5, 128), row(6, 120), row(7, 120), row(8, 128)], 5)
     assert (longer.held, longer.unclear) == (5, [])

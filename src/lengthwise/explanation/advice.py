@@ -185,7 +185,7 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
     if not made and not within and failures.common is not None and failures.common.kind:
         made = [failures.common.kind]
         text = f"{on}, one row in {ONE_IN} with half of its {failures.common.what}s of these values."
-        text = f"{text} In ten adders this mended such sums; random ones gained as much without such rows."
+        text = f"{text} In ten adders this mended such sums; for random ones more steps did as much."
     elif made:
         which = f"where {made[0]}" if len(made) == 1 else f"of each of the {len(made)} kinds below"
         text = f"{on}, one row in {ONE_IN} {which}; more steps alone may help."

@@ -115,13 +115,14 @@ class CommonCause:
                 f"without these {self.what}s {each.without.counts}."
             )
         none, random = Share(self.none, self.n), Share(self.random, self.n)
-        counts = f"{none.counts} are right without them, {random.right} as drawn"
-        if broken == self.length and none.holds and _worse(random, none) < LIKELY:
-            told.append(f"Random strings break by them, too: {counts}.")
+        counts = f"{none.counts} are right without them, {random.right} at random, kinds that fail left out"
+        mended = _worse(random, none) < LIKELY
+        if broken == self.length and mended:
+            told.append(f"{'' if none.holds else 'In part, '}random strings break by them, too: {counts}.".capitalize())
+        elif broken == self.length:
+            told.append(f"That random strings break from {broken} on is not shown to be by them: {counts}.")
         elif broken is not None:
-            told.append(
-                f"Why random strings break from {broken} on is not known{f': {counts}' * (broken == self.length)}."
-            )
+            told.append(f"Why random strings break from {broken} on is not known.")
         return told
 
 

@@ -100,15 +100,15 @@ class WeakKind:
     @property
     def told(self) -> tuple[str, ...]:
         """The kind, how many of its strings are right, and what the model does in the others."""
-        last = max((row for row in self.rows if row.weak), key=lambda row: row.length, default=self._told)
-        later = f", {last.share.wrong} at {last.length}" * (last.share.value < self.share.value)
-        where = f"Where {self.kind}: {self.share.wrong} wrong at length {self.length}{later}."
+        worst = min((row for row in self.rows if row.weak), key=lambda row: row.share.value, default=self._told)
+        more = f", {worst.share.wrong} at {worst.length}" * (worst.share.value < self.share.value)
+        where = f"Where {self.kind}: {self.share.wrong} wrong at length {self.length}{more}."
         does = self.mistake
         if does is None:
             return (where,)
         return (
             where,
-            f"There it {does.what}." if does.n >= ALIKE * does.of else f"In {does.n} of {does.of} it {does.what}.",
+            f"At length {self.length} it {does.what}{f' in {does.n} of {does.of}' * (does.n < ALIKE * does.of)}.",
         )
 
 

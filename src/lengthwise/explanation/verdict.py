@@ -180,7 +180,8 @@ class Verdict:
         broken, held, longest = random.broken(), random.held, self.rows[-1].length
         parts = [f"right to length {held}{', the longest asked' * (held == longest)}"] if held else []
         if random.near != broken and (broken is None or (held or 0) < self.train):
-            parts += [f"unsure from {'length ' * (not parts)}{random.near}"]
+            some = any(row.holds for row in random.rows if row.length > (random.near or 0))
+            parts += [f"unsure {'at' if some else 'from'} {'length ' * (not parts)}{random.near}"]
         if broken is not None:
             parts += [f"breaks {random.begins} {'length ' * (not parts)}{broken}"]
             parts += [f"right again at {'–'.join(map(str, random.again))}"] * bool(random.again)

@@ -27,6 +27,7 @@ from lengthwise.forecast.answer import (
     WRONG,
     Instead,
     SystemForecast,
+    exceptions,
     in_words,
     near_ratio,
     percent,
@@ -167,7 +168,9 @@ def scratchpad_instead(
     best = best_of(pad)
     command = run_command(pad, typed, named_scheme(best), best.encoding, train, *at)
     known = best.others or best.record
-    line = f"{writes}; with {best.words} {in_words(known, best.alike)} {near_ratio(at[0] / train)}"
+    line = (
+        f"{writes}; with {best.words} {in_words(known, best.alike)} {near_ratio(at[0] / train)}{exceptions(best.named)}"
+    )
     for cell, place in traced_cells(at[0] / train):
         if TASKS.build(cell.task["task"]) == task:
             line += f"; with {words(SCRATCHPAD_SYSTEM)}, {line_of(cell, place)}"
