@@ -28,6 +28,7 @@ from lengthwise.cli.run import draw_summary
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, listed
 from lengthwise.report.answer import Answer, answer
 from lengthwise.report.figures import ALIKE
+from lengthwise.report.names import whole_names
 from lengthwise.report.summary import BRACKETS, SeedResult, details
 from lengthwise.report.terminal import accuracy_text
 from lengthwise.report.why import why
@@ -954,3 +955,13 @@ def test_a_small_figure_is_ready_for_print(size: tuple[float, float], on_axes: b
     assert [text.get_text() for legend in legends for text in legend.get_texts()] == [
         *names, "lost 0 (not fitted)", "lost 1 (not fitted)", "chance 0.50"
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("folder", ["golowich/results/look-back", "methods/results/method-matrix"])
+def test_a_system_goes_by_the_name_that_a_figure_prints(folder: str) -> None:
+    whole = lw.results(f"studies/{folder}")
+    every = list(whole.systems)
+    for one, named in zip(every, whole_names(every), strict=True):
+        chosen = whole.only(systems=[named.label])
+        assert one.label in chosen.systems.names
+        assert len(chosen) < len(whole)

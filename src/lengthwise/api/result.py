@@ -25,7 +25,7 @@ from lengthwise.experiments.run_directory import LEASES, divergence
 from lengthwise.report.answer import answer
 from lengthwise.report.differences import differences
 from lengthwise.report.finding import failing, headline, told_lengths
-from lengthwise.report.names import hidden_text
+from lengthwise.report.names import hidden_text, whole_names
 from lengthwise.report.summary import (
     BRACKETS,
     DIFFER,
@@ -598,7 +598,9 @@ class Result(Measured):
         Raises: `LengthwiseError` for a name that none of the runs has.
         """
         files = self.files
-        of = {id(run): one for one in self.systems for run in one.results}
+        every = list(self.systems)
+        of = {id(run): one for one in every for run in one.results}
+        in_figures = {id(one): named.label for one, named in zip(every, whole_names(every), strict=True)}
         raw, titles = {id(one.results[0]): one for one in self.whole._every}, recipe_titles(self.whole.systems)
         for what, wanted, shown, more in (
             (
@@ -607,7 +609,10 @@ class Result(Measured):
                              called(run.experiment["task"])),
                 lambda run: (run.recipe, titles[run.recipe]),
             ),
-            ("system", arguments.names("systems", systems), lambda run: of[id(run)].known_as, lambda _: ()),
+            (
+                "system", arguments.names("systems", systems),
+                lambda run: (*of[id(run)].known_as, in_figures[id(of[id(run)])]), lambda _: (),
+            ),
         ):  # fmt: skip
             known = {name for _, run in files for name in shown(run)} - {""}
             for name in wanted:
