@@ -341,7 +341,7 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     assert "compare" not in said
     kind = told.failures.kinds[0].kind
     assert said.startswith(f"Train it on for as many steps, one row in 10 where {kind}; ")
-    assert "Keep a copy of this model." in said
+    assert "Keep a copy of this model: what is right now can be lost." in said
     rows = rows_of(command.replace("1000", "5"), 10**6)
     assert len(rows) == 128 * 5, "it ends"
     prompts = (TASK.vocab.decode(row["input_ids"]) for row in rows)

@@ -29,7 +29,7 @@ MORE = 4
 """How many times as many strings are advised where it is too close to say."""
 ONE_IN = 10
 """So many rows hold one of a kind, where such are advised."""
-KEEP = "Keep a copy of this model."
+KEEP = "Keep a copy of this model: what is right now can be lost."
 OTHERS = "{} what has the best record on such tasks:"
 
 

@@ -21,7 +21,7 @@ from lengthwise.tasks.values import ANYWHERE, FIRST, INSIDE, LAST, Change, Value
 
 SCREENED, AGAIN, NAMED = 24, 96, 3
 """Strings of each value that are asked first; fresh ones of the worst values; and values that are told at most."""
-DRAWN = 4
+DRAWN = 16
 """Strings that are drawn for each one that is asked, as some may be of a kind that fails."""
 WORST = 10
 """Values that are asked again."""
@@ -111,7 +111,8 @@ class CommonCause:
         ]
         for each in self.kinds[:1]:
             told.append(
-                f"The same is why it fails where {each.kind}: {each.drawn.counts} are right at length {each.length}, "
+                f"{'The' if each.without.holds else 'In part, the'} same is why it fails where {each.kind}: "
+                f"{each.drawn.counts} are right at length {each.length}, "
                 f"without these {self.what}s {each.without.counts}."
             )
         none, random = Share(self.none, self.n), Share(self.random, self.n)
@@ -133,7 +134,7 @@ def common_cause(
 
     Each value is planted into half of the places of random prompts. The worst are asked again with fresh strings; of
     those that surely fail more often than other values did, it is tested whether they do inside, or in the first or the
-    last place alone. Told are at most `NAMED` of each, of which half as many strings fail as of the worst. Where
+    last place alone. Told are at most `NAMED` of each, in ``near`` or with half as many failures as the worst. Where
     nothing is found at the first length of `_lengths` that fails most strings, the next one is asked.
 
     Arguments:
@@ -175,7 +176,7 @@ def _at(asked: _Asked, near: str, samples: int) -> CommonCause | None:
     values = list[Value]()
     for some in found.values():
         least = min((value.right for value in some), default=0)
-        clear = [value for value in some if 2 * (AGAIN - value.right) >= AGAIN - least]
+        clear = [value for value in some if value.name in near or 2 * (AGAIN - value.right) >= AGAIN - least]
         values += sorted(clear, key=lambda value: (value.name not in near, value.right))[:NAMED]
     names = [value.name for value in values]
     if not names or not (rest := asked.values.others(names)):
@@ -238,13 +239,17 @@ class _Asked:
 
     def _without_kinds(self, change: Change, count: int) -> Change:
         """The same for so many prompts, and none that is of one of the kinds then."""
-        task, left = self.subject.task, iter(range(count))
+        task, made = self.subject.task, 0
 
         def some(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
+            nonlocal made
+            if made == count:
+                raise ValueError("enough")
             change(prompt, free, pool, rng)
             tokens = task.vocab.decode(prompt.tolist())
-            if any(task.of_kind(kind, tokens) for kind in self.kinds) or next(left, None) is None:
-                raise ValueError("of a kind, or enough")
+            if any(task.of_kind(kind, tokens) for kind in self.kinds):
+                raise ValueError("of a kind that fails")
+            made += 1
 
         return some
 
