@@ -137,6 +137,22 @@ def exact(differences: list[float]) -> float:
     return sum(each >= most for each in sums) / len(sums)
 
 
+def paired(of: dict[Any, Any], pairs: Any, sums: tuple[str, ...]) -> list[list[str]]:
+    """Of each pair of arms and kind of sums the differences by seed, with their p, in cells of a table."""
+    cells = []
+    for arm, other in pairs:
+        both = [(of[s, arm], of[s, other]) for s in SEEDS if (s, arm) in of and (s, other) in of]
+        for name in sums if both else ():
+            found = [beyond(a[name]) - beyond(b[name]) for a, b in both]
+            far = [longest(a[name]) - longest(b[name]) for a, b in both]
+            spread = stdev(found) if len(found) > 1 else 0.0
+            cells.append([
+                f"{arm} − {other}", name, " ".join(f"{d:+.3f}" for d in found), f"{mean(found):+.3f} ± {spread:.3f}",
+                f"{exact(found):.3f}", " ".join(f"{d:+d}" for d in far),
+            ])  # fmt: skip
+    return cells
+
+
 def tables() -> dict[str, str]:
     """The tables of the page: all seeds, and paired differences."""
     from table_parts import markdown
@@ -148,23 +164,13 @@ def tables() -> dict[str, str]:
          *(" ".join(map(str, row[name])) for name in ("random", "of the kind"))]
         for seed in SEEDS for arm in ARMS if (row := of.get((seed, arm)))
     ]  # fmt: skip
-    paired = []
-    for arm, other in PAIRS:
-        both = [(of[s, arm], of[s, other]) for s in SEEDS if (s, arm) in of and (s, other) in of]
-        for name in ("random", "of the kind") if both else ():
-            found = [beyond(a[name]) - beyond(b[name]) for a, b in both]
-            far = [longest(a[name]) - longest(b[name]) for a, b in both]
-            spread = stdev(found) if len(found) > 1 else 0.0
-            paired.append([
-                f"{arm} − {other}", name, " ".join(f"{d:+.3f}" for d in found), f"{mean(found):+.3f} ± {spread:.3f}",
-                f"{exact(found):.3f}", " ".join(f"{d:+d}" for d in far),
-            ])  # fmt: skip
+    pairs = paired(of, PAIRS, ("random", "of the kind"))
     return {
         "every seed": markdown(
             ["seed", "model", "random right to", "of the kind to", "random", "of the kind"], every
         ),
         "paired": markdown(
-            ["models", "sums", "difference by seed", "mean ± spread", "p", "longest right length"], paired
+            ["models", "sums", "difference by seed", "mean ± spread", "p", "longest right length"], pairs
         ),
     }  # fmt: skip
 

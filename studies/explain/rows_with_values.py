@@ -13,10 +13,9 @@ import json
 import sys
 import time
 from pathlib import Path
-from statistics import mean, stdev
 from typing import Any
 
-from rows_of_a_kind import LENGTHS, SEEDS, SHARE, SIZE, TRAIN, beyond, counts, exact, longest, trained
+from rows_of_a_kind import LENGTHS, SEEDS, SHARE, SIZE, TRAIN, counts, longest, paired, trained
 
 import lengthwise as lw
 
@@ -66,21 +65,11 @@ def tables() -> dict[str, str]:
          *(" ".join(map(str, row[name])) for name in ("random", "with values"))]
         for seed in SEEDS for arm in ARMS if (row := of.get((seed, arm))) and "random" in row
     ]  # fmt: skip
-    paired = []
-    for arm, other in PAIRS:
-        both = [(of[s, arm], of[s, other]) for s in SEEDS if (s, arm) in of and (s, other) in of]
-        for name in ("random", "with values") if both else ():
-            found = [beyond(a[name]) - beyond(b[name]) for a, b in both]
-            far = [longest(a[name]) - longest(b[name]) for a, b in both]
-            spread = stdev(found) if len(found) > 1 else 0.0
-            paired.append([
-                f"{arm} − {other}", name, " ".join(f"{d:+.3f}" for d in found), f"{mean(found):+.3f} ± {spread:.3f}",
-                f"{exact(found):.3f}", " ".join(f"{d:+d}" for d in far),
-            ])  # fmt: skip
+    pairs = paired(of, PAIRS, ("random", "with values"))
     return {
         "every seed": markdown(["seed", "values", "model", "random right to", "random", "with values"], every),
         "paired": markdown(
-            ["models", "sums", "difference by seed", "mean ± spread", "p", "longest right length"], paired
+            ["models", "sums", "difference by seed", "mean ± spread", "p", "longest right length"], pairs
         ),
     }  # fmt: skip
 

@@ -128,7 +128,7 @@ class CommonCause:
 
 
 def common_cause(
-    subject: Subject, verdict: Verdict, kinds: Sequence[tuple[str, int]], near: str, samples: int, seed: int
+    subject: Subject, verdict: Verdict, kinds: Sequence[tuple[str, int]], near: Collection[str], samples: int, seed: int
 ) -> CommonCause | None:
     """The values that make strings fail; None where none surely do, or no prompt of the task can be changed so.
 
@@ -141,7 +141,7 @@ def common_cause(
         subject: the model, which has learned.
         verdict: right strings by length.
         kinds: failing kinds that the task names, each with a length at which it fails.
-        near: what was found of first mistakes; values in it are told before others.
+        near: values that first mistakes name; they are told before others.
         samples: strings of each of the last tests.
         seed: of all draws.
     """
@@ -160,7 +160,7 @@ def common_cause(
     return replace(cause, kinds=tuple(same))
 
 
-def _at(asked: _Asked, near: str, samples: int) -> CommonCause | None:
+def _at(asked: _Asked, near: Collection[str], samples: int) -> CommonCause | None:
     """What is found at one length."""
     first = {name: asked.right(SCREENED, "first", [name]) for name in asked.values.named}
     first = {name: share for name, share in first.items() if share.n == SCREENED}

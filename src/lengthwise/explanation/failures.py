@@ -16,7 +16,7 @@ from lengthwise.core.rng import stream
 from lengthwise.core.table import Table
 from lengthwise.core.vocab import SPECIALS
 from lengthwise.explanation.common_cause import CommonCause, common_cause
-from lengthwise.explanation.features import CLEAR, LEAST, Compared, Feature, telling_feature, telling_nearby
+from lengthwise.explanation.features import CLEAR, LEAST, Compared, Feature, telling_feature, telling_nearby, values_in
 from lengthwise.explanation.kinds import NONE, Way, WeakKind, distinct, hard_strings, is_apart, weak_kinds, weakest_way
 from lengthwise.explanation.mistakes import STOPS, Failure, Wrong, facts, first_wrong, most_common_mistake
 from lengthwise.explanation.model import RandomStrings, Subject
@@ -355,7 +355,8 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], learned: Dfa | N
     common = None
     if mistakes and verdict().learned and (kinds or broken is not None):
         named = [(each.kind, each.length) for each in kinds if each.kind in subject.task.kinds]
-        near = "; ".join(each.named for pool in (within, at_border) if pool is not None for each in pool.found)
+        pools = [pool for pool in (within, at_border) if pool is not None]
+        near = set[str]().union(*(values_in(each) for pool in pools for each in pool.found))
         common = common_cause(subject, verdict(), named, near, samples, seed)
     return Failures(
         tuple(shares), tuple(smallest), ids[0] or None, telling_feature(strings, seed), subject.train, ids[1],

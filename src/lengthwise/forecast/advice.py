@@ -215,8 +215,7 @@ def near_instead(
     """Attention to near ids alone, where the symbols that it sees suffice at every length; no language was tried."""
     symbols = features.seen_nearby(dfa, format, LOCAL_BIAS)
     command = run_command(task, word, "sequential", LOCAL_BIAS, train, *at) if symbols else ""
-    last = f"the last {symbols} symbols suffice" if symbols > 1 else "the last symbol suffices"
-    line = f"{last}, and it sees these at every length; no language was trained with it"
+    line = f"{features.suffice(symbols)}, and it sees these at every length; no language was trained with it"
     return Instead(LOCAL_BIAS, f"{NEAR_ALONE} ({LOCAL_BIAS})", None, None, line, command) if command else None
 
 

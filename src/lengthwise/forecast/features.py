@@ -45,6 +45,11 @@ def heard(dfa: Dfa, format: Format, encoding: str) -> bool:
     return verdict(dfa, format, fragment).verdict == "yes"
 
 
+def suffice(symbols: int) -> str:
+    """That so many last symbols tell which come next, in words."""
+    return f"the last {symbols} symbols suffice" if symbols > 1 else "the last symbol suffices"
+
+
 def seen_nearby(dfa: Dfa, format: Format, encoding: str) -> int:
     """Of how many last symbols the next ones follow, where an encoding attends to these, and to few others; else 0."""
     spec = ENCODINGS.build(encoding)

@@ -607,17 +607,12 @@ def widened(forecast: Forecast, alike: tuple[int, int]) -> Forecast:
     return replace(forecast, interval=(min(low, max(least, LEAST)), max(high, min(most, 1 - LEAST))))
 
 
-def near_line(symbols: int) -> str:
-    """What theory says of attention to near ids alone, where these symbols tell which come next."""
-    last = f"the last {symbols} symbols suffice" if symbols > 1 else "the last symbol suffices"
-    return f"possible: {last}, and it attends to near ones alone at every length (our Theorem A, unreviewed)"
-
-
 def in_theory(dfa: Dfa, format: Format, system: PositionSystem) -> str:
     """Whether a program exists for what the model is asked, and by what it works."""
     if (fragment := system.fragment) is None:
         near = features.seen_nearby(dfa, format, system.encoding) if system.scheme == "sequential" else 0
-        return near_line(near) if near else "no theorem covers such ids"
+        at_all = "and it attends to near ones alone at every length (our Theorem A, unreviewed)"
+        return f"possible: {features.suffice(near)}, {at_all}" if near else "no theorem covers such ids"
     found = programs.verdict(dfa, format, fragment)
     if found.verdict == "unknown":
         return "unknown: no program is known that does it, and no proof that there is none"
@@ -633,5 +628,5 @@ def in_theory(dfa: Dfa, format: Format, system: PositionSystem) -> str:
     uses += [f"the last {found.window} symbols"] if (found.window or 1) > 1 else []
     uses += [f"the position modulo {found.period}"] if (found.period or 1) > 1 else []
     if format == "next" and (found.window or 1) > 1 and features.suffices(dfa, found.window or 1):
-        return f"possible: the last {found.window} symbols suffice ({basis})"
+        return f"possible: {features.suffice(found.window or 1)} ({basis})"
     return f"possible: a program uses {spoken(uses)} ({basis})"

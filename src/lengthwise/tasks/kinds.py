@@ -210,12 +210,13 @@ def drawn_of(task: Task, length: int, size: int, kind: str, rng: Rng) -> Batch:
 def check_more(task: Task, lengths: Sequence[int], more: Mapping[str, float]) -> None:
     """Raises `LengthwiseError` for what is no kind of the task and no way to edit, or makes none of its strings."""
     for kind, share in more.items():
-        ways = edits(task.batch(lengths[0], 1, stream(0, "kinds", "unit")).unit)
-        values = Values(task, task.batch(lengths[0], SEEN, stream(0, "kinds", "seen")))
-        known = [*task.kinds, *ways, *[half(values.what, ["…"])] * bool(values.named)]
-        near = difflib.get_close_matches(kind, known, 1)
-        meant = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(map(repr, known))}"
-        require(can_make(task, kind), f"task {task.name!r} names no kind {kind!r}{meant}")
+        if not can_make(task, kind):
+            drawn = task.batch(lengths[0], SEEN, stream(0, "kinds", "seen"))
+            values = Values(task, drawn)
+            known = [*task.kinds, *edits(drawn.unit), *[half(values.what, ["…"])] * bool(values.named)]
+            near = difflib.get_close_matches(kind, known, 1)
+            meant = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(map(repr, known))}"
+            raise LengthwiseError(f"task {task.name!r} names no kind {kind!r}; {meant}")
         number(f"the share of {kind!r} in more", share, 0)
         for length in lengths:
             base = task.batch(length, SEEN * _draws(task, kind), stream(0, "kinds", "check"))
