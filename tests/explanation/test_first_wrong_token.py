@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lengthwise as lw
+from explained import said
 from lengthwise.explanation import redrawn
 from lengthwise.explanation.advice import Call, advice
 from lengthwise.explanation.common_cause import CommonCause, Value
@@ -81,7 +82,7 @@ def test_a_shared_first_wrong_token_is_found(explained) -> None:
         for which in ("random", "hard")
     )
     assert (within.does, within.alike) == ("stops one digit early, where 0 is due", within.n)
-    assert told.mistakes == "\n".join(within.lines)
+    assert said(told, "mistakes") == "\n".join(within.lines)
     assert told.why.startswith(
         "Where both numbers have leading zeros, it depends on the tokens in the last column: with others there, "
     )
@@ -99,8 +100,8 @@ def test_edge_cases_are_hard_strings_and_named_where_they_fail(explained) -> Non
     assert (worst.kind, worst.length, worst.share.right) == ("both numbers have leading zeros", 6, 0)
     assert worst.share.n == FRESH
     kind = f"Where both numbers have leading zeros: {FRESH} of {FRESH} wrong at length 6."
-    assert told.fails.splitlines() == [kind, "At length 6 it stops one digit early, where 0 is due."]
-    assert told.fails_where.startswith(told.fails.replace("\n", " "))
+    assert said(told, "fails").splitlines() == [kind, "At length 6 it stops one digit early, where 0 is due."]
+    assert told.fails_where.startswith(said(told, "fails").replace("\n", " "))
     assert "breaks" not in told.answer  # Random ones have them rarely, and kinds are counted apart.
 
 
@@ -233,7 +234,7 @@ def test_the_first_finding_is_the_same_for_other_lengths_and_in_the_words_of_the
     (also,) = nearby.also
     assert (also.name, also.wrong) == ("where a carry comes in", nearby.wrong)
     assert also.right_n == nearby.right < nearby.right_n
-    assert told.mistakes == "\n".join(within.lines)
+    assert said(told, "mistakes") == "\n".join(within.lines)
     assert (
         f"Of these, {also.wrong} are where a carry comes in; {also.right} of those {also.right_n} right ones are."
         in (told.fails_where)
@@ -261,7 +262,9 @@ def test_a_kind_is_asked_at_all_lengths_and_the_next_shorter_one_is_named() -> N
     assert 0.5 < weak.share.value < 0.85
     asked = [row.length for row in told.failures.rows]
     assert asked == [row.length for row in weak.rows] == [4, 6, 12, 18]
-    assert f"Where {weak.kind}: {weak.share.wrong} wrong at length 12, {weak.rows[-1].share.wrong} at 18." in told.fails
+    assert f"Where {weak.kind}: {weak.share.wrong} wrong at length 12, {weak.rows[-1].share.wrong} at 18." in said(
+        told, "fails"
+    )
     fails = f"fails where {weak.kind}, from length {weak.length}"
     assert told.answer == f"right on random strings to length 18, the longest asked; {fails}"
 
@@ -286,7 +289,7 @@ def test_what_was_not_learned_is_described_from_trained_lengths_alone() -> None:
     within = told.failures.within
     assert within.does == "writes a wrong digit as the first digit of the answer"
     assert within.alike == within.n
-    assert within.does in told.mistakes
+    assert within.does in said(told, "mistakes")
     assert told.why == "Not known."
     assert told.failures.border is None
     assert {failure.length for failure in told.failures.smallest} == {6}
@@ -447,7 +450,7 @@ def test_mistakes_of_trained_lengths_are_told_where_nothing_breaks_and_pools_add
     assert within.random == sum(row.random.n - row.random.right for row in trained) > 0
     assert within.edited == sum(row.hard.n - row.hard.right for row in trained)
     said = "all first go wrong where the column is 9 + 9"
-    assert told.mistakes.startswith(f"Of {within.n} wrong answers at lengths 4 to 6, {said}")
+    assert said(told, "mistakes").startswith(f"Of {within.n} wrong answers at lengths 4 to 6, {said}")
     assert len(repr(told).splitlines()) <= 28
 
 
@@ -521,7 +524,7 @@ def test_of_two_numbers_the_one_that_matters_is_named_and_at_which_length_it_fai
     (worst,) = told.failures.kinds
     asked = [row.length for row in told.failures.rows if row.length > 6]
     assert worst.length == min(set(asked) - {7, 8})
-    assert f" at length {worst.length}." in told.fails
+    assert f" at length {worst.length}." in said(told, "fails")
     assert worst.mistake is not None
     assert worst.mistake.what.startswith("writes 3 instead of 4")
 
@@ -560,8 +563,8 @@ def test_a_finding_is_no_wider_than_what_was_seen_and_what_breaks_for_another_re
     # Most sums of the length that breaks err in their first digit, whatever the column.
     assert border is not None
     assert border.n / 2 < border.alike
-    assert told.mistakes == "\n".join([*within.lines, *border.lines])
-    assert f"n {border.alike} it " in told.mistakes
+    assert said(told, "mistakes") == "\n".join([*within.lines, *border.lines])
+    assert f"n {border.alike} it " in said(told, "mistakes")
     # One pool was looked at there, and none is said to have no failing strings.
     assert min(border.random, border.edited) == 0
     assert not re.search(r"\b0 (random|edited)", told.fails_where)
@@ -607,7 +610,7 @@ def test_first_line_list_and_example_are_of_the_kind_that_was_planted(fault: str
     assert worst.mistake.what.startswith(mistake)
     assert 0.9 * worst.share.n <= worst.mistake.n <= worst.mistake.of == worst.share.n
     # The kind, its count and its example are the same in the first line, the list, the screen and the page.
-    assert f"Where {kind}: {worst.share.wrong} wrong at length {worst.length}." in told.fails
+    assert f"Where {kind}: {worst.share.wrong} wrong at length {worst.length}." in said(told, "fails")
     assert told.failures.where[0] == worst.told
     # Every kind that is named is marked in the table of all that were asked, and the others have a reason.
     found = {way.how: way.found for way in told.failures.asked}
@@ -621,8 +624,8 @@ def test_first_line_list_and_example_are_of_the_kind_that_was_planted(fault: str
         }.items()
     # Another one is named, too, and how many more; all are behind it.
     others = told.failures.kinds[1:]
-    assert all(f"Also where {each.kind}" in told.fails for each in others[:1])
-    assert ("other kind" in told.fails) == (len(others) > 1)
+    assert all(f"Also where {each.kind}" in said(told, "fails") for each in others[:1])
+    assert ("other kind" in said(told, "fails")) == (len(others) > 1)
     whole = " ".join(told.text(why=True).split())
     assert all(
         f"here {each.kind}: {each.share.wrong} wrong at length {each.length}." in whole for each in told.failures.kinds
@@ -737,7 +740,7 @@ def test_the_example_is_of_the_length_and_kind_that_is_named() -> None:
     told = lw.explain(adder(sixes_most), TASK, train=8, lengths=[4, 6, 8, 12], samples=64, seconds=4)
     (worst,) = told.failures.kinds
     assert worst.kind == "both numbers have leading zeros"
-    assert f": {FRESH} of {FRESH} wrong at length 6." in told.fails
+    assert f": {FRESH} of {FRESH} wrong at length 6." in said(told, "fails")
     assert told.answer.endswith(f"; fails where {worst.kind}, at lengths 6, 8")
     assert len(told.text().partition("\n  fails")[0].splitlines()) == 2
     example = told.failures.example
@@ -868,6 +871,6 @@ def test_answers_that_end_where_those_of_training_do_are_told_as_that() -> None:
     assert told.verdict.broken() == 7
     assert border.alike == border.n
     assert border.does == "stops after 7 digits, as the longest answer of training does"
-    assert "in all it stops after 7 digits" in told.mistakes
+    assert "in all it stops after 7 digits" in said(told, "mistakes")
     early = lw.explain(adder(stops_early), TASK, **LATER)
-    assert "the longest answer of training" not in early.mistakes
+    assert "the longest answer of training" not in said(early, "mistakes")

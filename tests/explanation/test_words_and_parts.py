@@ -15,6 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lengthwise as lw
+from explained import said
 from lengthwise.crasp import library
 from lengthwise.explanation.automaton import SHORT, WANTED, words_of_length
 from lengthwise.explanation.explain import Explanation
@@ -523,7 +524,7 @@ def test_what_first_mistakes_share_has_its_base_rate_and_is_no_cause(alike: int)
         alike, f"where 9 is due (of right tokens 1 %), {alike - 3} of these in a pair (of right tokens none)"
     )  # fmt: skip
     assert nearly.narrow == (alike, "where 9 is due and in a pair (of right tokens none)")
-    assert (told.mistakes == line) == (alike >= 12), "the rest of the findings has it"
+    assert (said(told, "mistakes") == line) == (alike >= 12), "the rest of the findings has it"
     # All findings have the base rate.
     assert "of right tokens at the same places, 2 of 192 are" in told.fails_where
     assert told.why == "Not known."

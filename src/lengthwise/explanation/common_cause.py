@@ -87,44 +87,47 @@ class CommonCause:
         """Whether most strings with one of them fail."""
         return any(2 * value.right < self.each for value in self.values)
 
-    def explains(self, kind: str) -> bool:
-        """Whether it is why the strings of a kind fail; without a kind, random strings alone are asked for."""
-        return not kind or any(each.kind == kind for each in self.kinds)
+    @property
+    def strings(self) -> str:
+        """Which strings fail: what completes "where …"."""
+        named = [self._named(where) for where in (INSIDE, FIRST, LAST)]
+        return spoken([each for each in named if each], "or")
 
-    def cause(self, broken: int | None) -> list[str]:
-        """The counts, what they say of random strings that break at a length, and which kind fails for the same reason.
+    def _named(self, where: str) -> str:
+        names = [value.name for value in self.values if value.where == where]
+        of = f"many {self.what}s are" if where == INSIDE else f"the {where} {self.what} is"
+        return f"{of} {spoken(names, 'or')}" if names else ""
 
-        A sentence each.
-        """
-        places = {where: [value for value in self.values if value.where == where] for where in (INSIDE, FIRST, LAST)}
-        named, counts = list[str](), list[str]()
-        for where, some in ((where, some) for where, some in places.items() if some):
-            at = f" in the {where} {self.what}" * (where != INSIDE)
-            named.append(f"{spoken([value.name for value in some])}{at}")
-            there = at or f" in half of the {self.what}s"
-            counts += [f"{value.right} with {value.name}{'' if number else there}" for number, value in enumerate(some)]
-        first, *more = counts
-        right = ", ".join([first.replace(" with", " are right with"), *more])
-        told = [
-            f"At length {self.length}, {self.what}s {' and '.join(named)} break it.",
-            f"Tested: of {self.each} strings each, {right}; {self.others} with others.",
+    @property
+    def fails(self) -> tuple[str, ...]:
+        """How many strings are wrong with each value, and with others, in sentences."""
+        counts = list[str]()
+        for where in (INSIDE, FIRST, LAST):
+            at = f"in half of the {self.what}s" if where == INSIDE else f"in the {where} {self.what}"
+            some = [f"{self.each - value.right} with {value.name}" for value in self.values if value.where == where]
+            counts += [f"{each} {at}" if number == 0 else each for number, each in enumerate(some)]
+        others = f"{self.each - self.others} with any other"
+        return (f"Of {self.each} strings each, wrong at length {self.length}: {', '.join(counts)}; {others} (tested).",)
+
+    def of_kind(self, kind: str, number: int) -> list[str]:
+        """Why strings of a kind fail, if that is since they have such values, which have a number, in a sentence."""
+        return [
+            f"{'B' if each.without.holds else 'In part, b'}y {number}: without such {self.what}s "
+            f"{each.without.wrong} are wrong at length {each.length}, as drawn {each.drawn.wrong} (tested)."
+            for each in self.kinds
+            if each.kind == kind
         ]
-        for each in self.kinds[:1]:
-            told.append(
-                f"{'The' if each.without.holds else 'In part, the'} same is why it fails where {each.kind}: "
-                f"{each.drawn.counts} are right at length {each.length}, "
-                f"without these {self.what}s {each.without.counts}."
-            )
+
+    def of_random(self, broken: int | None, number: int) -> list[str]:
+        """The same of random strings, which break at a length; or that it is not shown."""
+        if broken != self.length:
+            return []
         none, random = Share(self.none, self.n), Share(self.random, self.n)
-        counts = f"{none.counts} are right without them, {random.right} at random, kinds that fail left out"
-        mended = _worse(random, none) < LIKELY
-        if broken == self.length and mended:
-            told.append(f"{'' if none.holds else 'In part, '}random strings break by them, too: {counts}.".capitalize())
-        elif broken == self.length:
-            told.append(f"That random strings break from {broken} on is not shown to be by them: {counts}.")
-        elif broken is not None:
-            told.append(f"Why random strings break from {broken} on is not known.")
-        return told
+        counts = f"without such {self.what}s {none.wrong} are wrong, as drawn {random.wrong}"
+        left = "none is of a kind that fails"
+        if _worse(random, none) < LIKELY:
+            return [f"{'B' if none.holds else 'In part, b'}y {number}: {counts} (tested; {left})."]
+        return [f"Not shown to be by {number}: {counts} ({left})."]
 
 
 def common_cause(

@@ -20,23 +20,22 @@ from lengthwise.core.user_code import code_of
 from lengthwise.explanation.advice import Call, advice
 from lengthwise.explanation.automaton import Automaton, learn_automaton
 from lengthwise.explanation.failures import Failures, find_failures
+from lengthwise.explanation.faults import Fault, faults_of, others_named
 from lengthwise.explanation.forecast import ModelForecast, forecast_model
 from lengthwise.explanation.given import title_of
 from lengthwise.explanation.heads import Heads, explain_heads
 from lengthwise.explanation.model import Accuracy, RandomStrings, Subject, WordOracle, accuracy
 from lengthwise.explanation.program import ModelProgram, learn_program
-from lengthwise.explanation.redrawn import OF_KIND, TRAINED
 from lengthwise.explanation.verdict import CUT, Share, Verdict
 from lengthwise.forecast.forecasts import MORE, beside, fill, typed
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.language import Language
-from lengthwise.tasks.values import spoken
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 30
+VERSION = 31
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -48,8 +47,6 @@ COLUMNS = {
 """What columns of the table mean, by the last one that a text is about."""
 ASKED = "accuracy.json"
 """The first part, which tells of what call a folder holds the answer."""
-ALSO = 2
-"""Kinds besides the worst that are named."""
 INDENT = 12
 """Of what stands beside a name."""
 RULES = (f"right: at least {100 * CUT:.0f} %", "breaks: surely below", "unsure: below, not surely")
@@ -113,14 +110,6 @@ class Explanation(Tabular):
     def _of(self) -> str:
         return f"{self.model} on {self.task} (trained to {self.accuracy.train}): "
 
-    @property
-    def _cliff(self) -> list[str]:
-        """Where it collapses after it broke, in a sentence."""
-        if (found := self.verdict.cliff) is None or not self.learned:
-            return []
-        (low, one), (high, other) = ((row.length, row.random) for row in self.failures.rows if row.length in found)
-        return [f"It collapses from {low} to {high}: {one.counts} random strings are right, then {other.counts}."]
-
     def _in_two_lines(self, told: str, more: str) -> str:
         """The answer, and more where it still fits two lines."""
         return told + more * (len(fill(self._of + told + more, "", 2)) <= 2)
@@ -139,94 +128,59 @@ class Explanation(Tabular):
         return f"{of} {found.line}.{left}" if found else ""
 
     @property
-    def mistakes(self) -> str:
-        """What first mistakes share, a sentence a line; empty where they share nothing.
-
-        Those of trained lengths, if random strings break there, or nothing breaks; else those of the first length that
-        breaks, if they share anything, and, where a kind fails at trained lengths, of these, too.
-        """
-        failures, broken = self.failures, self.verdict.broken()
-        if self.accuracy.not_finite:
-            return ""
-        inside = broken is None or (self.verdict.first("random") or broken) <= self.accuracy.train
-        pools = (failures.within,) if broken is None else (failures.within, failures.border)[:: 1 if inside else -1]
-        lines = [pool.lines for pool in pools if pool is not None and pool.lines]
-        both = not inside and any(kind.length <= self.accuracy.train for kind in failures.kinds)
-        return "\n".join(itertools.chain(*(lines[::-1] if both else lines[:1])))
+    def faults(self) -> list[Fault]:
+        """All that breaks, the worst first, each with what is known of it."""
+        return [] if self.accuracy.not_finite else faults_of(self.failures, self.accuracy.train)
 
     @property
     def why(self) -> str:
-        """The cause, a sentence a line, as far as it was tested; or that it is not known."""
-        return "\n".join(self._why())
-
-    def _why(self) -> list[str]:
-        if self.accuracy.not_finite:
-            return [self.accuracy.not_finite, "They count as wrong: it is broken there, not mistaken."]
-        return [] if self._holds else [*self._causes(), *self._cliff]
-
-    def _causes(self) -> list[str]:
-        failures, moved = self.failures, self.failures.moved
-        if self.learned and moved is not None and (moved.to_blame or moved.absolute):
-            return moved.cause
-        common, worst = failures.common, failures.kinds[0].kind if failures.kinds else ""
-        beyond = self.verdict.first("random", self.accuracy.train) if self.learned else None
-        told = common.cause(beyond) if common is not None else []
-        parts = failures.redrawn if self.learned or failures.apart else None
-        # What holds over all lengths is said by values, where there are some.
-        if parts and not (common and (common.explains(worst) or parts.which not in (OF_KIND, TRAINED))):
-            told = [*told, *parts.cause(worst)]
-        if not told:
-            return ["Not known.", *(moved.cause if moved and self.learned else [])]
-        unknown = beyond is not None and bool(failures.kinds) and common is None
-        return [*told, *[f"Why random strings break from {beyond} on is not known."] * unknown]
-
-    @property
-    def fails(self) -> str:
-        """The worst that fails, a sentence a line; empty where nothing does."""
-        failures, (worst, *others) = self.failures, self.failures.kinds or (None,)
-        if worst is None:
-            return "" if self._holds or not failures.where else "\n".join(failures.where[0])
-        named, more = [f"where {each.kind}" for each in others[:ALSO]], len(others) - ALSO
-        named += [f"{more} more kind{'s' * (more > 1)}"] * (more > 0)
-        return "\n".join([*worst.told, *[f"Also {spoken(named)}."] * bool(others)])
-
-    @property
-    def _holds(self) -> bool:
-        """Whether it has learned, and nothing breaks."""
-        return self.learned and self.verdict.broken() is None and not self.failures.kinds
+        """The causes, a sentence a line, as far as they were tested; or that they are not known."""
+        return "\n".join(itertools.chain(*(fault.why for fault in self.faults))) or self.accuracy.not_finite
 
     @property
     def others(self) -> list[str]:
-        """Findings that are not said in full by `fails`."""
-        return [" ".join(each) for each in self.failures.findings if any(line not in self.fails for line in each)]
+        """Findings that no fault says in full."""
+        said = " ".join(line for _, rows in self.blocks() for each in rows.values() for line in each)
+        return [" ".join(each) for each in self.failures.findings if any(line not in said for line in each)]
 
     @property
     def fails_where(self) -> str:
         """All that tells failing strings from right ones, or wrong tokens from right ones, a finding a line."""
         return "\n".join(" ".join(each) for each in self.failures.findings)
 
-    @property
-    def rows(self) -> dict[str, list[str]]:
-        """What is said below the answer, by name: sentences, and lines of a command."""
-        computes = "" if self.fails or self.why else self.computes
-        rows = {
-            "fails": self.fails, "mistakes": self.mistakes, "why": self.why, "next": self.next, "command": self.command,
-            "example": "\n".join(self._example), "computes": computes,
-        }  # fmt: skip
-        return {name: said.splitlines() for name, said in rows.items() if said}
+    def blocks(self, whole: bool = False) -> list[tuple[str, dict[str, list[str]]]]:
+        """The faults, each a heading and what is said of it by name; without a heading, one fault and what is left.
 
-    @property
-    def _example(self) -> list[str]:
-        """The failing string, and how the task writes."""
-        one = self.failures.example if self.fails or self.why or self.mistakes else None
-        return [one.shown, *filter(None, [self.written])] if one else []
+        Arguments:
+            whole: each has an example, with all of its tokens.
+        """
+        faults = self.faults
+        found = [
+            (f"{number}. {fault.heading}" * (len(faults) > 1), fault.rows(alone=len(faults) == 1, whole=whole))
+            for number, fault in enumerate(faults, 1)
+        ]
+        shown = [rows for _, rows in found if "example" in rows]
+        for rows in shown[:1]:
+            rows["example"] += [self.written] * bool(self.written)
+        for rows in () if whole else shown[1:]:
+            del rows["example"]
+        rows = {
+            "why": [f"{self.accuracy.not_finite} They count as wrong: it is broken there, not mistaken."]
+            if self.accuracy.not_finite else [],
+            "also": [others_named(self.failures.kinds)],
+            "next": self.next.splitlines(), "command": self.command.splitlines(),
+            "computes": [self.computes] if not faults or whole else [],
+        }  # fmt: skip
+        return [*found, ("", {name: said for name, said in rows.items() if any(said)})]
 
     @property
     def lines(self) -> list[str]:
         """The explanation in a few sentences, the answer first."""
-        told = (
-            f"{name}: {' '.join(said)}".replace("\u00a0", " ") for name, said in self.rows.items() if name != "command"
-        )
+        told = list[str]()
+        for heading, rows in self.blocks():
+            told += [heading] * bool(heading)
+            told += [f"{name}: {' '.join(said)}" for name, said in rows.items() if name != "command"]
+        told = [line.replace("\u00a0", " ") for line in told]
         return [self.answer, *told, *filter(None, [self.command, self.measured]), *self.notes]
 
     def __repr__(self) -> str:
@@ -240,16 +194,14 @@ class Explanation(Tabular):
 
         Returns: the lines.
         """
-        rows, lines = self.rows, fill(self._of + self.answer, "", 2)
-        if why:
-            example = self.failures.example
-            whole = {"example": [example.whole, *rows["example"][1:]]} if "example" in rows and example else {}
-            rows |= whole | {"findings": self.others, "computes": self.computes.splitlines()}
         end = "no longer ones" if self.verdict.first("random") is None else "\0"
         left = [note for note in self.notes if why or (self.asked and note.startswith("length ")) or end in note]
-        for name, said in {**rows, "notes": left}.items():
-            for number, sentence in enumerate(said):
-                lines += (typed if name == "command" else beside)("" if number else name, sentence, INDENT)
+        lines = fill(self._of + self.answer, "", 2)
+        for heading, rows in [*self.blocks(why), ("", {"findings": self.others if why else [], "notes": left})]:
+            lines += ["", *fill(heading, "", 3)] if heading else [""] * ("next" in rows and bool(lines[-1]))
+            for name, said in rows.items():
+                for number, sentence in enumerate(said):
+                    lines += (typed if name == "command" else beside)("" if number else name, sentence, INDENT)
         whole = "\n".join([*lines, "", *self._small_table(why)])
         legend = [each for each in self.legend if each.partition(":")[0] in whole]
         legend = "; ".join([*legend, *[f"more:\u00a0{MORE}"] * (not why)])
@@ -263,7 +215,9 @@ class Explanation(Tabular):
     def _small_table(self, every: bool) -> list[str]:
         """Right strings of the lengths that the answer is about, or of all with their intervals."""
         shown = self.failures.rows if every else self.verdict.shown(self.asked)
-        hard = any(row.hard.n for row in shown) and (every or (self.learned and self.verdict.edited))
+        hard = any(row.hard.n for row in shown) and (
+            every or (self.learned and self.verdict.edited and not self.failures.kinds)
+        )
         kinds = {"right": "random", "edited": "hard"} if hard else {"right": "random"}
         cells = ((row.length, *(getattr(row, kind).cell(interval=every) for kind in kinds.values())) for row in shown)
         return [line.rstrip() for line in Table(("length", *kinds), tuple(cells)).text().splitlines()]
@@ -322,7 +276,7 @@ class Explanation(Tabular):
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values: the fields, and the sentences that are said of them."""
-        names = "answer", "computes", "fails", "fails_where", "mistakes", "why"
+        names = "answer", "computes", "faults", "fails_where", "why"
         parts = {name: getattr(self, name) for name in (*names, *(field.name for field in fields(self)))}
         return {
             name: value if value is None or isinstance(value, str | tuple) else fields_of(value)

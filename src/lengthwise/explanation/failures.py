@@ -20,7 +20,7 @@ from lengthwise.explanation.features import CLEAR, LEAST, Compared, Feature, tel
 from lengthwise.explanation.kinds import NONE, Way, WeakKind, distinct, hard_strings, is_apart, weak_kinds, weakest_way
 from lengthwise.explanation.mistakes import STOPS, Failure, Wrong, facts, first_wrong, most_common_mistake
 from lengthwise.explanation.model import RandomStrings, Subject
-from lengthwise.explanation.redrawn import OF_KIND, TRAINED, Redrawn, redrawn
+from lengthwise.explanation.redrawn import Redrawn, redrawn
 from lengthwise.explanation.verdict import CUT, LengthShares, Share, Verdict
 from lengthwise.languages.automaton import Dfa
 from lengthwise.models.generate import END
@@ -147,10 +147,10 @@ class Failures:
     """Right ones of the edited strings, by how they were made."""
     asked: tuple[Way, ...] = ()
     """Fresh strings of each kind that was asked, weak or not."""
-    redrawn: Redrawn | None = None
+    redrawn: tuple[Redrawn, ...] = ()
+    """Which part of the prompt decides: of strings of a kind, or of random ones that break, where one surely does."""
     common: CommonCause | None = None
     """Values that make strings fail wherever they stand."""
-    """Which part of the prompt decides, of strings of the worst kind, else of trained lengths, else of all."""
 
     def __repr__(self) -> str:
         return f"Failures({' '.join([*itertools.chain(*self.findings), self.example.shown if self.example else ''])})"
@@ -180,7 +180,7 @@ class Failures:
     def where(self) -> list[tuple[str, ...]]:
         """What tells failing strings from right ones, the most telling first, in sentences."""
         return [
-            *(kind.told for kind in self.kinds),
+            *((f"Where {kind.kind}: {kind.counts}", *kind.does) for kind in self.kinds),
             *([(self.feature.line,)] if self.feature else []),
             *([(self.edited,)] if self.edited and not self.feature else []),
         ]
@@ -211,19 +211,13 @@ class Failures:
 
     @property
     def example(self) -> Failure | None:
-        """A failing string of the worst kind; without kinds, one of `named`, else the shortest beyond training."""
-        length, kind = self.named
+        """A failing string of the length that is said to break, of random strings or else of edited ones; else any."""
+        length, kind = first_break(Verdict(self.rows, self.train))
 
         def far(one: Failure) -> tuple[bool, bool, bool]:
             return one.length != length, kind not in ("", one.kind), one.length <= self.train
 
-        kinds = [kind.example for kind in self.kinds if kind.example is not None]
-        return next(iter((*kinds, *sorted(self.smallest, key=far))), None)
-
-    @property
-    def named(self) -> tuple[int | None, str]:
-        """The length that is said to break, of random strings or else of edited ones, and `AT_RANDOM` or nothing."""
-        return first_break(Verdict(self.rows, self.train))
+        return min(self.smallest, key=far, default=None)
 
 
 def first_break(verdict: Verdict) -> tuple[int | None, str]:
@@ -315,6 +309,11 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], learned: Dfa | N
     ]
     free = list(itertools.chain(*(found for *_, found in counted)))
     kinds, kinds_asked, of_kind = weak_kinds(asked, groups, free, shares, learned, replayed)
+
+    def compared(kind: str) -> Compared | None:
+        return _compared(subject, [(kind, *each) for each in of_kind[kind]], seed, lambda _: True)
+
+    kinds = tuple(dataclasses.replace(each, compared=compared(each.kind)) for each in kinds)
     for length, both in sorted(groups.items()):
         most = WITHIN if length <= subject.train else WITHIN + SHOWN
         for kind, batch, good in itertools.chain(*both):
@@ -346,12 +345,11 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], learned: Dfa | N
         # More strings can show what those of one length do not.
         longer = _compared(subject, border, seed, lambda length: length >= at)
         at_border = longer if longer is not None and longer.found else at_border
-    pools = [
-        (OF_KIND, [each for *_, found in of_kind for each in found]),
-        (TRAINED, [each for each in mistakes if each.batch.layout.length <= subject.train]),
-        ("of all lengths", mistakes),
-    ]
-    anew = [found for which, pool in pools if (found := redrawn(subject, pool, which, seed)) is not None]
+    usual = [each for *_, found in (border if at is not None else counted) for each in found]
+    inside = verdict().broken() in (None, *range(subject.train + 1))
+    usual = [each for each in usual if (each.batch.layout.length <= subject.train) == inside]
+    wrong_of = {kind: [one for *_, found in asked_of for one in found] for kind, asked_of in of_kind.items()}
+    anew = [redrawn(subject, wrong, which, seed) for which, wrong in (*wrong_of.items(), ("", usual))]
     common = None
     if mistakes and verdict().learned and (kinds or broken is not None):
         named = [(each.kind, each.length) for each in kinds if each.kind in subject.task.kinds]
@@ -361,7 +359,7 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], learned: Dfa | N
     return Failures(
         tuple(shares), tuple(smallest), ids[0] or None, telling_feature(strings, seed), subject.train, ids[1],
         least >= 2 * LEAST, within, at_border, kinds, _ways(made), kinds_asked,
-        next((each for each in anew if each.cause()), None), common,
+        tuple(each for each in anew if each is not None and each.cause), common,
     )  # fmt: skip
 
 

@@ -146,15 +146,19 @@ class Compared:
         return f"length {first}" if first == last else f"lengths {first} to {last}"
 
     @property
+    def where(self) -> list[str]:
+        """Where most of them are, in a sentence, if that is known."""
+        near = next((each.narrow for each in self.found if each.most), None)
+        of = f"Of {self.n} wrong answers at {self._where}"
+        return [] if near is None else [f"{of}, {self._of_all(near[0])} first go wrong {near[1]}."]
+
+    @property
     def lines(self) -> list[str]:
-        """Where most of them are, and what the model does in most of them, a sentence each; without either, none."""
-        near = next((each for each in self.found if each.most), None)
-        told = f"Of {self.n} wrong answers at {self._where}, "
-        does = f"in {self._of_all(self.alike)} it {self.does}." if self.does else ""
-        if near is None:
-            return [told + does] * bool(does)
-        wrong, where = near.narrow
-        return [f"{told}{self._of_all(wrong)} first go wrong {where}.", *[does[:1].upper() + does[1:]] * bool(does)]
+        """The same, and what the model does in most of them, a sentence each; without either, none."""
+        if not self.does:
+            return self.where
+        of, does = f"Of {self.n} wrong answers at {self._where}, in", f" {self._of_all(self.alike)} it {self.does}."
+        return [*self.where, ("In" if self.where else of) + does]
 
     def _of_all(self, count: int) -> str:
         return "all" if count == self.n else str(count)

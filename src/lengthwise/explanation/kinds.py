@@ -15,7 +15,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import EOS, SPECIALS
 from lengthwise.explanation.automaton import product
-from lengthwise.explanation.features import SURE, surprise
+from lengthwise.explanation.features import SURE, Compared, surprise
 from lengthwise.explanation.mistakes import ALIKE, Failure, Mistake, Wrong, first_wrong, most_common_mistake
 from lengthwise.explanation.model import RandomStrings, Subject, edited
 from lengthwise.explanation.verdict import LengthShares, Share, Verdict
@@ -41,6 +41,8 @@ NONE = 0.1
 """Next to no strings of a kind are right if no larger share is."""
 NAMED = 3
 """So many of the worst kinds are asked at all lengths."""
+Asked = tuple[Batch, ndarray, list[Wrong]]
+"""Strings, which of them are right, and the first wrong tokens of the others."""
 TRIES = 4
 """Random prompts for each string of a kind that nothing makes."""
 
@@ -67,6 +69,8 @@ class WeakKind:
     """What the model does in the failing strings of `length`; of tasks with answers."""
     example: Failure | None
     """One of them."""
+    compared: Compared | None = None
+    """Their first wrong tokens beside right ones of strings of the kind."""
     train: int = 0
     """The longest trained length."""
 
@@ -98,18 +102,22 @@ class WeakKind:
         return f", at length{'s' * (len(trained) > 1)} {', '.join(trained)}" if trained else first
 
     @property
-    def told(self) -> tuple[str, ...]:
-        """The kind, how many of its strings are right, and what the model does in the others."""
+    def counts(self) -> str:
+        """How many of its strings are wrong, in a sentence."""
         worst = min((row for row in self.rows if row.weak), key=lambda row: row.share.value, default=self._told)
         more = f", {worst.share.wrong} at {worst.length}" * (worst.share.value < self.share.value)
-        where = f"Where {self.kind}: {self.share.wrong} wrong at length {self.length}{more}."
-        does = self.mistake
-        if does is None:
-            return (where,)
-        return (
-            where,
+        return f"{self.share.wrong} wrong at length {self.length}{more}."
+
+    @property
+    def does(self) -> list[str]:
+        """Where they first go wrong, and what the model does in them, a sentence each, as far as that is one thing."""
+        where = self.compared.where if self.compared is not None else []
+        if (does := self.mistake) is None:
+            return where
+        return [
+            *where,
             f"At length {self.length} it {does.what}{f' in {does.n} of {does.of}' * (does.n < ALIKE * does.of)}.",
-        )
+        ]
 
 
 def told_row(rows: Sequence[KindShare], train: int) -> KindShare:
@@ -238,18 +246,22 @@ def weak_kinds(
     asked: RandomStrings, groups: Mapping[int, tuple[list[tuple[str, Batch, ndarray]], ...]],
     free: Sequence[Wrong], rows: Sequence[LengthShares], learned: Dfa | None,
     replayed: Callable[[Batch, str], Failure | None],
-) -> tuple[tuple[WeakKind, ...], tuple[Way, ...], list[tuple[Batch, ndarray, list[Wrong]]]]:  # fmt: skip
+) -> tuple[tuple[WeakKind, ...], tuple[Way, ...], dict[str, list[Asked]]]:  # fmt: skip
     """Kinds of strings that fail more often than random ones, which fresh strings decide; the worst first.
 
-    They are asked at the longest trained length, at the last one that is clearly right, and at the last before the
-    first break, and those that fail at all other trained lengths; the worst ones at all lengths that were asked. Kinds
+    They are asked at the longest trained length, at the first one beyond, at the last one that is clearly right, and at
+    the last before the first break; those that fail at all other trained lengths, and the worst at all lengths. Kinds
     that the task names are all asked. Where it names none, or none of them fails, the suspects are those of the other
     kinds of which most strings were seen to fail. The test is corrected for all kinds and lengths.
     What only strings of a worse kind do is not told of another one. ``free`` are the mistakes in strings that were made
-    of no kind. Given back, too, are all kinds that were asked, and strings of the worst one.
+    of no kind. Given back, too, are all kinds that were asked, and strings of each that fails.
     """
     subject, train, verdict = asked.subject, asked.subject.train, Verdict(rows, asked.subject.train)
-    claims = (max((n for n in groups if n <= train), default=None), verdict.held, verdict.last)
+    inside, beyond = (
+        max((n for n in groups if n <= train), default=None),
+        min((n for n in groups if n > train), default=None),
+    )
+    claims = (inside, beyond, verdict.held, verdict.last)
     lengths = sorted({n for n in claims if n is not None and n in groups}) or sorted(groups)[:1]
     known = {
         n: {ids.tobytes() for _, batch, _ in itertools.chain(*groups[n]) for ids in batch.input_ids} for n in groups
@@ -257,7 +269,7 @@ def weak_kinds(
     ask = _Kinds(asked, groups, known, learned, replayed, free)
     own = list(subject.task.kinds)
     if told := ask.told(dict.fromkeys(lengths, own), len(own) * len(lengths)):
-        return told, ask.ways, ask.asked(told[0].kind, told[0].length)
+        return told, ask.ways, ask.strings(told)
     suspects, tried = dict[int, list[str]](), len(own) * len(lengths)
     for length in lengths:
         seen: dict[str, list[ndarray]] = {}
@@ -275,7 +287,7 @@ def weak_kinds(
     if not verdict.learned:  # Most of what it fails on has no kind.
         ask.found.update((each.kind, UNLEARNED) for each in told if each.share.value > NONE)
         told = tuple(each for each in told if each.share.value <= NONE)
-    return told, ask.ways, ask.asked(told[0].kind, told[0].length) if told else []
+    return told, ask.ways, ask.strings(told)
 
 
 class _Kinds:
@@ -384,7 +396,7 @@ class _Kinds:
     def _weak_kind(self, kind: str) -> WeakKind:
         rows, train = self._by_length(kind), self.subject.train
         told = told_row(rows, train)
-        wrong = [each for *_, found in self.asked(kind, told.length) for each in found]
+        wrong = [each for *_, found in self._asked(kind, told.length) for each in found]
         mistake = most_common_mistake(wrong, free=self.free)
 
         def failing(batch: Batch, good: ndarray) -> Sequence[int]:
@@ -397,10 +409,13 @@ class _Kinds:
         every = [part for row in first for part in self.fresh[kind, row.length]]
         ones = (select(batch, [row]) for batch, good in every for row in failing(batch, good))
         example = next(filter(None, (self.replayed(one, kind) for one in ones)), None)
-        return WeakKind(kind, rows, mistake, example, train)
+        return WeakKind(kind, rows, mistake, example, train=train)
 
-    def asked(self, kind: str, length: int) -> list[tuple[Batch, ndarray, list[Wrong]]]:
-        """Strings of a kind, which are right, and the first wrong tokens of the others."""
+    def strings(self, told: Sequence[WeakKind]) -> dict[str, list[Asked]]:
+        """Those of each kind, of the length that is told."""
+        return {each.kind: self._asked(each.kind, each.length) for each in told}
+
+    def _asked(self, kind: str, length: int) -> list[Asked]:
         return [(batch, good, first_wrong(self.subject, batch, good)) for batch, good in self.fresh[kind, length]]
 
     def _ask(self, kind: str, length: int) -> list[tuple[Batch, ndarray]]:

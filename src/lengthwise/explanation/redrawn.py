@@ -15,56 +15,59 @@ from lengthwise.core.rng import Rng, stream
 from lengthwise.explanation.features import LEAST, surprise
 from lengthwise.explanation.mistakes import FEW_SOURCES, Wrong
 from lengthwise.explanation.model import Subject
+from lengthwise.explanation.verdict import Share
 from lengthwise.tasks.kinds import SEEN, changed, joined, select
 
 MOST = 96
 """Failing strings that are changed, at most."""
 SURE = 0.001
 """p of a difference that is told, as three parts are compared."""
-OF_KIND, TRAINED = "of this kind", "of trained lengths"
-"""What failing strings are called."""
-COLUMNS = "in the wrong token's column", "in the column before the wrong token's"
-LAST = "in the last column", "in the column before the last"
-TOKENS = "that the wrong one follows from", "that the one before it follows from"
+COLUMNS = "the wrong token's column", "the column before the wrong token's"
+LAST = "the last column", "the column before the last"
+TOKENS = "the tokens that the wrong one follows from", "those that the one before it follows from"
 """What the two parts are called: where tokens of a prompt share places, if the wrong one has some or not; else."""
 
 
 @config
 class Redrawn:
-    """Failing strings of which tokens of the prompt were drawn anew: how many become right."""
+    """Failing strings with tokens of the prompt drawn anew: how many become right, of those still of their kind."""
 
-    which: str
-    """Of which strings, in words."""
-    n: int
-    own: int
+    kind: str
+    """That of the strings; empty for random ones."""
+    own: Share
     """With other tokens where the first wrong one follows from them."""
-    before: int
+    before: Share
     """With other tokens where the one before follows from them."""
-    other: int
+    other: Share
     """With as many others."""
     parts: tuple[str, str]
     """What the two parts are called."""
 
-    def cause(self, kind: str = "") -> list[str]:
-        """Of which parts surely more become right than of others, in a sentence, if of any; ``kind`` is the worst."""
-        parts = zip(self.parts, (self.own, self.before), strict=True)
-        found = [(name, right) for name, right in parts if surprise(right, self.n, self.other, self.n) < SURE]
+    @property
+    def cause(self) -> str:
+        """Of which parts surely more become right than of others, in a sentence; empty without."""
+        arms = zip(self.parts, (self.own, self.before), strict=True)
+        other = self.other.right, self.other.n
+        found = [(name, arm) for name, arm in arms if arm.n >= 2 * LEAST and surprise(arm.right, arm.n, *other) < SURE]
         if not found:
-            return []
-        names, counts = zip(*found, strict=True)
-        names = (names[0], *(name if self.parts == TOKENS else "in the one before" for name in names[1:]))
-        told = f"depends on the tokens {' and '.join(names)}: with others there, {' and '.join(map(str, counts))}"
-        where = {OF_KIND: f"Where {kind}", TRAINED: "At trained lengths"}.get(self.which, "Over all lengths")
-        return [f"{where}, it {told} of {self.n} failing strings become right; elsewhere, {self.other} (tested)."]
+            return ""
+        names, shares = zip(*found, strict=True)
+        names = (names[0], *(name if self.parts == TOKENS else "the one before" for name in names[1:]))
+        return (
+            f"It depends on {' and '.join(names)}: with other tokens there, "
+            f"{' and '.join(share.counts for share in shares)} failing strings become right; with others elsewhere, "
+            f"{self.other.counts} (tested{'; all are still of this kind' * bool(self.kind)})."
+        )
 
 
-def redrawn(subject: Subject, wrong: Sequence[Wrong], which: str, seed: int) -> Redrawn | None:
+def redrawn(subject: Subject, wrong: Sequence[Wrong], kind: str, seed: int) -> Redrawn | None:
     """What becomes of failing strings with other tokens in a part of the prompt; None where these are too few.
 
-    Of each string all three parts must be there and lead to strings of the task that are as long. Where a wrong token
+    Of each string all three parts must be there and lead to strings of the task that are as long; those that are no
+    longer of a kind that the task names are not counted. Where a wrong token
     follows from none of the prompt but what the one before does, as at an end, the parts are those of the one before.
     """
-    rng, total, columns = stream(seed, "explain", "redrawn"), np.zeros(4, int), True
+    rng, total, columns = stream(seed, "explain", "redrawn"), np.zeros((3, 2), int), True
     found = [(each, *parts) for each in wrong if (parts := _parts(each, rng))]
     last = sum(each[1] for each in found) > len(found) / 2
     found = [(each, parts) for each, ends, parts in found if ends == last]
@@ -81,15 +84,23 @@ def redrawn(subject: Subject, wrong: Sequence[Wrong], which: str, seed: int) -> 
             )
             for arm in range(3)
         ]
-        kept = sorted(set.intersection(*({*rows} for _, rows in made)))
+        kept = sorted(set.intersection(*({*rows} for *_, rows in made)))
         if kept:
-            rights = [sum(right[rows.index(row)] for row in kept) for right, rows in made]
-            total += np.array([len(kept), *rights])
+            total += [
+                _count(subject, batch, right, [rows.index(row) for row in kept], kind) for batch, right, rows in made
+            ]
             columns &= all(_is_column(some[row][0], some[row][1][0]) for row in kept)
-    n, own, before, other = map(int, total)
-    if n < 2 * LEAST or (last and not columns):
+    own, before, other = (Share(right, n) for right, n in total.tolist())
+    if other.n < 2 * LEAST or (last and not columns):
         return None
-    return Redrawn(which, n, own, before, other, (LAST if last else COLUMNS) if columns else TOKENS)
+    return Redrawn(kind, own, before, other, (LAST if last else COLUMNS) if columns else TOKENS)
+
+
+def _count(subject: Subject, batch: Batch, right: Sequence[bool], rows: Sequence[int], kind: str) -> tuple[int, int]:
+    """Right ones, and all, of some strings, of those that are of a kind, if the task names it."""
+    named = kind in subject.task.kinds
+    of = [row for row in rows if not named or subject.task.of_kind(kind, batch.text(row)[: batch.prompt_length])]
+    return sum(right[row] for row in of), len(of)
 
 
 def _is_column(each: Wrong, at: ndarray) -> bool:
@@ -118,8 +129,8 @@ def _parts(each: Wrong, rng: Rng) -> tuple[bool, list[ndarray]] | None:
 
 def _with_others(
     subject: Subject, base: Batch, at: Sequence[tuple[ndarray, int]], rng: Rng
-) -> tuple[list[bool], list[int]]:
-    """Whether strings are right with other tokens at so many of these positions, and which strings these are."""
+) -> tuple[Batch, list[bool], list[int]]:
+    """Strings with other tokens at so many of these positions, whether they are right, and which strings they were."""
     where: Iterator[tuple[ndarray, int]] = iter(at)
 
     def change(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
@@ -133,5 +144,5 @@ def _with_others(
     with suppress(LengthwiseError):
         drawn = subject.task.batch(base.layout.length, SEEN, stream(0, "kinds", "seen"), base.layout)
         made, rows = changed(subject.task, base, change, rng, drawn)
-        return [bool(right.all()) for right in subject.right_and_finite(made, subject.logits(made))[0]], rows
-    return [], []
+        return made, [bool(right.all()) for right in subject.right_and_finite(made, subject.logits(made))[0]], rows
+    return base, [], []
