@@ -22,6 +22,7 @@ from lengthwise.explanation.advice import Call, advice
 from lengthwise.explanation.common_cause import CommonCause, Value
 from lengthwise.explanation.explain import Explanation
 from lengthwise.explanation.failures import AT_RANDOM, find_failures
+from lengthwise.explanation.faults import TOLD
 from lengthwise.explanation.features import surprise
 from lengthwise.explanation.kinds import AS_WRITTEN, FRESH, NAMED, KindShare, Way, _Kinds, hard_strings, weakest_way
 from lengthwise.explanation.model import RandomStrings, Subject, subject_of
@@ -82,12 +83,13 @@ def test_a_shared_first_wrong_token_is_found(explained) -> None:
         for which in ("random", "hard")
     )
     assert (within.does, within.alike) == ("stops one digit early, where 0 is due", within.n)
-    assert said(told, "mistakes") == "\n".join(within.lines)
-    assert told.why.startswith(
-        "Where both numbers have leading zeros, it depends on the tokens in the last column: with others there, "
-    )
+    (fault,) = told.faults
+    assert fault.kind == "both numbers have leading zeros"
+    assert fault.mistakes[-1] == "At length 6 it stops one digit early, where 0 is due."
+    # All such sums fail, and with another last column they are no such sums.
+    assert fault.why == ("Not known.",)
     # The model's own words stand beside the failing string.
-    first = told.failures.example
+    first = fault.example
     assert first is not None
     assert first.whole.endswith(" [says <eos>; right: 0]")
     assert first.whole in " ".join(told.lines)
@@ -100,8 +102,8 @@ def test_edge_cases_are_hard_strings_and_named_where_they_fail(explained) -> Non
     assert (worst.kind, worst.length, worst.share.right) == ("both numbers have leading zeros", 6, 0)
     assert worst.share.n == FRESH
     kind = f"Where both numbers have leading zeros: {FRESH} of {FRESH} wrong at length 6."
-    assert said(told, "fails").splitlines() == [kind, "At length 6 it stops one digit early, where 0 is due."]
-    assert told.fails_where.startswith(said(told, "fails").replace("\n", " "))
+    assert said(told, "fails") == kind
+    assert told.fails_where.startswith(kind)
     assert "breaks" not in told.answer  # Random ones have them rarely, and kinds are counted apart.
 
 
@@ -185,27 +187,25 @@ def test_the_part_of_a_prompt_that_decides_is_tested_by_drawing_it_anew(monkeypa
 
     monkeypatch.setattr(redrawn, "changed", spied)
     told = lw.explain(adder(slips_behind_zeros), TASK, train=6, lengths=[6, 12], samples=512, seconds=4)
-    anew = told.failures.redrawn
-    assert anew is not None
+    anew = next(each for each in told.failures.redrawn if not each.kind)
     assert anew.parts == redrawn.COLUMNS
     assert anew_each == {2}, "of the control, too, are as many tokens drawn anew as a column has"
-    assert anew.before > 0.7 * anew.n > 0.2 * anew.n > max(anew.own, anew.other)
-    counts = f"{anew.before} of {anew.n} failing strings become right; elsewhere, {anew.other} (tested)."
-    assert f"it depends on the tokens {redrawn.COLUMNS[1]}: with others there, {counts}" in told.why
-    assert told.why.startswith("At length 6, columns 0 + 0 break it.")
+    assert anew.before.value > 0.7 > 0.2 > max(anew.own.value, anew.other.value)
+    counts = f"{anew.before.counts} failing strings become right; with others elsewhere, {anew.other.counts} (tested)."
+    assert anew.cause == f"It depends on {redrawn.COLUMNS[1]}: with other tokens there, {counts}"
+    assert "where many columns are 0 + 0" in [fault.strings for fault in told.faults]
     by_chance_alone = lw.explain(adder(by_chance), TASK, train=6, lengths=[6, 12], samples=512, seconds=4)
-    assert "Tested" not in by_chance_alone.why
+    assert "ested" not in by_chance_alone.why
 
 
 def test_an_answer_that_stops_early_is_tested_by_the_last_columns_in_strings_of_its_kind() -> None:
     told = lw.explain(adder(zeros_without_carry), TASK, train=6, lengths=[4, 6], samples=64, seconds=4)
-    anew = told.failures.redrawn
-    assert anew is not None
-    assert (anew.parts, anew.which) == (redrawn.LAST, "of this kind")
+    (anew,) = told.failures.redrawn
+    assert (anew.parts, anew.kind) == (redrawn.LAST, "both numbers have leading zeros")
     # Without two zeros in the last column they are not of the kind; nothing else but a carry from the one before helps.
-    assert anew.own > 0.9 * anew.n > anew.before
-    assert anew.other < 0.2 * anew.n
-    assert "the last column" in told.why
+    assert not anew.own.n
+    assert anew.before.value > 0.3 > 0.2 > anew.other.value
+    assert told.why.startswith("It depends on the column before the last: ")
 
 
 def test_the_column_before_is_that_of_the_digit_before() -> None:
@@ -234,7 +234,7 @@ def test_the_first_finding_is_the_same_for_other_lengths_and_in_the_words_of_the
     (also,) = nearby.also
     assert (also.name, also.wrong) == ("where a carry comes in", nearby.wrong)
     assert also.right_n == nearby.right < nearby.right_n
-    assert said(told, "mistakes") == "\n".join(within.lines)
+    assert told.faults[-1].mistakes == tuple(within.lines)
     assert (
         f"Of these, {also.wrong} are where a carry comes in; {also.right} of those {also.right_n} right ones are."
         in (told.fails_where)
@@ -339,12 +339,12 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     told = explained["also_slips"]
     subject: Subject = subject_of(adder(also_slips), TASK, train=6)
     subject.network.rule, subject.network.positions = rule, 60
-    said, command = advice(subject, call := Call("my-adder", {"train": 6}), told.failures)
+    next_step, command = advice(subject, call := Call("my-adder", {"train": 6}), told.failures)
     assert told.verdict.broken() is not None
-    assert "compare" not in said
+    assert "compare" not in next_step
     kind = told.failures.kinds[0].kind
-    assert said.startswith(f"Train it on for as many steps, one row in 10 where {kind}; ")
-    assert "Keep a copy of this model: what is right now can be lost." in said
+    assert next_step.startswith(f"For 1: train it on for as many steps, one row in 10 where {kind}.\n")
+    assert "Keep a copy of this model: what is right now can be lost." in next_step
     rows = rows_of(command.replace("1000", "5"), 10**6)
     assert len(rows) == 128 * 5, "it ends"
     prompts = (TASK.vocab.decode(row["input_ids"]) for row in rows)
@@ -356,11 +356,11 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     loop, others = advice(dataclasses.replace(subject, token_ids=known), call, told.failures)
     assert all({*row["input_ids"]} <= {*mine.values()} for row in rows_of(others, 16))
     assert max(map(len, others.splitlines())) <= 68
-    assert loop == said
+    assert loop == next_step
     # Without a kind, and with trained lengths that are right, what helps is not known.
     plain, command = advice(subject, call, dataclasses.replace(told.failures, kinds=()))
     assert plain.startswith("Train it on for as many steps. Of ten adders, ")
-    assert "max_position" not in said, "a model was made worse by more ids than it needs"
+    assert "max_position" not in next_step, "a model was made worse by more ids than it needs"
     assert not command, "the same call again tells nothing new"
     # Of an edge case, too, and of a way of editing.
     for name, holds in (
@@ -395,7 +395,7 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     # But rows with the values that break it, wherever they stand.
     blamed = CommonCause("column", (Value("9 + 9", INSIDE, 9), Value("0 + 0", INSIDE, 12)), 12, 96, 90, 96, 96, 80, ())
     later, command = advice(subject, call, dataclasses.replace(told.failures, kinds=beyond, common=blamed))
-    assert later.startswith("Train it on for as many steps, one row in 10 with half of its columns of these values. ")
+    assert ": train it on for as many steps, one row in 10 with half of its columns of these values.\n" in later
     assert "    'half of the columns are 9 + 9 or 0 + 0': 0.1,\n" in command
     prompts = [TASK.vocab.decode(row["input_ids"]) for row in rows_of(command, 640)]
     columns = [columns_of(prompt[: prompt.index("=") + 1]) for prompt in prompts]
@@ -449,9 +449,9 @@ def test_mistakes_of_trained_lengths_are_told_where_nothing_breaks_and_pools_add
     assert within is not None
     assert within.random == sum(row.random.n - row.random.right for row in trained) > 0
     assert within.edited == sum(row.hard.n - row.hard.right for row in trained)
-    said = "all first go wrong where the column is 9 + 9"
-    assert said(told, "mistakes").startswith(f"Of {within.n} wrong answers at lengths 4 to 6, {said}")
-    assert len(repr(told).splitlines()) <= 28
+    where = "all first go wrong where the column is 9 + 9"
+    assert within.lines[0].startswith(f"Of {within.n} wrong answers at lengths 4 to 6, {where}")
+    assert all(where in fault.mistakes[0] for fault in told.faults if fault.kind in told.failures.kinds)
 
 
 def no_carry_into_nine(prompt: list[str], answer: list[str]) -> list[str]:
@@ -534,7 +534,7 @@ def test_lengths_of_one_s_own_are_asked_and_no_others(lengths: list[int]) -> Non
     told = lw.explain(adder(lambda _, answer: answer), TASK, train=6, lengths=lengths, samples=16, seconds=4)
     assert [row.length for row in told.failures.rows] == lengths
     assert told.answer == f"right to length {lengths[-1]}, the longest asked"
-    assert not told.rows.keys() & {"fails", "example"}
+    assert not told.faults
 
 
 def two_columns(prompt: list[str], answer: list[str]) -> list[str]:
@@ -563,8 +563,8 @@ def test_a_finding_is_no_wider_than_what_was_seen_and_what_breaks_for_another_re
     # Most sums of the length that breaks err in their first digit, whatever the column.
     assert border is not None
     assert border.n / 2 < border.alike
-    assert said(told, "mistakes") == "\n".join([*within.lines, *border.lines])
-    assert f"n {border.alike} it " in said(told, "mistakes")
+    assert told.faults[-1].mistakes == tuple(border.lines)
+    assert f"n {border.alike} it " in border.lines[-1]
     # One pool was looked at there, and none is said to have no failing strings.
     assert min(border.random, border.edited) == 0
     assert not re.search(r"\b0 (random|edited)", told.fails_where)
@@ -610,11 +610,11 @@ def test_first_line_list_and_example_are_of_the_kind_that_was_planted(fault: str
     assert worst.mistake.what.startswith(mistake)
     assert 0.9 * worst.share.n <= worst.mistake.n <= worst.mistake.of == worst.share.n
     # The kind, its count and its example are the same in the first line, the list, the screen and the page.
-    assert f"Where {kind}: {worst.share.wrong} wrong at length {worst.length}." in said(told, "fails")
-    assert told.failures.where[0] == worst.told
+    assert f"{worst.share.wrong} wrong at length {worst.length}." in said(told, "fails")
+    assert told.faults[0].kind == kind
     # Every kind that is named is marked in the table of all that were asked, and the others have a reason.
     found = {way.how: way.found for way in told.failures.asked}
-    assert {how for how, said in found.items() if said == "fails"} == {each.kind for each in told.failures.kinds}
+    assert {how for how, why in found.items() if why == "fails"} == {each.kind for each in told.failures.kinds}
     assert all(found.values())
     # The counts of the table are those of the screen, where strings of a worse kind are left out.
     table = {row[0]: dict(zip(told.failures.table().heads, row, strict=True)) for row in told.failures.table().cells}
@@ -622,25 +622,27 @@ def test_first_line_list_and_example_are_of_the_kind_that_was_planted(fault: str
         assert {row.length: row.share.counts for row in each.rows}.items() <= {
             int(n): cell for n, cell in table[f"where {each.kind}"].items() if n.isdigit()
         }.items()
-    # Another one is named, too, and how many more; all are behind it.
-    others = told.failures.kinds[1:]
-    assert all(f"Also where {each.kind}" in said(told, "fails") for each in others[:1])
-    assert ("other kind" in said(told, "fails")) == (len(others) > 1)
+    # Two are told in full, and the others named; all are behind it.
+    also = said(told, "also")
+    assert [f"where {each.kind}" in also for each in told.failures.kinds] == [
+        number >= TOLD for number in range(len(told.failures.kinds))
+    ]
     whole = " ".join(told.text(why=True).split())
     assert all(
-        f"here {each.kind}: {each.share.wrong} wrong at length {each.length}." in whole for each in told.failures.kinds
+        f"{each.share.wrong} wrong at length {each.length}." in whole.partition(f"here {each.kind}")[2]
+        for each in told.failures.kinds
     )
-    example = told.failures.example
+    example = told.faults[0].example
     assert example is not None
     assert example == worst.example
     assert (example.length, example.kind) == (worst.length, f"where {kind}")
-    assert told.rows["example"] == [example.shown, TASK.written]
+    assert said(told, "example").splitlines() == [example.shown, TASK.written]
     assert TASK.written in told.html()
     prompt = list(example.tokens[: example.tokens.index("=") + 1])
     assert TASK.of_kind(kind, prompt)
     assert of(prompt)
     page = told.html()
-    assert all(" ".join(each.told) in page for each in told.failures.kinds)
+    assert all(each.counts in page for each in told.failures.kinds)
     assert " ".join(repr(told).split()).count(example.whole) == 1
 
 
@@ -740,10 +742,10 @@ def test_the_example_is_of_the_length_and_kind_that_is_named() -> None:
     told = lw.explain(adder(sixes_most), TASK, train=8, lengths=[4, 6, 8, 12], samples=64, seconds=4)
     (worst,) = told.failures.kinds
     assert worst.kind == "both numbers have leading zeros"
-    assert f": {FRESH} of {FRESH} wrong at length 6." in said(told, "fails")
+    assert said(told, "fails").startswith(f"{FRESH} of {FRESH} wrong at length 6.")
     assert told.answer.endswith(f"; fails where {worst.kind}, at lengths 6, 8")
-    assert len(told.text().partition("\n  fails")[0].splitlines()) == 2
-    example = told.failures.example
+    assert told.text().splitlines()[2:4] == ["", f"1. Where {worst.kind}"]
+    example = told.faults[0].example
     assert example is not None
     assert (example.length, example.kind) == (6, f"where {worst.kind}")
     # Without that kind, it is of the length of random strings that breaks, which need not be the shortest that fails.
@@ -811,13 +813,15 @@ def test_values_that_make_sums_fail_are_named_with_what_is_right_without_them() 
     ]  # fmt: skip
     assert common.none == common.n > common.random
     assert common.others > 0.5 * common.each
-    first, counts, *_, last = told.why.splitlines()
     names = [value.name for value in common.values]
-    assert first == f"At length {common.length}, columns {' and '.join(names)} break it."
-    assert (
-        f"0 are right with {names[0]} in half of the columns, 0 with {names[1]}; {common.others} with others" in counts
-    )
-    assert last.startswith("Random strings break by them, too") or "The same is why" in told.why
+    number = next(n for n, fault in enumerate(told.faults, 1) if fault.kind == common.kind)
+    blamed, *_, random = told.faults[number - 1 :]
+    assert blamed.strings == f"where many columns are {' or '.join(names)}"
+    each, others = common.each, common.each - common.others
+    said_of = f": {each} with {names[0]} in half of the columns, {each} with {names[1]}; {others} with any other "
+    assert said_of in blamed.fails[0]
+    assert random.strings == "random strings"
+    assert random.why[0].startswith(f"By {number}: without such columns 0 of {common.n} are wrong, as drawn ")
 
 
 def test_a_kind_that_fails_only_since_it_has_such_values_more_often_is_told_so() -> None:
@@ -828,7 +832,9 @@ def test_a_kind_that_fails_only_since_it_has_such_values_more_often_is_told_so()
     assert equal.without.right == equal.without.n >= equal.drawn.n / 2
     # In such numbers each column has two equal digits, so that one column in ten is such.
     assert equal.drawn.value == pytest.approx(0.9**equal.length, abs=0.15)
-    assert "\nThe same is why it fails where the numbers are equal: " in told.why
+    same = told.faults[0].why
+    number = next(n for n, fault in enumerate(told.faults, 1) if fault.kind == common.kind)
+    assert same[0].startswith(f"By {number}: without such columns 0 of {equal.without.n} are wrong at length ")
 
 
 def trips_at_first(prompt: list[str], answer: list[str]) -> list[str]:
@@ -846,11 +852,11 @@ def test_values_that_matter_in_one_place_alone_are_named_with_it() -> None:
     ]  # fmt: skip
     assert common.none == common.n
     assert not common.kind
-    first, counts = told.why.splitlines()[:2]
-    *some, last = [value.name for value in common.values]
-    named = f"{', '.join(some)} and {last} in the first column"
-    assert first == f"At length {common.length}, columns {named} break it."
-    assert f"0 are right with {some[0]} in the first column, 0 with {some[1]}, 0 with {last}; " in counts
+    first, second, last = [value.name for value in common.values]
+    blamed = next(fault for fault in told.faults if fault.strings.startswith("where the first column"))
+    assert blamed.strings == f"where the first column is {first}, {second} or {last}"
+    each = common.each
+    assert f": {each} with {first} in the first column, {each} with {second}, {each} with {last}; " in blamed.fails[0]
 
 
 def test_what_is_left_to_chance_has_no_cause() -> None:

@@ -138,14 +138,15 @@ def test_a_wrong_vocabulary_is_told_from_wrong_training_lengths_and_no_training_
     assert "vocabulary" not in ended.answer + ended.next
     # What decides it is a string whose right answer the training script can be asked for.
     assert swapped.failures.example is not None
-    assert swapped.rows["example"] == [swapped.failures.example.shown]
+    assert said(swapped, "example") == swapped.failures.example.shown
 
 
 def test_json_has_the_sentences() -> None:
     one = found({5: 10, 10: 10, 20: 3})
-    said = one.to_json()
-    for name in ("answer", "computes", "fails", "fails_where", "why", "next", "command"):
-        assert said[name] == getattr(one, name)
+    kept = one.to_json()
+    for name in ("answer", "computes", "fails_where", "why", "next", "command"):
+        assert kept[name] == getattr(one, name)
+    assert [fault["strings"] for fault in kept["faults"]] == ["random strings"]
     assert all(one.lines)
 
 
@@ -550,5 +551,6 @@ def test_where_nothing_breaks_no_mistakes_are_told() -> None:
         )
         for one in (found({5: 10, 10: 10, 14: 10}), found({5: 10, 10: 10, 14: 0}))
     )
-    assert not {"mistakes", "why"} & whole.rows.keys()
-    assert {"mistakes", "why"} <= late.rows.keys()
+    assert not whole.faults
+    assert late.faults[0].mistakes
+    assert late.faults[0].why

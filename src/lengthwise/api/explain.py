@@ -62,13 +62,12 @@ def explain(
         seed: of all strings that are drawn.
         note: called with a line at every step.
 
-    Returns: ``answer`` (right to which length, and from which it breaks), ``fails`` (the worst that fails),
-    ``mistakes`` (what first wrong tokens share), ``why`` (the cause, or that it is not known), ``next`` (what to do
-    now), ``command`` (the same as it is typed), ``fails_where`` (all findings) and ``computes``, each a sentence a
-    line, or empty; ``accuracy``, ``automaton``, ``program``, ``heads``, ``failures`` and ``forecast`` (how likely it is
-    right at each length beyond training, from what it does within; only for models without positions); with
-    ``table()``, ``plot()``, ``html()`` and
-    ``to_json()``. Where the task asks for sets of next
+    Returns: ``answer`` (right to which length, and from which it breaks), ``faults`` (what breaks, the worst first,
+    each with ``strings``, ``fails``, ``mistakes``, ``why`` and ``example``), ``why`` (their causes, or that they are
+    not known), ``next`` (what to do now), ``command`` (the same as it is typed), ``fails_where`` (all findings) and
+    ``computes``, each a sentence a line, or empty; ``accuracy``, ``automaton``, ``program``, ``heads``, ``failures``
+    and ``forecast`` (how likely it is right at each length beyond training, from what it does within; only for models
+    without positions); with ``table()``, ``plot()``, ``html()`` and ``to_json()``. Where the task asks for sets of next
     symbols, an output above 0 says that a symbol may come; elsewhere the largest output is the answer.
 
     Raises: `LengthwiseError` for a model or tokens that do not fit, for a task of your own that breaks a law, each in

@@ -214,10 +214,9 @@ class Explanation(Tabular):
 
     def _small_table(self, every: bool) -> list[str]:
         """Right strings of the lengths that the answer is about, or of all with their intervals."""
-        shown = self.failures.rows if every else self.verdict.shown(self.asked)
-        hard = any(row.hard.n for row in shown) and (
-            every or (self.learned and self.verdict.edited and not self.failures.kinds)
-        )
+        edited = every or bool(self.learned and self.verdict.edited and not self.failures.kinds)
+        shown = self.failures.rows if every else self.verdict.shown(self.asked, edited=edited)
+        hard = edited and any(row.hard.n for row in shown)
         kinds = {"right": "random", "edited": "hard"} if hard else {"right": "random"}
         cells = ((row.length, *(getattr(row, kind).cell(interval=every) for kind in kinds.values())) for row in shown)
         return [line.rstrip() for line in Table(("length", *kinds), tuple(cells)).text().splitlines()]

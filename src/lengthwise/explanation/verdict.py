@@ -208,8 +208,8 @@ class Verdict:
         at, random = self.first("hard"), self.first("random")
         return "" if at is None or at >= (random or at + 1) else f"edited strings break at length {at}"
 
-    def shown(self, asked: Sequence[int] = ()) -> list[LengthShares]:
-        """A few rows for a small table: those of `line` and `edited`, the last one, and ``asked``.
+    def shown(self, asked: Sequence[int] = (), *, edited: bool = True) -> list[LengthShares]:
+        """A few rows for a small table: those of `line` and, if it is said, of `edited`, the last one, and ``asked``.
 
         Where a trained length is not right, all trained ones; of a model that has not learned, these alone.
         """
@@ -217,7 +217,7 @@ class Verdict:
         if not self.learned:
             return trained
         random = self.of("random")
-        hard = self.first("hard") if self.edited else None
+        hard = self.first("hard") if self.edited and edited else None
         ends = *random.again, *(self.cliff or ()), self.rows[-1].length
         wanted = {*asked, random.held, random.near, random.broken(), hard, *ends}
         within = any(row.breaks or not row.random.holds for row in trained)
