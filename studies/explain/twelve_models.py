@@ -39,7 +39,7 @@ RUNS = {
 def row_of(name: str, found) -> dict:
     """What the tables need of one explanation."""
     inside, beyond = found.accuracy.rate(inside=True), found.accuracy.rate(inside=False)
-    reasons = [*found.fails.splitlines(), *found.why.splitlines()]
+    reasons = [line for fault in found.faults for line in (*fault.fails, *fault.why)]
     row = {
         "model": name,
         "answer": found.answer,
