@@ -198,7 +198,9 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
     faults = faults_of(failures, subject.train)
     same = [each.kind for each in failures.common.kinds] if failures.common is not None and values else []
     of, left = numbers(faults, made)[0], numbers(faults, [*made, *same])[1]
-    measured += f" Then ask again: {left} may be left." * bool(left)
+    if left:
+        unknown = f" Whether rows of {left}, which fail beyond training alone, would help was not measured."
+        measured += unknown if values else f" Then ask again: {left} may be left."
     text = f"{f'For {of}: t' if of else 'T'}{on[1:]}, one row in {ONE_IN} {which}.\n{measured}\n{KEEP}"
     task, lengths = {"name": subject.task.name, **changed_fields(subject.task)}, subject.inside
     every = [*range(lengths[0], lengths[-1] + 1)] == lengths

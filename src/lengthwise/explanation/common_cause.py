@@ -106,7 +106,7 @@ class CommonCause:
             at = f"in half of the {self.what}s" if where == INSIDE else f"in the {where} {self.what}"
             some = [f"{self.each - value.right} with {value.name}" for value in self.values if value.where == where]
             counts += [f"{each} {at}" if number == 0 else each for number, each in enumerate(some)]
-        others = f"{self.each - self.others} with any other"
+        others = f"{self.each - self.others} with a random other"
         return (f"Of {self.each} strings each, wrong at length {self.length}: {', '.join(counts)}; {others} (tested).",)
 
     def of_kind(self, kind: str, number: int) -> list[str]:

@@ -35,7 +35,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 31
+VERSION = 32
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -83,7 +83,7 @@ class Explanation(Tabular):
 
     @property
     def learned(self) -> bool:
-        """Whether it is right on at least `CUT` of random strings of trained lengths, so that it can break beyond."""
+        """Whether it is right on trained lengths, so that it can break beyond; see `Verdict.learned`."""
         return self.verdict.learned
 
     @property
@@ -415,7 +415,7 @@ def explain_subject(
         notes.append("the heads of a function can't be read")
     dfa = None if automaton is None else automaton.dfa
     failures = stages.run(
-        "failures", Failures, lambda: find_failures(strings, every, dfa)
+        "failures", Failures, lambda: find_failures(strings, every, dfa, further=lengths is None)
     )  # fmt: skip
     assert failures is not None
     forecast = None

@@ -16,6 +16,7 @@ from lengthwise.core.rng import stream
 from lengthwise.core.table import Table
 from lengthwise.core.vocab import SPECIALS
 from lengthwise.explanation.common_cause import CommonCause, common_cause
+from lengthwise.explanation.coverage import covered, spread, suspected
 from lengthwise.explanation.features import CLEAR, LEAST, Compared, Feature, telling_feature, telling_nearby, values_in
 from lengthwise.explanation.kinds import NONE, Way, WeakKind, distinct, hard_strings, is_apart, weak_kinds, weakest_way
 from lengthwise.explanation.mistakes import STOPS, Failure, Wrong, facts, first_wrong, most_common_mistake
@@ -226,7 +227,9 @@ def first_break(verdict: Verdict) -> tuple[int | None, str]:
     return (verdict.first("hard"), "") if random is None else (random, AT_RANDOM)
 
 
-def find_failures(asked: RandomStrings, lengths: Sequence[int], learned: Dfa | None) -> Failures:
+def find_failures(
+    asked: RandomStrings, lengths: Sequence[int], learned: Dfa | None, *, further: bool = False
+) -> Failures:
     """The shares of right strings, and small failing strings.
 
     Asked are ``lengths``, and those between them that narrow down where the model stops to be right and where it
@@ -234,7 +237,7 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], learned: Dfa | N
     there. The two lengths that this finds are asked once more, with as many fresh strings,
     and all of these strings count; then the search goes on if it must. Trained lengths that are too close to say are
     asked up to `MOST_TIMES`, and so are longer ones whose random strings seem right. Random strings are those of
-    `accuracy`.
+    `accuracy`. Where ``further`` lengths may be asked, a few strings of kinds say which are worth it.
     """
     subject, samples, seed = asked.subject, asked.samples, asked.seed
     groups: dict[int, tuple[list[tuple[str, Batch, ndarray]], ...]] = {}
@@ -271,22 +274,32 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], learned: Dfa | N
     def verdict() -> Verdict:
         return Verdict([rows[length] for length in sorted(rows)], subject.train)
 
+    def settle() -> None:
+        while True:
+            if doubted := [n for n in verdict().unclear if times[n] < MOST_TIMES]:
+                ask(doubted[0], again=True)
+                continue
+            both = verdict(), verdict().of("random")
+            edges = [*both[0].edges, *both[1].edges, *both[1].doubt_ends, *filter(None, [both[1].cliff])]
+            if between := next(filter(None, (subject.between(*edge) for edge in edges)), []):
+                ask(between[len(between) // 2])
+                continue
+            border = {length for each in both for length in (each.held, each.broken())} - {None}
+            border = sorted(n for n in border if n is not None and times[n] == 1 and not rows[n].random.every)
+            if not border:
+                return
+            ask(border[0], again=True)
+
     for length in lengths:
         ask(length)
-    while True:
-        if doubted := [n for n in verdict().unclear if times[n] < MOST_TIMES]:
-            ask(doubted[0], again=True)
-            continue
-        both = verdict(), verdict().of("random")
-        edges = [*both[0].edges, *both[1].edges, *both[1].doubt_ends, *filter(None, [both[1].cliff])]
-        if between := next(filter(None, (subject.between(*edge) for edge in edges)), []):
-            ask(between[len(between) // 2])
-            continue
-        border = {length for each in both for length in (each.held, each.broken())} - {None}
-        border = sorted(n for n in border if n is not None and times[n] == 1 and not rows[n].random.every)
-        if not border:
-            break
-        ask(border[0], again=True)
+    settle()
+    sweep, suspects = sorted(rows), dict[int, list[str]]()
+    if verdict().learned and subject.task.kinds:
+        sweep = spread(subject, sweep) if further else sweep
+        suspects = suspected(subject, sweep, seed)
+        for length in sorted(suspects.keys() - rows.keys()):
+            ask(length)
+        settle()
     shares = verdict().rows
     smallest, strings = list[Failure](), dict[tuple[str, ...], bool]()
     if not verdict().learned:
@@ -308,12 +321,13 @@ def find_failures(asked: RandomStrings, lengths: Sequence[int], learned: Dfa | N
         (*each[1:], found) for each, found in zip(parts, seen, strict=True) if not is_apart(subject.task, each[1])
     ]
     free = list(itertools.chain(*(found for *_, found in counted)))
-    kinds, kinds_asked, of_kind = weak_kinds(asked, groups, free, shares, learned, replayed)
+    kinds, kinds_asked, of_kind = weak_kinds(asked, groups, free, shares, learned, replayed, suspects)
 
     def compared(kind: str) -> Compared | None:
         return _compared(subject, [(kind, *each) for each in of_kind[kind]], seed, lambda _: True)
 
     kinds = tuple(dataclasses.replace(each, compared=compared(each.kind)) for each in kinds)
+    kinds = tuple(covered(subject, kinds, sweep, seed))
     for length, both in sorted(groups.items()):
         most = WITHIN if length <= subject.train else WITHIN + SHOWN
         for kind, batch, good in itertools.chain(*both):

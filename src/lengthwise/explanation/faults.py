@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lengthwise.explanation.failures import AT_RANDOM, Failures, first_break
-from lengthwise.explanation.kinds import WeakKind
+from lengthwise.explanation.kinds import TOLD, WeakKind
 from lengthwise.explanation.mistakes import Failure
 from lengthwise.explanation.verdict import Verdict
 from lengthwise.tasks.values import spoken
 
-TOLD = 2
-"""Kinds that are told as faults, the worst ones."""
 UNKNOWN = "Not known."
 
 
@@ -73,7 +71,7 @@ def _of_kind(kind: WeakKind, failures: Failures, number: int) -> Fault:
         why += failures.common.of_kind(kind.kind, number)
     if not why:
         why = [each.cause for each in failures.redrawn if each.kind == kind.kind]
-    why, told = tuple(why or [UNKNOWN]), (kind.counts,)
+    why, told = tuple(why or [UNKNOWN]), (kind.counts, kind.coverage)
     return Fault(f"where {kind.kind}", kind.kind, told, tuple(kind.does), why, kind.example)
 
 

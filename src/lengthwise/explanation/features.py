@@ -146,19 +146,23 @@ class Compared:
         return f"length {first}" if first == last else f"lengths {first} to {last}"
 
     @property
+    def _of(self) -> str:
+        both = " to random and edited strings" * bool(self.random and self.edited)
+        return f"Of {self.n} wrong answers{both} at {self._where}"
+
+    @property
     def where(self) -> list[str]:
         """Where most of them are, in a sentence, if that is known."""
         near = next((each.narrow for each in self.found if each.most), None)
-        of = f"Of {self.n} wrong answers at {self._where}"
-        return [] if near is None else [f"{of}, {self._of_all(near[0])} first go wrong {near[1]}."]
+        return [] if near is None else [f"{self._of}, {self._of_all(near[0])} first go wrong {near[1]}."]
 
     @property
     def lines(self) -> list[str]:
         """The same, and what the model does in most of them, a sentence each; without either, none."""
         if not self.does:
             return self.where
-        of, does = f"Of {self.n} wrong answers at {self._where}, in", f" {self._of_all(self.alike)} it {self.does}."
-        return [*self.where, ("In" if self.where else of) + does]
+        does = f" {self._of_all(self.alike)} it {self.does}."
+        return [*self.where, ("In" if self.where else f"{self._of}, in") + does]
 
     def _of_all(self, count: int) -> str:
         return "all" if count == self.n else str(count)

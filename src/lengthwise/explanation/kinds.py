@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -39,8 +40,8 @@ SUSPECTS, FRESH, FEWEST = 6, 128, 32
 """Kinds of hard strings that are asked again at such a length, with so many fresh strings, and with no fewer."""
 NONE = 0.1
 """Next to no strings of a kind are right if no larger share is."""
-NAMED = 3
-"""So many of the worst kinds are asked at all lengths."""
+NAMED, TOLD = 3, 2
+"""So many of the worst kinds are asked at all lengths of random strings; so many at further ones, and told in full."""
 Asked = tuple[Batch, ndarray, list[Wrong]]
 """Strings, which of them are right, and the first wrong tokens of the others."""
 TRIES = 4
@@ -71,6 +72,8 @@ class WeakKind:
     """One of them."""
     compared: Compared | None = None
     """Their first wrong tokens beside right ones of strings of the kind."""
+    by_length: tuple[tuple[int, Share], ...] = ()
+    """Right strings at these and at further lengths."""
     train: int = 0
     """The longest trained length."""
 
@@ -95,11 +98,22 @@ class WeakKind:
 
     @property
     def at(self) -> str:
-        """At which of the lengths asked: all trained ones, or the first longer one; a comma before."""
-        trained = [str(row.length) for row in self.rows if row.weak and row.length <= self.train]
-        later = [row for row in self.rows if row.length >= self.length]
-        first = f", {'from' if all(row.share.breaks for row in later) else 'at'} length {self.length}"
-        return f", at length{'s' * (len(trained) > 1)} {', '.join(trained)}" if trained else first
+        """From which length it breaks, or at which first; a comma before."""
+        first, *later = itertools.dropwhile(lambda each: not each[1].breaks, self.by_length)
+        return f", {'from' if all(share.breaks for _, share in later) else 'first at'} length {first[0]}"
+
+    def at_lengths(self, shares: tuple[tuple[int, Share], ...]) -> WeakKind:
+        """The same with shares of more lengths."""
+        return dataclasses.replace(self, by_length=shares)
+
+    @property
+    def coverage(self) -> str:
+        """At which lengths it breaks, and at which longer ones it is right, in a sentence."""
+        lengths = [length for length, _ in self.by_length]
+        breaks = [length for length, share in self.by_length if share.breaks]
+        right = [length for length, share in self.by_length if share.holds]
+        also = f", right at {runs(lengths, right)}" * bool(right)
+        return f"Breaks at {runs(lengths, breaks)}{also} (of lengths asked)."
 
     @property
     def counts(self) -> str:
@@ -193,6 +207,19 @@ def is_apart(task: Task, kind: str) -> bool:
     return kind in task.kinds or AS_WRITTEN in kind
 
 
+def of_kinds(task: Task, kinds: Sequence[str], batch: Batch, row: int) -> bool:
+    """Whether a string is of one of these kinds that the task names."""
+    prompt = batch.text(row)[: batch.prompt_length]
+    return any(kind in task.kinds and task.of_kind(kind, prompt) for kind in kinds)
+
+
+def runs(lengths: Sequence[int], some: Sequence[int]) -> str:
+    """Some of the lengths asked, neighbours among these as one: "3, 4, 7–10"."""
+    groups = itertools.groupby(enumerate(some), key=lambda each: lengths.index(each[1]) - each[0])
+    parts = [[n for _, n in group] for _, group in groups]
+    return ", ".join(f"{part[0]}–{part[-1]}" if len(part) > 2 else ", ".join(map(str, part)) for part in parts)
+
+
 def _of_kind(subject: Subject, kind: str, length: int, count: int, rng: Rng) -> Iterator[Batch]:
     """About ``count`` strings of a kind that the task names."""
     task, made = subject.task, isinstance(subject.task.kinds[kind], tuple)
@@ -245,14 +272,15 @@ def _changed(task: Task, base: Batch, change: Change, rng: Rng, drawn: Batch | N
 def weak_kinds(
     asked: RandomStrings, groups: Mapping[int, tuple[list[tuple[str, Batch, ndarray]], ...]],
     free: Sequence[Wrong], rows: Sequence[LengthShares], learned: Dfa | None,
-    replayed: Callable[[Batch, str], Failure | None],
+    replayed: Callable[[Batch, str], Failure | None], suspects: Mapping[int, Sequence[str]],
 ) -> tuple[tuple[WeakKind, ...], tuple[Way, ...], dict[str, list[Asked]]]:  # fmt: skip
     """Kinds of strings that fail more often than random ones, which fresh strings decide; the worst first.
 
-    They are asked at the longest trained length, at the first one beyond, at the last one that is clearly right, and at
-    the last before the first break; those that fail at all other trained lengths, and the worst at all lengths. Kinds
-    that the task names are all asked. Where it names none, or none of them fails, the suspects are those of the other
-    kinds of which most strings were seen to fail. The test is corrected for all kinds and lengths.
+    They are asked at the longest trained length, at the first one beyond, at the last one that is clearly right, at the
+    last before the first break, and where they are ``suspects``; those that fail at all other trained lengths, and the
+    worst at all lengths. Kinds that the task names are all asked. Where it names none, or none of them fails, the
+    suspects are those of the other kinds of which most strings were seen to fail. The test is corrected for all kinds
+    and lengths.
     What only strings of a worse kind do is not told of another one. ``free`` are the mistakes in strings that were made
     of no kind. Given back, too, are all kinds that were asked, and strings of each that fails.
     """
@@ -268,9 +296,10 @@ def weak_kinds(
     }
     ask = _Kinds(asked, groups, known, learned, replayed, free)
     own = list(subject.task.kinds)
-    if told := ask.told(dict.fromkeys(lengths, own), len(own) * len(lengths)):
+    named = {**{n: kinds for n, kinds in suspects.items() if n in groups}, **dict.fromkeys(lengths, own)}
+    if told := ask.told(named, sum(map(len, named.values()))):
         return told, ask.ways, ask.strings(told)
-    suspects, tried = dict[int, list[str]](), len(own) * len(lengths)
+    others, tried = dict[int, list[str]](), len(own) * len(lengths)
     for length in lengths:
         seen: dict[str, list[ndarray]] = {}
         for kind, _, good in itertools.chain(*(hard for n, (_, hard) in groups.items() if n <= length)):
@@ -281,9 +310,9 @@ def weak_kinds(
             seen.setdefault(kind, []).append(good)
         doubt = {kind: (wrong + 1) / (sum(map(len, good)) + 2) for kind, good in seen.items()
                  if kind not in own and (wrong := sum(int((~g).sum()) for g in good))}  # fmt: skip
-        suspects[length] = sorted(doubt, key=lambda kind, doubt=doubt: (-doubt[kind], kind))[:SUSPECTS]
+        others[length] = sorted(doubt, key=lambda kind, doubt=doubt: (-doubt[kind], kind))[:SUSPECTS]
         tried += len(seen)
-    told = ask.told(suspects, tried)
+    told = ask.told(others, tried)
     if not verdict.learned:  # Most of what it fails on has no kind.
         ask.found.update((each.kind, UNLEARNED) for each in told if each.share.value > NONE)
         told = tuple(each for each in told if each.share.value <= NONE)
@@ -388,11 +417,6 @@ class _Kinds:
             found.setdefault(kind, []).append((n, row.share if row else self._share(kind, n)))
         return tuple(Way(kind, tuple(shares), self.found.get(kind, "")) for kind, shares in found.items())
 
-    def _is_of(self, kinds: Sequence[str], batch: Batch, row: int) -> bool:
-        """Whether a string is of one of these kinds that the task names."""
-        task, prompt = self.subject.task, batch.text(row)[: batch.prompt_length]
-        return any(kind in task.kinds and task.of_kind(kind, prompt) for kind in kinds)
-
     def _weak_kind(self, kind: str) -> WeakKind:
         rows, train = self._by_length(kind), self.subject.train
         told = told_row(rows, train)
@@ -433,7 +457,7 @@ class _Kinds:
         if (kind, length) not in self.fresh:
             self.fresh[kind, length] = self._ask(kind, length)
         kept = (
-            (good, [not self._is_of(without, batch, row) for row in range(batch.size)])
+            (good, [not of_kinds(self.subject.task, without, batch, row) for row in range(batch.size)])
             for batch, good in self.fresh[kind, length]
         )
         return _share([good[np.array(rows, bool)] for good, rows in kept])

@@ -105,8 +105,9 @@ class Verdict:
 
     @property
     def learned(self) -> bool:
-        """Whether it is right on at least `CUT` of these, so that it can break beyond."""
-        return self.trained.n > 0 and self.trained.value >= CUT
+        """Whether at least `CUT` of these are right, or most of the lengths, so that it can break beyond."""
+        shares = [row.random for row in self.rows if row.length <= self.train and row.random.n]
+        return bool(shares) and (self.trained.value >= CUT or 2 * sum(share.holds for share in shares) > len(shares))
 
     def first(self, kind: str, after: int = 0) -> int | None:
         """The first length above ``after`` at which random or hard strings break."""

@@ -28,9 +28,10 @@ def half(what: str, values: Sequence[str]) -> str:
 
 
 def values_named(kind: str) -> list[str]:
-    """The values in the name of such a kind; none in another one."""
+    """The values in the name of such a kind, sums and products in the order of `column_of`; none in another one."""
     found = _HALF.fullmatch(kind)
-    return re.split(r", | or ", found[1]) if found else []
+    names = re.split(r", | or ", found[1]) if found else []
+    return [sign.join(sorted(name.split(sign))) for name in names for sign in (" * " if " * " in name else " + ",)]
 
 
 def spoken(names: Sequence[str], last: str = "and") -> str:

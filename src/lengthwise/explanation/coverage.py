@@ -1,0 +1,61 @@
+"""At which of many lengths the kinds that a task names fail, from a few strings of each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from lengthwise.core.rng import stream
+from lengthwise.explanation.kinds import TOLD, WeakKind, distinct, hard_strings, of_kinds
+from lengthwise.explanation.model import Subject
+from lengthwise.explanation.verdict import Share
+
+MOST = 32
+"""Lengths that are looked at, beside those of random strings."""
+FEW, WRONG = 8, 3
+"""Strings of each kind and length, and how many of these make it worth to ask more."""
+EACH = 32
+"""Strings of the worst kinds at each length."""
+
+
+def spread(subject: Subject, known: Collection[int]) -> list[int]:
+    """Lengths up to the longest known one, evenly, and all known ones."""
+    every = subject.between(0, max(known) + 1)
+    at = np.linspace(0, len(every) - 1, min(MOST, len(every))).round().astype(int)
+    return sorted({*known, *(every[index] for index in at)})
+
+
+def suspected(subject: Subject, lengths: Sequence[int], seed: int) -> dict[int, list[str]]:
+    """Kinds that may fail, by length: of each the first trained length, the first longer one, and the worst."""
+    found: dict[int, list[str]] = {}
+    for kind in subject.task.kinds:
+        shares = {length: _ask(subject, kind, length, FEW, seed, ()) for length in lengths}
+        wrong = {length: share.n - share.right for length, share in shares.items() if share.n - share.right >= WRONG}
+        trained, beyond = ([n for n in wrong if (n <= subject.train) == inside] for inside in (True, False))
+        for length in {*trained[:1], *beyond[:1], *sorted(wrong, key=lambda n: -wrong[n])[:1]}:
+            found.setdefault(length, []).append(kind)
+    return found
+
+
+def covered(subject: Subject, kinds: Sequence[WeakKind], lengths: Sequence[int], seed: int) -> list[WeakKind]:
+    """The worst kinds with their shares at all lengths, strings of a worse one left out."""
+    found = list[WeakKind]()
+    for number, each in enumerate(kinds):
+        known = {row.length: row.share for row in each.rows}
+        if number < TOLD and each.kind in subject.task.kinds:
+            worse = [other.kind for other in kinds[:number]]
+            known = {n: _ask(subject, each.kind, n, EACH, seed, worse) for n in lengths} | known
+        found.append(each.at_lengths(tuple((n, share) for n, share in sorted(known.items()) if share.n >= FEW)))
+    return found
+
+
+def _ask(subject: Subject, kind: str, length: int, count: int, seed: int, worse: Sequence[str]) -> Share:
+    """So many strings of a kind, each once, none of them of a worse one."""
+    rng = stream(seed, "explain", "coverage", kind, length, count)
+    right, n = 0, 0
+    for _, batch in distinct(hard_strings(subject, length, count, rng, None, kind)):
+        kept = [not of_kinds(subject.task, worse, batch, row) for row in range(batch.size)]
+        good = np.asarray(subject.right(batch).all(axis=1))[kept]
+        right, n = right + int(good.sum()), n + len(good)
+    return Share(right, n)
