@@ -196,9 +196,13 @@ class Measured(Tabular):
             if not system.fitted:
                 cells[system.name, system.settings, ""] = {}
         tested, finding = sorted({length for row in cells.values() for length in row}), headline(systems, ";\n")
-        told = told_lengths(finding.partition(".\n")[0])
+        sure, exact = answer(systems, of.metric, of.whole), of.metric == "exact_match"
+        answered = {**dict.fromkeys(["finding"] * exact, finding), **sure.rows}
+        sentences = [finding.partition(".\n")[0], *sure.rows.values()]
+        quoted = told_lengths(sentences, [system.label for system in systems])
+        shortest = min(system.max_length for system in systems)
+        told = [length for length in quoted if length > shortest]
         if lengths is None:
-            shortest = min(system.max_length for system in systems)
             often = Counter(length for row in cells.values() for length in row)
             lengths = tested if brackets == "none" else main_lengths(often, shortest, told)
         else:
@@ -269,7 +273,6 @@ class Measured(Tabular):
             **dict([guess.split(": ", 1)] if guess else []),
             **dict.fromkeys(["…"] * bool(hidden), hidden),
         }
-        sure = answer(systems, of.metric, of.whole)
         left_out = [length for length in tested if length not in lengths]
         lacks = f"{', '.join(map(str, left_out))} (lengths='all')" * bool(left_out)
         said = (
@@ -281,14 +284,13 @@ class Measured(Tabular):
             distances_text(in_order(systems)),
             *details(systems),
         )
-        found = of.metric == "exact_match"
         strings = "".join(f", {says}" for says in [strings_text(systems)] if says)
-        trained = f", {trained_text(systems)}" * (same_training(systems) and not found)
+        trained = f", {trained_text(systems)}" * (same_training(systems) and not exact)
         return Table(
             ("system", "settings", "layout", *named, *map(str, lengths)),
             rows,
             caption=f"{of._what} by length{trained}: {_over(systems)}{strings}{_left_out(systems)}.",
-            answer={**dict.fromkeys(["finding"] * found, finding), **sure.rows},
+            answer=answered,
             notes=tuple(says for says in [differ_text(systems)] if says and DIFFER not in sure.why),
             advice=tuple(line for line in said if line),
             bold=frozenset(bold),

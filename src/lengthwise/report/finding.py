@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -61,10 +61,15 @@ def headline(systems: Sequence[SystemSummary], between: str = "; ") -> str:
     return ("\n" if len(contests) > 1 else " ").join(lines)
 
 
-def told_lengths(finding: str) -> list[int]:
-    """The lengths of which `headline` says what is right there, in its order."""
-    said = re.findall(r"\d\.\d{3} at (?:length )?(\d+)|(?<!lengths) up to (\d+)", finding)
-    return list(dict.fromkeys(int(length) for found in said for length in found if length))
+def told_lengths(rows: Iterable[str], names: Collection[str]) -> list[int]:
+    """The lengths that these rows of an answer name, in their order, but for the numbers in the names of systems."""
+    said = " ".join(rows)
+    for name in sorted(names, key=len, reverse=True):
+        said = said.replace(name, "")
+    found = re.findall(
+        r"(?<!lengths )(?<!trained )(?<!up )(?:up to|to|at(?: length)?) (\d+(?:[–, ]+(?:and )?\d+(?!\.\d))*)\b", said
+    )
+    return list(dict.fromkeys(int(length) for some in found for length in re.findall(r"\d+", some)))
 
 
 def _finding(order: Sequence[SystemSummary], between: str) -> str:

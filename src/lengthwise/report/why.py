@@ -13,12 +13,12 @@ import numpy as np
 
 from lengthwise.core.config import canonical_json
 from lengthwise.core.errors import LengthwiseError, listed
+from lengthwise.core.rank import seed_far
 from lengthwise.core.rng import stream
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES, PositionScheme, scheme_with_ids
 from lengthwise.positions.structure import spans
 from lengthwise.report.summary import (
-    MOST_COMPARED,
     RIGHT,
     WIDE_RANGE,
     WRONG,
@@ -27,6 +27,7 @@ from lengthwise.report.summary import (
     chance,
     fall,
     falling,
+    layouts_of,
     median_rates,
     some_of,
 )
@@ -93,37 +94,46 @@ def why(order: Sequence[SystemSummary], told: Sequence[SystemSummary] = (), *, s
     Of those of which it is ``told`` already it is not *not known*.
 
     First come ids that were never trained, then `distances` in ids, then one setting that alone tells a system from one
-    that does not fall, then of whom none of these says why they fall. In ``short`` it is one clause, with counts.
+    that does not fall, then of whom none of these says why they fall. In ``short`` it is one clause with the counts of
+    all, also of those that fall only slightly.
     """
     falls = [one for one in order if _falls(one)]
     untrained = {id(one): says for one in falls if (says := _never_trained(one))}
     rest = [one for one in falls if id(one) not in untrained]
     known = {id(one.system): one for one in distances(order)} if rest else {}
-    predicted = [known[id(one)] for one in rest if id(one) in known and known[id(one)].predicted]
-    left = [one for one in rest if not any(one is other.system for other in predicted)]
+    predicted = [one for one in rest if id(one) in known and known[id(one)].predicted]
+    left = [one for one in rest if not any(one is other for other in predicted)]
     alone = {id(one): found for one in left if (found := _one_setting(one, order))}
     unknown = [one for one in left if id(one) not in alone and not any(one is other for other in told)]
+    slight = [one for one in order if falls and _slightly(one)]
     if short:
-        ends = [one for one in unknown if _at_ends(one)]
-        far = [known[id(one)] for one in unknown if one not in ends and id(one) in known]
+        ends = sum(bool(_at_ends(one)) for one in unknown)
+        far = [known[id(one)] for one in unknown if not _at_ends(one) and id(one) in known]
         far = [one for one in far if one.far and any(one.mistakes)]
+        what = [f"{len(far)} already at tokens whose distance was trained"] * bool(far)
+        what += [f"{ends} stopping too early or late"] * bool(ends)
+        by_ids = [one for one in left if any(one is other for other in told) and id(one) not in alone]
+        (other, setting, _), *_ = *alone.values(), ("", "", "")
         ways = (
-            (len(untrained), "meet", "ids that were never trained"),
-            (len(predicted), "need", "a token farther back than in training (perhaps why)"),
-            (len(alone), "differ", "in one setting alone from one that does not fall"),
-            (len(ends), "stop", "too early or too late"),
-            (len(far), "err", _already(far)),
-        )
-        of = sum(bool(one.cells) for one in order)
-        counts = [f"{count} {verb}{'s' * (count == 1)} {what}" for count, verb, what in ways if count]
-        if not (untrained or predicted or alone):
-            none = f"{UNKNOWN} {len(unknown)} of {of} systems fall"
-            return [f"{none}{': ' * bool(counts)}{', '.join(counts)}"] * bool(unknown)
-        first, _, rest = counts[0].partition(" ")
-        return [f"Where they fall, {first} of {of} systems {', '.join([rest, *counts[1:]])}"]
+            ([one for one in falls if id(one) in untrained], *["since ids were never trained"] * 2),
+            (predicted, *["perhaps since a token is needed farther back than in training"] * 2),
+            (by_ids, "for its ids, as said above", "for their ids, as said above"),
+            ([one for one in left if id(one) in alone], f"perhaps for its {setting}, all else being as in {other}",
+             "perhaps for the one setting in which they differ from a system that does not fall"),
+            (unknown, *["for no known reason" + f" ({', '.join(what)})" * bool(what)] * 2),
+            (slight, *["only slightly"] * 2),
+        )  # fmt: skip
+        said = [
+            f"{falling(*some)} {how}" if len(some) == 1 else f"{len(some)} {of_all}"
+            for some, how, of_all in ways
+            if some
+        ]
+        count, of = len(falls) + len(slight), sum(bool(one.cells) for one in order)
+        how = f": {'; '.join(said)}" if len(unknown) < count else f" {ways[-2][2]}"
+        return [f"{f'{count} of' if count < of else 'All'} {of} systems fall{how}"] * bool(falls)
     return [
-        *_grouped(falls, untrained)[:MOST_COMPARED], *_as_predicted(predicted),
-        *_right([one for one in known.values() if one.holds and one.system not in falls], bool(predicted)),
+        *_grouped(falls, untrained), *_as_predicted([known[id(one)] for one in predicted]),
+        *_right([one for one in known.values() if one.holds and one.system not in falls], slight, bool(predicted)),
         *_in_one_setting(left, alone), *_not_known(unknown, known),
     ]  # fmt: skip
 
@@ -136,11 +146,20 @@ def _grouped(systems: Sequence[SystemSummary], says: Mapping[int, str]) -> list[
     return [f"{some_of(names)} {each}" for each, names in same.items()]
 
 
-def _right(holding: Sequence[Distance], some_fall: bool) -> list[str]:
+def _right(holding: Sequence[Distance], slight: Sequence[SystemSummary], some_fall: bool) -> list[str]:
     """Who is mostly right, though distances predict a fall; or, where they predict that of others, as they say."""
-    far, near = ([one.system.label for one in holding if one.far is is_far] for is_far in (True, False))
-    said = [f"{some_of(far)} need{'s' * (len(far) == 1)} one farther back, too, without a fall"] * bool(far)
-    return said + [f"{some_of(near)} need{'s' * (len(near) == 1)} none farther back"] * bool(near and some_fall)
+    far = [one.system for one in holding if one.far]
+    whole = [one.label for one in far if one not in slight]
+    near = [one.system.label for one in holding if not one.far and one.system not in slight]
+    said = [f"{some_of(whole)} need{'s' * (len(whole) == 1)} one farther back, too, without a fall"] * bool(whole)
+    said += [f"{some_of(near)} need{'s' * (len(near) == 1)} none farther back"] * bool(near and some_fall)
+    return said + [
+        f"{some_of([one.label for one in some])} fall{'s' * (len(some) == 1)} only slightly{though}"
+        for some, though in (
+            ([one for one in slight if one in far], ", though one is needed farther back"),
+            ([one for one in slight if one not in far], ""),
+        ) if some
+    ]  # fmt: skip
 
 
 def _in_one_setting(left: Sequence[SystemSummary], alone: Mapping[int, tuple[str, str, str]]) -> list[str]:
@@ -215,7 +234,7 @@ def _unknown(systems: Sequence[SystemSummary], verb: str, plural: str, what: str
 def _one_setting(system: SystemSummary, order: Sequence[SystemSummary]) -> tuple[str, str, str] | None:
     """One that does not fall and differs from the system in one setting alone, which, and both values; or None."""
     for one in order:
-        if one.cells and not _falls(one) and same_task(one, system) and _leads(one, system):
+        if one.cells and not _falls(one) and not _slightly(one) and same_task(one, system) and _leads(one, system):
             keys = {key for key in {*one.flat, *system.flat} if one.flat.get(key) != system.flat.get(key)}
             keys = {key for key in keys if not key.startswith("evaluation.")}
             if len(keys) == 1 and not keys <= {"scheme.name", "encoding.name"}:  # positions, which are what is compared
@@ -277,6 +296,12 @@ def _falls(system: SystemSummary) -> bool:
     medians = [right for n, right in median_rates(system).items() if n > system.max_length]
     seeds = (score.rate() for cell in beyond for score in cell.scores)
     return min(medians, default=1.0) < RIGHT - WIDE_RANGE or min(seeds, default=1.0) < WRONG
+
+
+def _slightly(system: SystemSummary) -> bool:
+    """Whether a seed is not right to its longest test, though it does not fall."""
+    end = max((cell.length for cell in system.cells), default=0)
+    return not _falls(system) and any(seed_far(one, 0, layouts=layouts_of(system))[0] < end for one in system.fitted)
 
 
 def _never_trained(system: SystemSummary) -> str:
