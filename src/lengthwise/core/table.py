@@ -11,6 +11,7 @@ import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +28,6 @@ WIDTH = 80
 """Columns of a terminal that answers keep to."""
 GOES_ON = " \\"
 """The end of a line of a command that goes on."""
-LEAST_COLUMNS = 3
-"""Columns of numbers that a terminal shows before their brackets."""
 PAGE = 345
 """Points of a line of LaTeX's ``article``."""
 SMALL = r"\small\setlength{\tabcolsep}{3pt}"
@@ -141,11 +140,10 @@ class Table:
     def _screen(self) -> tuple[str, list[str]]:
         """The table as far as a terminal has room, and what is left out.
 
-        First headings break, then go brackets, one column after the other, where all columns fit without. Where not,
-        first go columns of numbers from the last but one on, down to three, then all brackets, then columns down to
-        two; those that are ``named``, or else the first and the last, last.
-        At last go columns without measured numbers behind those that are ``named``, and texts break between words.
-        One without measured numbers is whole.
+        Where it is too wide, first headings break, then go brackets, one column after the other, and names break
+        between words. Then go columns of numbers from the last but one on; those that are ``named``, or else the first
+        and the last, stay. At last go columns without measured numbers behind those that are ``named``, and their texts
+        break. One without measured numbers is whole.
         """
         room, kept, rows = max(WIDTH, shutil.get_terminal_size().columns), self._filled(), self.rows
         numbers = [at for at in kept if any(isinstance(row[at], float) for row in rows)]
@@ -157,66 +155,50 @@ class Table:
             at for at in (*others, *wanted)
             if any("(" in shown(row[at], self.digits) for row in rows if isinstance(row[at], Spread))
         ]  # fmt: skip
-        bare, gone, heads, hidden = set[int](), list[int](), self.columns, list[int]()
-        made, wrapped = dict[Any, str](), 0
+        behind = kept[next((at for at, one in enumerate(kept) if self.columns[one] in self.named), len(kept)) :]
+        texts = [at for at in reversed(behind) if at not in numbers and self.columns[at] not in self.named]
+        bare, gone, heads = set[int](), list[int](), self.columns
 
-        def text(columns: Sequence[int]) -> str:
-            key = (*columns,), heads, frozenset(bare), wrapped
-            if key not in made:
-                made[key] = written(columns)
-            return made[key]
-
-        def written(columns: Sequence[int]) -> str:
+        def text() -> str:
             plain = (
                 tuple(float(cell) if at in bare and isinstance(cell, Spread) else cell for at, cell in enumerate(row))
                 for row in table.rows
             )
             bare_heads = replace(table, columns=heads, rows=tuple(plain), above=("", frozenset()))
-            said = bare_heads._formatted("simple", columns)
-            return table._headed(said if heads is self.columns else _tight(said), "simple", columns)
+            said = bare_heads._formatted("simple", kept)
+            return table._headed(said if heads is self.columns else _tight(said), "simple", kept)
 
-        def fits(columns: Sequence[int]) -> bool:
-            return max(map(len, text(columns).splitlines())) <= room
-
-        if not fits(kept):
+        def break_heads() -> None:
+            nonlocal heads
             heads = _broken([name if at in kept else "" for at, name in enumerate(self.columns)])
-        bare |= {*bracketed}
-        without_brackets = fits(kept)
-        bare.clear()
-        while (
-            not without_brackets and len(numbers) - len(gone) > LEAST_COLUMNS and others[len(gone) :] and not fits(kept)
-        ):
-            kept.remove(others[len(gone)])
-            gone.append(others[len(gone)])
-        if gone and not fits(kept):  # more numbers tell more than some brackets
-            bare |= {*bracketed}
-        while (left := [at for at in bracketed if at in kept and at not in bare]) and not fits(kept):
-            bare.add(left[0])
-        while others[len(gone) :] and not fits(kept):
-            kept.remove(others[len(gone)])
-            gone.append(others[len(gone)])
-        if not left:  # numbers alone may have room for more
-            for at in reversed(gone):
-                bare.add(at)
-                if fits(more_of := sorted([*kept, at])):
-                    kept = more_of
-        behind = kept[next((at for at, one in enumerate(kept) if self.columns[one] in self.named), len(kept)) :]
-        for at in [at for at in reversed(behind) if at not in numbers and self.columns[at] not in self.named]:
-            if not fits(kept):
-                kept.remove(at)
-                hidden.append(at)
-        for width in WRAPPED:
-            if fits(kept):
-                break
+
+        def drop(column: int) -> None:
+            kept.remove(column)
+            gone.append(column)
+
+        def wrap(width: int) -> None:
+            nonlocal table, heads
+            table = replace(table, rows=tuple(tuple(_wrapped(cell, width) for cell in row) for row in table.rows))
             if width == WRAPPED[-1]:
                 heads = tuple(re.sub(r"(\w{6})(?=\w{4})", "\\1-\n", head) for head in heads)
-            table = replace(table, rows=tuple(tuple(_wrapped(cell, width) for cell in row) for row in table.rows))
-            wrapped = width
-        names = [self.columns[at] for at in sorted([*numbers, *hidden]) if at not in kept]
+
+        steps = [
+            break_heads,
+            *(partial(bare.add, at) for at in bracketed),
+            *(partial(wrap, width) for width in WRAPPED[: 0 if texts else -1]),
+            *(partial(drop, at) for at in (*others, *texts)),
+            *(partial(wrap, width) for width in WRAPPED[0 if texts else -1 :]),
+        ]
+        for step in steps:
+            if max(map(len, (written := text()).splitlines())) <= room:
+                break
+            step()
+        else:
+            written = text()
+        names = [self.columns[at] for at in sorted(gone)]
         whole = not any(at in kept and at not in bare for at in bracketed)
-        without = [self.columns[at] for at in bracketed if at in bare and at in kept]
-        without.sort(key=self.columns.index)
-        return text(kept), [
+        without = [self.columns[at] for at in sorted(bracketed) if at in bare and at in kept]
+        return written, [
             *[f"{more} row{'s' * (more > 1)}"] * bool(more),
             *["brackets" if whole else f"brackets of {', '.join(without)}"] * bool(without),
             *[f"column{'s' * (len(names) > 1)} {', '.join(names)}"] * bool(names),
