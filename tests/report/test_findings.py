@@ -23,7 +23,7 @@ from lengthwise.report.answer import SURE, WHY, answer
 from lengthwise.report.control import in_what
 from lengthwise.report.finding import MOST_TASKS, headline, in_groups, leader, told_lengths
 from lengthwise.report.next_steps import MANY_STEPS
-from lengthwise.report.summary import LOW, WIDE_RANGE, SeedResult, SystemSummary, chance, in_order, ranked
+from lengthwise.report.summary import LOW, WIDE_RANGE, SeedResult, SystemSummary, chance, in_order, in_quotes, ranked
 from lengthwise.report.why import distances, needed_back, why
 from lengthwise.report.words import reaches_text
 from lengthwise.tasks import TASKS
@@ -90,7 +90,7 @@ def test_the_first_of_a_finding_is_the_first_of_a_comparison(folder: Path) -> No
         said = headline(found.systems)
         first = re.escape(leader(fitted).label)
         begins = (
-            rf"(^(Trained on lengths up to \d+, )?(\d+ of .* in all seeds: )?|; ){first}"
+            rf"(^(Trained on lengths up to \d+, )?(\d+ of .* in all seeds: )?|; )“?{first}”?"
             r"( is| has| alone| \(trained to \d+\) alone| [(0]|,|;|\.| and )"
         )
         assert re.search(begins, said)
@@ -117,7 +117,7 @@ def test_a_finding_speaks_of_every_tested_length_of_the_systems_that_it_names(fo
         for one in systems:
             right, each = medians(one), reaches(one)
             to, far = max(each), [n for n in right if right[n] < REACH]
-            begin = "(Trained on lengths up to \\d+, )?" + re.escape(one.label) + r"( \(trained to \d+\))?"
+            begin = rf"(Trained on lengths up to \d+, )?“?{re.escape(one.label)}”?" + r"( \(trained to \d+\))?"
             told = [clause for clause in clauses if re.match(rf"{begin}( is right on at| up to| not beyond) ?", clause)]
             assert len(told) <= 1 or any(other.label in one.label for other in systems if other is not one)
             for clause in told[:1]:
@@ -136,6 +136,11 @@ def test_a_finding_speaks_of_every_tested_length_of_the_systems_that_it_names(fo
             longer = [two for two in found.systems if two is not one and one.label in two.label]
             if one.max_length != shown[0].max_length and f"; {one.label} " in said and not longer:
                 assert f"; {one.label} (trained to {one.max_length})" in said
+        labels = {one.label for one in found.systems}
+        for label in labels:
+            if "," in label.partition(" (")[0] and not any(label in other for other in labels - {label}):
+                rows = [said, *answer(found.systems).rows.values()]
+                assert all(row.count(label) == row.count(f"“{label}”") for row in rows)
         if "of any longer tested length" in said:
             lowest = min(medians(systems[0]).values())
             shown = float(re.findall(r" has (\d\.\d+) at", said)[0])
@@ -315,8 +320,8 @@ def test_one_line_says_why_each_system_falls_that_a_finding_names(folder: Path) 
         many = sum(bool(one.cells) for one in systems) > 3
         rows = table.answer.get(WHY, "").split("\n")
         told = answer(systems).controls
-        assert all(f"{said}." in rows for said in why(systems, told, short=many))
-        assert not many or all(said in table.advice for said in why(systems, told))
+        assert all(f"{in_quotes(said, systems)}." in rows for said in why(systems, told, short=many))
+        assert not many or all(in_quotes(said, systems) in table.advice for said in why(systems, told))
         tested = [one for one in systems if one.cells]
         wrong = [one for one in tested if min(reaches(one)) < max(cell.length for cell in one.cells)]
         for short in why(systems, told, short=True):
@@ -341,8 +346,8 @@ def test_one_line_says_why_each_system_falls_that_a_finding_names(folder: Path) 
 def test_ids_that_were_never_trained_come_first() -> None:
     found = committed(Path("studies/arithmetic/results/addition-methods"))
     said = wide(found).answer[WHY]
-    assert "offsets up to 10 falls from 25, not known why; from 31, where ids above 32 begin" in said
-    assert "offsets up to 20 falls from 15, not known why; from 32, where" in said
+    assert "offsets up to 10” falls from 25, not known why; from 31, where ids above 32 begin" in said
+    assert "offsets up to 20” falls from 15, not known why; from 32, where" in said
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -474,7 +479,9 @@ def test_chance_is_said_of_the_task_that_has_it_beside_one_whose_is_not_known() 
     figure: Any = found.plot(figsize=(3.3, 2.8))
     assert "chance 0.50 (parity)" in [text.get_text() for text in figure.legends[0].get_texts()]
     plain = found.only(systems=["NoPE, no scratchpad", "RoPE + PoSE, no scratchpad"])
-    assert re.search(r"no scratchpad 0\.\d+ at \d+ \(chance is 0\.50", " ".join(plain.wide().answer["finding"].split()))
+    assert re.search(
+        r"no scratchpad” 0\.\d+ at \d+ \(chance is 0\.50", " ".join(plain.wide().answer["finding"].split())
+    )
 
 
 @pytest.mark.parametrize("guess", [0.0, 0.5])

@@ -22,6 +22,7 @@ from lengthwise.report.summary import (
     called,
     differing_settings,
     group_of,
+    in_quotes,
     in_runs,
     nearest_rival,
     other_settings,
@@ -55,7 +56,8 @@ class Answer:
     @cached_property
     def why(self) -> str:
         """Why the best leads, then why others fall, a line for each reason."""
-        return "\n".join(f"{says}." for says in (*self.cause, *why(self.order, self.controls, short=self._many)))
+        said = (*self.cause, *why(self.order, self.controls, short=self._many))
+        return "\n".join(f"{in_quotes(says, self.order)}." for says in said)
 
     @property
     def _many(self) -> bool:
@@ -65,7 +67,7 @@ class Answer:
     @property
     def falls(self) -> list[str]:
         """For the author: why others fall, where the answer has counts alone."""
-        return why(self.order, self.controls) if self._many else []
+        return [in_quotes(says, self.order) for says in why(self.order, self.controls) if self._many]
 
     @property
     def rows(self) -> dict[str, str]:
@@ -97,8 +99,9 @@ def answer(
     there = [shown.get(id(one.results[0]), one) for one in whole]
     found = _Contest(order, tests, there).answer(failing(order, metric))
     if not found.sure and len(systems) > 1 and sum(bool(one.fitted) for one in systems) == 1:
-        return replace(found, sure="No other system fitted, so this shows nothing about positions.")
-    return found
+        found = replace(found, sure="No other system fitted, so this shows nothing about positions.")
+    steps = tuple(in_quotes(step, there) for step in found.steps)
+    return replace(found, sure=in_quotes(found.sure, there), steps=steps)
 
 
 def _names_of_one(systems: Iterable[SystemSummary]) -> list[str]:

@@ -21,6 +21,7 @@ from lengthwise.report.summary import (
     fall,
     hardest_of,
     in_order,
+    in_quotes,
     last_tests,
     layout_text,
     layouts_of,
@@ -50,7 +51,10 @@ def headline(systems: Sequence[SystemSummary], between: str = "; ") -> str:
     contests = dict[str, list[SystemSummary]]()
     for one in in_order(systems):
         contests.setdefault(one.contest, []).append(one)
-    said = [_finding(some, between) for some in contests.values()]
+    said = [
+        between.join(in_quotes(part, some) for part in _finding(some, between).split(between))
+        for some in contests.values()
+    ]
     more = len(said) - MOST_TASKS + 1 if len(said) > MOST_TASKS else 0
     ends = last_tests(systems)
     lines = [

@@ -1025,6 +1025,14 @@ def some_of(names: Sequence[str], what: str = "") -> str:
     return spoken([*(name.join(marks) for name in names[:named]), *more]) if names else ""
 
 
+def in_quotes(text: str, systems: Iterable[SystemSummary]) -> str:
+    """The text with names of systems in quotes that have commas, but for its further lines, which are commands."""
+    names = {one.label for one in systems if "," in re.sub(r"\(.*?\)", "", one.label)}
+    line, *commands = text.split("\n") if names else [text]
+    either = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    return "\n".join([re.sub(rf"(?<![“'\"])(?:{either})(?!”)", r"“\g<0>”", line) if names else text, *commands])
+
+
 MOST_NAMED = 4
 """Names that a clause has; of more it says how many they are."""
 DIFFER = "differ in"
