@@ -58,7 +58,7 @@ def main() -> None:
     import matplotlib
     from PIL import Image
 
-    from lengthwise.report.figures import rounded
+    from lengthwise.report.figures import shorter
 
     for name in ORDER:
         figure = drawn(FOLDER / f"{name}.py")
@@ -66,7 +66,7 @@ def main() -> None:
         with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
             figure.savefig(svg, format="svg", metadata={"Date": None})
         # Without blanks at the ends of lines, which git complains about.
-        text = "\n".join(line.rstrip() for line in rounded(svg.getvalue()).splitlines())
+        text = "\n".join(line.rstrip() for line in shorter(svg.getvalue()).splitlines())
         (FOLDER / f"{name}.svg").write_text(text + "\n", encoding="utf-8")
         png = io.BytesIO()
         figure.savefig(png, format="png", dpi=THUMBNAIL / figure.get_figwidth() * 2)

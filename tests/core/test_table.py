@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lengthwise.core.table import NEEDS, Spread, Table
+from lengthwise.core.table import NEEDS, Spread, Table, rounded
 
 CELL = st.one_of(st.none(), st.integers(0, 99), st.floats(0, 1), st.booleans(), st.sampled_from(["", "a_b", "50 %"]))
 ROWS = st.integers(1, 5).flatmap(lambda width: st.lists(st.tuples(*[CELL] * width), min_size=1, max_size=5))
@@ -35,6 +35,14 @@ def test_latex_has_the_columns_with_values_and_numbers_stand_right(rows: list[tu
     made = Table(columns, tuple(rows))
     assert next(csv.reader(io.StringIO(made.to_csv()))) == [columns[index] for index in filled]
     assert made.to_frame().columns.tolist() == list(columns)
+
+
+@given(st.integers(-20_000, 20_000), st.integers(2, 3))
+def test_halves_are_rounded_up_as_people_do(units: int, digits: int) -> None:
+    whole, last = divmod(abs(units), 10)
+    exact = (whole + (last >= 5)) / 10**digits
+    assert rounded(units / 10 ** (digits + 1), digits).lstrip("-") == f"{exact:.{digits}f}"
+    assert [rounded(0.125, 2), rounded(0.9925), rounded(-0.125, 2)] == ["0.13", "0.993", "-0.13"]
 
 
 @given(st.lists(st.floats(0, 1), min_size=3, max_size=3).map(sorted), st.integers(1, 4))

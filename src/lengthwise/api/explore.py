@@ -19,6 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.table import rounded
 from lengthwise.core.user_code import failure_in_user_code, summary
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ def _others(found: Forecasts) -> str:
 
     def number(each: SystemForecast) -> str:
         if each.accuracy is not None:
-            return f"{each.accuracy:.2f}, measured"
+            return f"{rounded(each.accuracy, 2)}, measured"
         return each.base_rate or f"{percent(each.probability or 0.0)} %"
 
     usual = (each for each in found if each.system in ("nope", "ape", "rope", "alibi") and each is not found.systems[0])

@@ -19,7 +19,7 @@ from lengthwise.core.files import read_json
 from lengthwise.core.rank import REACH
 from lengthwise.core.result_file import CONFIG, RESULT, Score, each_once, result_files
 from lengthwise.core.statistics import Estimate, wilson
-from lengthwise.core.table import DIGITS, STUDY, Spread, Table, Tabular
+from lengthwise.core.table import DIGITS, STUDY, Spread, Table, Tabular, rounded
 from lengthwise.core.table import shown as cell_text
 from lengthwise.experiments.run_directory import LEASES, divergence
 from lengthwise.report.answer import answer
@@ -237,12 +237,12 @@ class Measured(Tabular):
             best = max(found.median for key, found in rivals.values() if by_row[key[:2]] not in few)
             first = {
                 at for at, (key, found) in rivals.items()
-                if f"{found.median:.3f}" == f"{best:.3f}" and best >= FAILED and by_row[key[:2]] not in few
+                if rounded(found.median) == rounded(best) and best >= FAILED and by_row[key[:2]] not in few
                 and found.low >= FAILED and (key, length) not in guessed
             }  # fmt: skip
             bold |= {(at, column) for at in first}
             equal = (one for at, (_, one) in rivals.items() if at not in first and one.median >= FAILED)
-            unsure |= any(f"{one.median:.3f}" == f"{best:.3f}" for one in equal)
+            unsure |= any(rounded(one.median) == rounded(best) for one in equal)
             least = rivals[min(first)][1].low if first else 2  # rows are in rank
             alike |= {
                 (at, column) for at, (key, found) in rivals.items()
@@ -257,7 +257,7 @@ class Measured(Tabular):
         seeds = [len(system.fitted) for system in systems]
         unseen = f": {brackets_text(seeds)}" * (brackets != "interval")
         guess, low = chance_text(systems, lengths, of.metric), low_seeds(systems, lengths, of.metric)
-        right, hidden = [f"{one.label} {one.in_distribution.median:.3f}" for one in systems], hidden_text(systems)
+        right, hidden = [f"{one.label} {rounded(one.in_distribution.median)}" for one in systems], hidden_text(systems)
         trained_right = f"; right in distribution: {', '.join(right)}" * (not any(one.fitted for one in systems))
         legend = {
             **_inside([system for system in systems if system.fitted], brackets, rows),
@@ -429,7 +429,7 @@ class Accuracy(Measured):
             found = cell.estimate(self.metric)
             if found is not None:
                 rates = [score.rate(self.metric) for score in cell.scores]
-                each = ", ".join(f"{rate:.3f}" for rate in rates)
+                each = ", ".join(rounded(rate) for rate in rates)
                 numbers = (found.median, found.low, found.high, min(rates), max(rates), each)
                 rows.append((*name, cell.length, axes_text(cell.axes), *seeds, *numbers))
         return rows if system.fitted else [(*name, None, "", *seeds, None, None, None, None, None, "")]

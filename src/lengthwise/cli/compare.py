@@ -8,7 +8,7 @@ import typer
 
 from lengthwise.cli.console import again, draw_answer, emit_json, err, out
 from lengthwise.cli.options import Api, AsJson, CpusPerJob, GpusPerJob, Jobs, Ray, Threads, from_api, number_of_jobs
-from lengthwise.core.table import Table
+from lengthwise.core.table import Table, rounded
 from lengthwise.training.threads import use_threads
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _cell(row: dict[str, Any]) -> tuple[Any, ...]:
     for name in BINS:
         seeds = [seed for seed in row["seeds"] if seed["fitted"] or row["status"] != "decided"]
         rates = [min(w["rate"] for w in sets.values()) for seed in seeds if (sets := seed["sets"].get(name))]
-        ends = dict.fromkeys(f"{rate:.2f}" for rate in (min(rates), max(rates))) if rates else ["–"]
+        ends = dict.fromkeys(rounded(rate, 2) for rate in (min(rates), max(rates))) if rates else ["–"]
         numbers.append("–".join(ends))
     fitted = f"{row['fitted']} of {len(row['seeds'])}" if row["seeds"] else "not run"
     rung = f"{row['rung']} (step {row['step']:,} of {row['steps']:,})" if "step" in row else row["rung"]

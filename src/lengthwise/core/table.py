@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import copysign
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -566,12 +567,17 @@ def _is_numeric(values: Iterable[Any]) -> bool:
     return bool(there) and all(isinstance(value, int | float) and not isinstance(value, bool) for value in there)
 
 
+def rounded(value: float, digits: int = DIGITS) -> str:
+    """A number with so many digits after the point, halves up: 0.13 of 0.125."""
+    return f"{value + copysign(1e-9, value):.{digits}f}"
+
+
 def shown(value: Any, digits: int) -> str:
     """A cell as it is shown, with a dash for None."""
     if value is None:
         return "–"
-    text = f"{value:.{digits}f}" if isinstance(value, float) else str(value)
+    text = rounded(value, digits) if isinstance(value, float) else str(value)
     if isinstance(value, Spread):
-        ends = [f"{end:.{digits}f}" for end in (value.low, value.high)]
+        ends = [rounded(end, digits) for end in (value.low, value.high)]
         text += f" ({'–'.join(ends)})" * (ends[0] != ends[1])
     return text

@@ -9,6 +9,7 @@ from json import dumps
 from typing import Any
 
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.table import rounded
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.system import RANDOM_START
@@ -70,7 +71,7 @@ def controls_say(first: SystemSummary, control: SystemSummary, tests: Sequence[D
     tested, ours, theirs = {test.length for test in tests}, median_rates(first), median_rates(control)
     most = max(lengths, key=lambda length: (ours[length] - theirs[length], length))
     make = "The ids make" if surely_above(tests) else f"The ids {'likely' if 2 * fitted > seeds else 'may'} make"
-    falls = f"{other} has {theirs[most]:.3f} at {most}, {first.label} {ours[most]:.3f}"
+    falls = f"{other} has {rounded(theirs[most])} at {most}, {first.label} {rounded(ours[most])}"
     level = f"; not at {in_runs(tested - {*lengths}, tested)}" * (len(tested) > len(lengths))
     apart = all(test.apart for test in tests if test.length in lengths)
     how = f"{'every seed' * apart or first.label} is above at {in_runs(lengths, tested)}"

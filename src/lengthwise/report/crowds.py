@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lengthwise.core.rank import REACH
+from lengthwise.core.table import rounded
 from lengthwise.report.looks import Gray, distinct
 from lengthwise.report.summary import Panel, SystemSummary, group_of
 
@@ -55,7 +56,7 @@ def _gray(
     rest = left[MOST_COLOURED - 1 :] if len(left) > MOST_COLOURED else []
     end = max(cell.length for at in mine for cell in cells[at])
     medians = (found for at in rest for one in cells[at] if one.length == end and (found := one.estimate(metric)))
-    ends = sorted(f"{found.median:.2f}" for found in medians) or ["–"]
+    ends = sorted(rounded(found.median, 2) for found in medians) or ["–"]
     start = next((length for length in lengths if all(length > last[at] for at in low)), end)
     groups = (
         (low, f"0.00 from {start} on"),

@@ -34,6 +34,7 @@ from matplotlib.transforms import Affine2D, ScaledTranslation, blended_transform
 from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
 from lengthwise.core.files import named_file, replacing
+from lengthwise.core.table import rounded
 from lengthwise.prediction.example import TokenSequence
 from lengthwise.report.crowds import told_apart
 from lengthwise.report.finding import headline
@@ -204,7 +205,7 @@ class Drawing(Figure):
     def svg(self) -> str:
         """The ``<svg>`` element, which scales to the width of its container; texts of points are ``<title>``."""
         text = self._saved("svg").decode()
-        element = rounded(text[text.index("<svg") :])
+        element = shorter(text[text.index("<svg") :])
         width = self.get_figwidth() * 96
         opening = (
             f'<svg role="img" aria-label="{escape(self.alt)}" style="width:100%;height:auto;max-width:{width:.0f}px" '
@@ -239,7 +240,7 @@ class Drawing(Figure):
         return buffer.getvalue()
 
 
-def rounded(svg: str) -> str:
+def shorter(svg: str) -> str:
     """With places to a hundredth of a point, which makes it a third shorter."""
     places = re.compile(r'(?<= )(?:d|x|y)="[^"]*"')
     svg = places.sub(lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), svg)
@@ -671,7 +672,7 @@ class _Panel:
             self.drew.add("chance")
             of = chance_of([self.systems[index] for index in self.panel.cells], self.metric)
             of = of or "answer" * (not legend)
-            label = f"chance {chance:.2f}{f' ({of})' * bool(of)}"
+            label = f"chance {rounded(chance, 2)}{f' ({of})' * bool(of)}"
             line = plot.axhline(chance, color=QUIET, lw=1, ls=(0, (2, 3)), zorder=1, label=label)
             self.named.append(line)
         if several:
@@ -705,7 +706,10 @@ class _Panel:
         at, medians = [cell.length for cell, _ in found], [estimate.median for _, estimate in found]
         low, high = [estimate.low for _, estimate in found], [estimate.high for _, estimate in found]
         style: dict[str, Any] = {"color": look.colour, "zorder": 3}
-        tips = [f"{name}, length {cell.length}: {e.median:.3f}, {e.low:.3f} to {e.high:.3f}" for cell, e in found]
+        tips = [
+            f"{name}, length {cell.length}: {rounded(e.median)}, {rounded(e.low)} to {rounded(e.high)}"
+            for cell, e in found
+        ]
         gray = isinstance(look, Gray)
         if gray:
             style |= {"lw": 1, "zorder": 1.5}
@@ -1052,7 +1056,7 @@ def _row(figure: Drawing, plot: Plot, row: Mapping[str, Any], line: int) -> None
             continue
         height = line + BLIND_SPREAD * (index - (len(row["seeds"]) - 1) / 2)
         face = colour if row["status"] == "decided" and seed["fitted"] else PAPER
-        tip = f"{row['language']}, {row['encoding']}, seed {seed['seed']}: {min(rates):.3f}"
+        tip = f"{row['language']}, {row['encoding']}, seed {seed['seed']}: {rounded(min(rates))}"
         plot.plot(
             [min(rates)], [height], "o", ms=3.4, mec=colour, mfc=face, mew=0.8, clip_on=False,
             gid=figure.tip_id([tip]),

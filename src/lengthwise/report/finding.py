@@ -9,6 +9,7 @@ from statistics import median
 
 from lengthwise.core.errors import listed
 from lengthwise.core.rank import REACH, seed_far
+from lengthwise.core.table import rounded
 from lengthwise.report.summary import (
     LEAST_CHANCE,
     MOST_COMPARED,
@@ -191,7 +192,7 @@ def _most(systems: Sequence[SystemSummary]) -> str:
     ends = sorted({min(highest, default=0), max(highest, default=0)} & {*highest})
     layouts = any(len(tests_of(one)) > len({cell.length for cell in one.cells}) for one in systems)
     most = f"at best{' in their hardest layout' * layouts} " * (len(systems) > 1 and any(highest.values()))
-    return most + ", ".join(f"{highest[at]:.3f} at {at}" for at in ends if at == ends[0] or highest[ends[0]])
+    return most + ", ".join(f"{rounded(highest[at])} at {at}" for at in ends if at == ends[0] or highest[ends[0]])
 
 
 def _first_beyond(systems: Iterable[SystemSummary]) -> int:
@@ -213,7 +214,7 @@ def _no_finding(systems: Sequence[SystemSummary]) -> str:
     steps = {text.partition(" of at most")[0] for text in map(steps_text, systems)} - {"unknown"}
     said += (" did not fit" if len(systems) == 1 else " fitted") + f" after {listed(sorted(steps))} steps" * bool(steps)
     it = "it" if len(systems) == 1 else best.label
-    return f"{said}: {it} is right on {best.in_distribution.median:.3f} of strings of trained lengths."
+    return f"{said}: {it} is right on {rounded(best.in_distribution.median)} of strings of trained lengths."
 
 
 def _goes(system: SystemSummary) -> str:
@@ -230,7 +231,7 @@ def _goes(system: SystemSummary) -> str:
         shown = [cell for cell in beyond if cell.length > system.max_length][:1]
     shown += [end for low in shown if rate_of(end) >= rate_of(low) + WIDE_RANGE]
     median_of = "median " * (len({*far}) > 1)  # which is not that of the seeds that stand before it
-    low_at = ", ".join(f"{rate_of(cell):.3f} at {cell.length}{layout_text(cell, tests)}" for cell in shown)
+    low_at = ", ".join(f"{rounded(rate_of(cell))} at {cell.length}{layout_text(cell, tests)}" for cell in shown)
     aside = [f"{median_of}{low_at}"] * bool(shown)
     if max(far) > system.max_length:
         said = f"up to {reaches_text(far, seeds, ', the longest' * (max(far) == end.length))}"
@@ -248,10 +249,10 @@ def _at(system: SystemSummary, length: int, first: int = 0) -> str:
     where = f"at{' length' * (cell.length == first)} {cell.length}{layout_text(cell, tests)}"
     aside = [*[f"{fitted} of {seeds} seeds fitted"] * (fitted < seeds), _aside(system, cell)]
     low = min(tests.values(), key=lambda one: (rate_of(one), one.length))
-    lower = f", {rate_of(low):.3f} at {low.length}{layout_text(low, tests)}" * (
+    lower = f", {rounded(rate_of(low))} at {low.length}{layout_text(low, tests)}" * (
         rate_of(low) <= rate_of(cell) - WIDE_RANGE
     )
-    return f"{rate_of(cell):.3f} {where}" + f" ({'; '.join(filter(None, aside))})" * any(aside) + lower
+    return f"{rounded(rate_of(cell))} {where}" + f" ({'; '.join(filter(None, aside))})" * any(aside) + lower
 
 
 def _aside(system: SystemSummary, cell: Cell) -> str:
@@ -264,7 +265,7 @@ def _aside(system: SystemSummary, cell: Cell) -> str:
     guess = chance(system, cell.length, cell.axes) or 0.0
     may_be = guess >= LEAST_CHANCE and found is not None and (found.low <= guess or found.median < guess + WIDE_RANGE)
     far = high - low >= WIDE_RANGE or low < REACH <= median(rates)
-    return "; ".join([*[f"chance is {guess:.2f}"] * may_be, *[f"range {low:.3f}–{high:.3f}"] * far])
+    return "; ".join([*[f"chance is {rounded(guess, 2)}"] * may_be, *[f"range {rounded(low)}–{rounded(high)}"] * far])
 
 
 def _and_trained(system: SystemSummary, alike: bool) -> str:

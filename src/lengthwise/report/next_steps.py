@@ -8,6 +8,7 @@ from math import ceil
 from typing import Any
 
 from lengthwise.core.rank import seed_far
+from lengthwise.core.table import rounded
 from lengthwise.report.control import PLAIN, beyond_reach
 from lengthwise.report.finding import in_groups
 from lengthwise.report.summary import (
@@ -110,7 +111,7 @@ def next_steps(
 
 def _about(fails: SystemSummary) -> list[str]:
     rate, length, layout = hardest(fails) or (0.0, 0, "")
-    right = f"{fails.label} has {rate:.3f} at {length}{layout}"
+    right = f"{fails.label} has {rounded(rate)} at {length}{layout}"
     said = [f"see which other positions are likelier to be right there, as {right}: {predict_command(fails)}"]
     command = explain_command(fails)
     return said + [f"see why {fails.label} falls: {command}"] * bool(command)

@@ -9,7 +9,7 @@ from statistics import median, median_low
 from typing import Any
 
 from lengthwise.core.rank import RULE
-from lengthwise.core.table import NEXT, Spread, Table
+from lengthwise.core.table import NEXT, Spread, Table, rounded
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.report.answer import answer
 from lengthwise.report.figures import NARROW, WIDE, Picture, draw_accuracy, draw_audit, draw_blind
@@ -336,9 +336,8 @@ def comparison_finding(values: Mapping[str, Any]) -> str:
     else:
         reached = f"no system{' that fitted' * any(not row['fitted'] for row in rows)} is right beyond {trained}"
         if best["mean_beyond"] >= 0.005:
-            reached += (
-                f"; best there is {best['system']} with {best['mean_beyond']:.2f} in the mean of the longer lengths"
-            )
+            mean = rounded(best["mean_beyond"], 2)
+            reached += f"; best there is {best['system']} with {mean} in the mean of the longer lengths"
     theory = {None: "", "unknown": f" No theorem says whether {best['system']} works at all lengths."}.get(
         best["verdict"], f" Theory, on {best['system']} at all lengths: {THEORY.get(best['verdict'], best['verdict'])}."
     )
@@ -394,7 +393,7 @@ def cell(row: Mapping[str, Any]) -> list[Any]:
     numbers = []
     for name in BINS:
         rates = [[found["rate"] for found in seed["sets"].get(name, {}).values()] for seed in row["seeds"]]
-        numbers.append(" ".join(f"{min(found):.2f}" for found in rates if found) or "–")
+        numbers.append(" ".join(rounded(min(found), 2) for found in rates if found) or "–")
     fitted = f"{row['fitted']} of {len(row['seeds'])}" if row["seeds"] else "–"
     return [row["language"], row["expression"], row["encoding"], row["predicted"], row["status"],
             row["rung"] or "–", fitted, *numbers, outcome_of(row)]  # fmt: skip

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from itertools import chain, combinations
-from math import floor
 from pathlib import Path
 from statistics import fmean, median
 from typing import Annotated, Any, Literal, Self, get_args
@@ -38,6 +37,7 @@ from lengthwise.core.result_file import (
 )
 from lengthwise.core.rng import stream
 from lengthwise.core.statistics import LEVEL, Estimate, estimate, median_rank
+from lengthwise.core.table import rounded
 from lengthwise.core.user_code import code_words, no_new_code
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS
@@ -241,7 +241,7 @@ def chance_text(
                 asked.setdefault(task, set()).add(where)
                 value = chance(system, cell.length, cell.axes, metric)
                 if value is not None and value >= LEAST_CHANCE:
-                    found.setdefault(task, {}).setdefault(f"{value:.2f}", {})[where] = None
+                    found.setdefault(task, {}).setdefault(rounded(value, 2), {})[where] = None
     tasks = dict[str, list[str]]()
     for task, values in found.items():
         everywhere = [set(some) for some in values.values()] == [asked[task]]
@@ -735,7 +735,7 @@ def low_seeds(systems: Sequence[SystemSummary], lengths: Collection[int], metric
                 lowest = min([lowest, *low.values()])
         if seeds:
             at = in_runs(where, {cell.length for cell in system.cells if cell.length in lengths})
-            least = "down to " * (len(where) > 1 and lowest > 0) + f"{lowest:.3f}"
+            least = "down to " * (len(where) > 1 and lowest > 0) + rounded(lowest)
             said.append(f"{len(seeds)} of {len(system.fitted)} seeds of {system.label} ({least} at {at})")
     return "; ".join(said)
 
@@ -873,7 +873,7 @@ def _trained_strings(systems: Sequence[SystemSummary]) -> str:
 
 def percent(share: float, digits: int = 0) -> str:
     """A share in percent, half up: ``71 %`` for 0.705."""
-    return f"{floor(share * 10 ** (2 + digits) + 0.5 + 1e-9) / 10**digits:.{digits}f} %"
+    return f"{rounded(100 * share, digits)} %"
 
 
 def fit_share(systems: Iterable[SystemSummary]) -> str:
@@ -892,7 +892,7 @@ def details(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
         if found
     ]
     unlike, rule, share = steps_note(systems), fit_rule(systems), fit_share(systems)
-    low = [f"{one.label} {one.in_distribution.median:.3f}" for one in systems if not one.fitted]
+    low = [f"{one.label} {rounded(one.in_distribution.median)}" for one in systems if not one.fitted]
     said = (
         *filter(None, map(fall_text, in_order(systems)[:MOST_COMPARED])),
         f"trained: {setting_note(systems)}",
@@ -947,7 +947,7 @@ def fall_text(system: SystemSummary) -> str:
     every = " of all seeds" * (len(cell.scores) > 1)
     where = f"; {ends:,} of {wrong:,} wrong strings{every} stop too early or too late" * (2 * ends > wrong)
     at = f"{cell.length}{layout_text(cell, tests_of(system))}"
-    right = f"{who}right on {score.rate():.3f} of the strings and {tokens} of their tokens{where}"
+    right = f"{who}right on {rounded(score.rate())} of the strings and {tokens} of their tokens{where}"
     return f"{system.label} is below {percent(RIGHT)} at length {at}: {right}"
 
 
@@ -1305,7 +1305,7 @@ RIGHT, WRONG = 0.95, 0.5
 
 def contradiction(system: str, answer: str, why: str, right: float, length: int, layout: str = "") -> str | None:
     """Where theory and what `hardest` found point in different directions, both in words; else None."""
-    share = f"yet the models are right on {right:.3f} of the strings of length {length}{layout}"
+    share = f"yet the models are right on {rounded(right)} of the strings of length {length}{layout}"
     reason = f" ({why})" if why else ""
     if answer == "yes" and right < WRONG:
         return (

@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import Any
 
 from lengthwise.core.statistics import Estimate
-from lengthwise.core.table import WIDTH, Spread, shown
+from lengthwise.core.table import WIDTH, Spread, rounded, shown
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.report.summary import (
     Panel,
@@ -149,5 +149,5 @@ def _unfitted(system: SystemSummary) -> str:
     said = f"not fitted: right on {100 * system.in_distribution.median:.4g} % of strings of training lengths"
     said += f", {share} required" if (share := fit_share([system])) else ""
     measured = ((cell.length, cell.estimate()) for cell in system.unfitted_cells)
-    control = ", ".join(f"({found.median:.3f}) at {length}" for length, found in measured if found)
+    control = ", ".join(f"({rounded(found.median)}) at {length}" for length, found in measured if found)
     return f"{said}; measured as a control (unfitted_too): {control}" if control else said
