@@ -501,7 +501,7 @@ def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
     assert wide.answer["why"].endswith("b falls from 16, where ids above 27 begin, which were never trained.")
     (then,) = [line for line in found.wide().advice if line.startswith("next: ")]
     assert then.startswith("next: train the control random-start+learned")
-    assert "Not known, from one seed each: a has more right than b at 16–40." in how_sure(
+    assert "One seed each cannot tell: here a has more right than b at 16–40." in how_sure(
         _of([*_seeds("a", [200]), *_seeds("b", [10])]).systems
     )
 
@@ -524,7 +524,7 @@ def test_what_overlaps_is_not_told_apart_and_asks_for_seeds() -> None:
     few = how_sure(_of([*_seeds("a", [200, 199, 198]), *_seeds("c", [9, 8, 7], scheme="sequential")]).systems)
     assert few.startswith(
         "Clear in these seeds, not significant: at 16–40 every seed of a is above every seed of c, but 3 seeds each "
-        "are too few for 2 tests."
+        "are too few for 2 tests (all pairs, all lengths): it takes 5 of each."
     )
     frame = _of([*_seeds("c", [1, 2]), *_seeds("a", [200, 199])]).differences().to_frame()
     assert set(frame["ranges disjoint"]) == {"yes"}

@@ -580,7 +580,7 @@ def test_few_seeds_are_said_in_plain_words() -> None:
     said = of(*made).wide().answer[SURE]
     assert said == (
         "Clear in these seeds, not significant: at 16–40 every seed of a is above every seed of b and c, but 3 seeds "
-        "each are too few for 6 tests."
+        "each are too few for 6 tests (all pairs, all lengths): it takes 5 of each."
     )
     assert "p = " not in said
 
@@ -855,6 +855,8 @@ def test_nothing_is_told_to_be_trained_for_steps_with_which_it_did_not_fit(folde
         planned = [one.experiment["training"]["steps"] for one in lost if one.results[0].system not in fits]
         if planned and max(planned) < MANY_STEPS:
             assert int(re.findall(r"steps=(\d+)", then)[0]) > max(planned)
+        told = [step for step in steps if re.match(r"(next|then|if what did not fit matters): train", step)]
+        assert all("\nlengthwise run " in step for step in told)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -1079,7 +1081,13 @@ def test_an_answer_is_rows_of_few_sentences(folder: Path) -> None:
     for found in contests(folder):
         rows = wide(found).answer
         assert [*rows] == [name for name in ("finding", SURE, WHY) if name in rows]
-        begins = ("Significant", "Clear in these seeds, not significant", "Not known", "Not sure: ", "No other system")
+        begins = (
+            "Significant",
+            "Clear in these seeds, not significant",
+            "One seed each",
+            "Not sure: ",
+            "No other system",
+        )
         assert rows.get(SURE, "Not sure: ").startswith(begins)
         assert rows.get(SURE, "").count(". ") <= 2
         assert rows.get(WHY, "").count("\n") <= 6

@@ -329,7 +329,7 @@ def _clear(first: SystemSummary, whom: str, each: Sequence[Sequence[Difference]]
     lower = f"; at {in_runs(below, tested)} it is below" * bool(below)
     if all((len(test.rates), len(test.other_rates)) == (1, 1) for test in tests):
         more = f"{first.label} has more right than {whom} at {in_runs(lengths, tested) or 'different lengths'}"
-        return f"Not known, from one seed each: {more}{lower}"
+        return f"One seed each cannot tell: here {more}{lower}"
     if surely_above(each[0]):
         at, of = f" at {in_runs(sure, tested)}" * bool(sure), f", {_tests(tests)}" * (tests[0].made > 1)
         ps = {test.holm for test in tests if test.length in sure}
@@ -371,7 +371,9 @@ def _too_few(tests: Sequence[Difference]) -> str:
     """Why tests are not significant though all seeds of one are above all of the other: these are too few."""
     counts = sorted({n for test in tests for n in (len(test.rates), len(test.other_rates))}, reverse=True)
     few = f"{some_of([*map(str, counts)])} seeds{' each' * (len(counts) == 1)}"
-    return f"{few} are too few for {_tests(tests)}"
+    made = max(test.made for test in tests)
+    every = " (all pairs, all lengths)" * (made > 1)
+    return f"{few} are too few for {_tests(tests)}{every}: it takes {_enough(made)} of each"
 
 
 def _tests(tests: Sequence[Difference]) -> str:

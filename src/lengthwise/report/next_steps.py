@@ -134,10 +134,14 @@ def _longer(order: Sequence[SystemSummary]) -> str:
     far = any(one.in_distribution.median < FAR_FROM_FIT for one in lost)
     if far and all(one.experiment["model"]["layers"] == 1 for one in order):
         values, why = values | {LAYERS: 2}, "with fewer steps and one layer"
+    many, nearest = len(order) > MOST_NAMED, max(lost, key=lambda one: one.in_distribution.median)
     it = "all" if len(order) > 1 else "it"
+    first = f", first {nearest.label}{', the nearest to fit' * (len(lost) > 1)}" * many
     words = [word for (part, _, name), to in values.items() for word in ("--set", f"{part}.{name}={dumps(to)}")]
-    again = run_commands([(one, words) for one in order], steps=2 * len(values)) if len(order) <= MOST_NAMED else ""
-    return f"train {it} with {_as_arguments(values)}: half or more of the seeds of {who} did not fit {why}{again}"
+    again = run_commands([(one, words) for one in ([nearest] if many else order)], steps=2 * len(values))
+    return (
+        f"train {it} with {_as_arguments(values)}{first}: half or more of the seeds of {who} did not fit {why}{again}"
+    )
 
 
 def _has(system: SystemSummary, values: Mapping[Setting, Any]) -> bool:
