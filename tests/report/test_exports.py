@@ -965,3 +965,5 @@ def test_a_system_goes_by_the_name_that_a_figure_prints(folder: str) -> None:
         chosen = whole.only(systems=[named.label])
         assert {id(run) for run in one.results} <= {id(run) for each in chosen.systems for run in each.results}
         assert len(chosen) < len(whole)
+    labels = {named.label: f"system {at}" for at, named in enumerate(whole_names(every))}
+    assert {*whole.wide(labels=labels).to_frame()["system"]} == {*labels.values()}

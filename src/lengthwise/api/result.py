@@ -452,7 +452,8 @@ class Accuracy(Measured):
         """
         if labels is not None and not isinstance(labels, Mapping):
             raise LengthwiseError(f"labels must be a dictionary from systems to names, got {labels!r}")
-        given = labels or {}
+        drawn = {one.label: of.label for of, one in zip(self.systems, whole_names(self.systems), strict=True)}
+        given = {drawn.get(name, name): label for name, label in (labels or {}).items()}
         self.systems.check(name for name in given if name not in Systems(self.whole))
         exact = {name for one in (*self.systems, *self.whole) for name in (*one.labels, *one.names)}
         for name in given.keys() - exact:

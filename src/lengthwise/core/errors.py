@@ -87,13 +87,15 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     names = sorted(set(known))
     other = OTHER_NAMES.get(name.lower().replace("_", "-"))
     same = [each for each in names if _letters(each) == _letters(name)]
-    close = [other] if other in names else same or difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    low, lower = name.lower(), {each.lower(): each for each in names}
+    near = [lower[each] for each in difflib.get_close_matches(low, lower, n=3, cutoff=0.6)]
+    close = [other] if other in names else same or near
     if not close and "." not in name:  # A setting by its last part.
         ends = {each.rpartition(".")[2]: each for each in names if "." in each}
         close = [ends[end] for end in difflib.get_close_matches(name, ends, n=1, cutoff=0.6)]
     prefix = name[: name.rfind(".") + 1]  # that of a setting, such as training.steps
     tail = name.removeprefix(prefix)
-    alike = [difflib.SequenceMatcher(None, each.removeprefix(prefix), tail).ratio() for each in close]
+    alike = [difflib.SequenceMatcher(None, each.removeprefix(prefix).lower(), tail.lower()).ratio() for each in close]
     *first, last = [repr(each) for each, ratio in zip(close, alike, strict=True) if ratio >= max(alike) - NEARLY] or [
         ""
     ]
