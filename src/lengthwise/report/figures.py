@@ -794,18 +794,19 @@ class _Panel:
         wanted = [min(max(value, low), high) for value, *_ in ends]
         for value, y, (_, minus, length, name) in zip(wanted, _apart(wanted, heights, self.heights), ends, strict=True):
             look = looks.get(-minus)
-            colour = QUIET if look is None else look.colour
+            gray, colour = isinstance(look, Gray), QUIET if look is None else look.colour
             plot.annotate(
                 name, (1, y), xycoords=("axes fraction", "data"), xytext=(19, 0), textcoords="offset points",
-                color=QUIET if look is None or isinstance(look, Gray) else INK, va="center", fontsize=size,
+                color=QUIET if look is None or gray else INK, va="center", fontsize=size,
                 annotation_clip=False, linespacing=1.15,
             )  # fmt: skip
             style: Any = {"marker": look.marker if look else "None", "ms": 5.5, "color": colour, "clip_on": False}
             plot.plot([1], [y], ls="none", transform=_right_of(plot), **style)
-            plot.annotate(
-                "", (length, value), xytext=(1.0, y), textcoords=_right_of(plot), annotation_clip=False,
-                arrowprops={"arrowstyle": "-", "color": QUIET, "lw": 0.6, "ls": ":", "shrinkA": 0, "shrinkB": 4},
-            )  # fmt: skip
+            if not gray:
+                plot.annotate(
+                    "", (length, value), xytext=(1.0, y), textcoords=_right_of(plot), annotation_clip=False,
+                    arrowprops={"arrowstyle": "-", "color": QUIET, "lw": 0.6, "ls": ":", "shrinkA": 0, "shrinkB": 4},
+                )  # fmt: skip
 
     def _mark(self, length: int, rate: float, look: Look) -> None:
         """A small one of a seed, above others that are at the floor there."""
