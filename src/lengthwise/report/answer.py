@@ -215,7 +215,11 @@ class _Contest:
         said = [controls_say(lead, other, self.between(lead, other)) for other in controls]
         if said and lead is not first:
             untested = f"Whether its ids make {first.label} lead is not tested"
-            about = f"{first.label} has plain ids" if first.positions.scheme in PLAIN else untested
+            about = (
+                f"{first.label} has plain ids, so they are not why it leads"
+                if first.positions.scheme in PLAIN
+                else untested
+            )
             said = [about, *(f"{lead.label}: {one[:1].lower()}{one[1:]}" for one in said)]
         mine = [two for two in (self.pair, *self.pairs) if self.pairs and (two[0] is first or not said)]
         mine = [two for two in mine if _ids_may_count(*two, self.tests)]
@@ -240,7 +244,7 @@ class _Contest:
         if first is not self.named:
             return f"{self.named.label} has fewer seeds than {first.label}"
         more = one not in (first, self.led[0])
-        return f"Compared is {one.label}, as {first.label} differs from others in more settings" * more
+        return f"Compared here: {one.label}, which differs from others in fewer settings than {first.label}" * more
 
     @property
     def seeds(self) -> MoreSeeds:

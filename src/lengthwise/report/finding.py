@@ -34,13 +34,10 @@ from lengthwise.report.summary import (
     steps_text,
     tests_of,
 )
-from lengthwise.report.words import reaches_text
+from lengthwise.report.words import NOT_FAR, reaches_text
 
 MOST_TASKS = 5
 """Tasks that a finding has a line for; of more it says how many they are."""
-
-NOT_FAR = "not beyond training"
-"""How far systems go in a finding that are wrong at the first length beyond training."""
 
 
 def headline(systems: Sequence[SystemSummary], between: str = "; ") -> str:

@@ -533,7 +533,8 @@ def last_tests(systems: Sequence[SystemSummary]) -> str:
         wanted, task = 4 * system.max_length, system.known_task
         if task is not None and 0 < longest < wanted and not task.lengths(longest + 1, wanted):
             name = called(system.experiment["task"])
-            ends[f"tests end at {longest}, since {name} has no strings of {longest + 1} to {wanted}"] = None
+            who = f" of systems trained to {system.max_length}" * (not same_training(systems))
+            ends[f"tests{who} end at {longest}, since {name} has no strings of {longest + 1} to {wanted}"] = None
     return "; ".join(ends)
 
 

@@ -110,8 +110,8 @@ def why(order: Sequence[SystemSummary], told: Sequence[SystemSummary] = (), *, s
         ends = sum(bool(_at_ends(one)) for one in unknown)
         far = [known[id(one)] for one in unknown if not _at_ends(one) and id(one) in known]
         far = [one for one in far if one.far and any(one.mistakes)]
-        what = [f"{len(far)} already at tokens whose distance was trained"] * bool(far)
-        what += [f"{ends} stopping too early or late"] * bool(ends)
+        what = [f"{len(far)} err{'s' * (len(far) == 1)} already at tokens whose distance was trained"] * bool(far)
+        what += [f"{ends} stop{'s' * (ends == 1)} too early or late"] * bool(ends)
         by_ids = [one for one in left if any(one is other for other in told) and id(one) not in alone]
         (other, setting, _), *_ = *alone.values(), ("", "", "")
         ways = (

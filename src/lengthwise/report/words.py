@@ -62,6 +62,8 @@ def percent_down(share: float) -> str:
     return f"{int(100 * share + 1e-9)} %"
 
 
+NOT_FAR = "not beyond training"
+"""How far systems and seeds go that are wrong at the first length beyond training."""
 MOST_REACHES = 3
 """Different reaches of seeds that are all told; of more the farthest and the lowest."""
 
@@ -79,8 +81,8 @@ def reaches_text(far: Sequence[int], seeds: int, longest: str = "") -> str:
     said = f"{first}{longest}{',' * bool(longest)} in {every if count == seeds else f'{count} of {seeds}'} seeds"
     few = len(less) < MOST_REACHES
     said += (
-        "".join(f", to {to or 'none'} in {of}" for to, of in less)
+        "".join(f", {f'to {to}' if to else NOT_FAR} in {of}" for to, of in less)
         if few
-        else f", to {less[-1][0] or 'none'} in the lowest"
+        else f", {f'to {less[-1][0]}' if less[-1][0] else NOT_FAR} in the lowest"
     )
     return said + f", and {seeds - len(far)} not fitted" * (len(far) < seeds)
