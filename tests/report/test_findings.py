@@ -226,7 +226,7 @@ def test_a_dip_before_the_longest_length_is_said() -> None:
     dips = seeds("dips", *[{8: 200, 16: 9, 32: 200}] * 3)
     said = headline(of(*dips, *seeds("low", *[{8: 200, 16: 0, 32: 0}] * 3)).systems)
     assert (
-        "no system stays right on 95 % of the strings at longer lengths; dips (0.045 at 16, 1.000 at 32); low (0.000"
+        "no system stays right on 95 % of the strings at longer lengths; dips has 0.045 at 16, 1.000 at 32; low has 0.000"
         in said
     )
     late = seeds("late", *[{8: 200, 16: 200, 32: 9, 64: 200}] * 3)

@@ -91,7 +91,8 @@ def _finding(order: Sequence[SystemSummary], between: str) -> str:
         if any(rate_of(cell) >= REACH for one in tested for cell in one.cells if cell.length > one.max_length):
             first = f"{none} stays right" if len(tested) > 1 else f"{whose} does not stay right"
             said = [f"{first} on {share} at longer lengths"]
-            said += [f"{_and_trained(one, alike)} {_goes(one)}".replace(f" {NOT_FAR}", "") for one in tested]
+            goes = ((one, _goes(one).removeprefix(f"{NOT_FAR} (").removesuffix(")")) for one in tested)
+            said += [f"{_and_trained(one, alike)} has {says}" for one, says in goes]
         else:
             first, at = f"{none} is right" if len(tested) > 1 else f"{whose} is not right", _first_beyond([best])
             said = [f"{first} on {share} of any longer tested length"]
