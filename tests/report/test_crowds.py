@@ -110,6 +110,7 @@ def test_two_panels_of_a_low_figure_stand_side_by_side() -> None:
 
 def test_gray_names_have_no_line_to_their_ends() -> None:
     figure = lw.results("studies/methods/results/method-matrix").only("copy of distinct").plot()
+    assert isinstance(figure, Figure)
     (plot,) = figure.axes
     lines = [text for text in plot.texts if getattr(text, "arrow_patch", None)]
     assert 0 < len(lines) <= MOST_COLOURED < len(plot.texts) - len(lines)

@@ -225,10 +225,7 @@ def test_what_distances_say_of_a_system_is_what_they_are(folder: Path) -> None:
 def test_a_dip_before_the_longest_length_is_said() -> None:
     dips = seeds("dips", *[{8: 200, 16: 9, 32: 200}] * 3)
     said = headline(of(*dips, *seeds("low", *[{8: 200, 16: 0, 32: 0}] * 3)).systems)
-    assert (
-        "no system stays right on 95 % of the strings at longer lengths; dips has 0.045 at 16, 1.000 at 32; low has 0.000"
-        in said
-    )
+    assert "at longer lengths; dips has 0.045 at 16, 1.000 at 32; low has 0.000" in said
     late = seeds("late", *[{8: 200, 16: 200, 32: 9, 64: 200}] * 3)
     assert "every tested length up to 16 in all 3 seeds (0.045 at 32, 1.000 at 64)" in headline(of(*late).systems)
     odd = seeds("odd", *[{8: 200, 16: 200, 32: 200}] * 2, {8: 200, 16: 0, 32: 200})
