@@ -74,7 +74,7 @@ def test_own_tasks_that_fail(terminal: Terminal, tmp_path: Path, old: str, new: 
 
 def test_an_answer_of_nothing(terminal: Terminal, tmp_path: Path) -> None:
     task = own_task(tmp_path, 'return ["a", "<eos>"]', "return None")
-    one_line(terminal("couple", task), "is not what it states")
+    one_line(terminal("couple", task), "has a mistake")
 
 
 def test_text_for_an_id(tmp_path: Path) -> None:

@@ -235,6 +235,9 @@ def test_a_misspelt_field_is_named_and_own_ones_are_free(tmp_path: Path, written
     (tmp_path / "mine.py").write_text(EXAMPLE.replace("    base: int", f"    {written}\n    base: int"))
     found = lw.check(f"{tmp_path / 'mine.py'}:EverySecond")
     assert [f"Did you mean {meant!r}?" in law.broken for law in found.broken] == [True] * bool(meant)
+    if meant:
+        with pytest.raises(LengthwiseError, match=f"nothing is said of it: .*Did you mean {meant!r}"):
+            lw.predict(f"{tmp_path / 'mine.py'}:EverySecond")
 
 
 def test_a_misspelt_argument_is_named(tmp_path: Path) -> None:

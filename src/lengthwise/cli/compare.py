@@ -57,7 +57,7 @@ def draw(comparison: Comparison, as_json: bool) -> None:
     """The answer and how sure it is, a curve and numbers for each system, what to do next; or everything as JSON."""
     from rich.text import Text
 
-    from lengthwise.report.pages import comparison_finding
+    from lengthwise.report.pages import comparison_answer, comparison_finding
     from lengthwise.report.summary import chance_text
     from lengthwise.report.terminal import ranking_text
 
@@ -67,7 +67,7 @@ def draw(comparison: Comparison, as_json: bool) -> None:
         return
     table, chance = ranking_text(values), chance_text(systems) if systems else ""
     table += f"\n{chance[:1].upper()}{chance[1:]}." * bool(chance)
-    draw_answer(console, comparison_finding(values), systems, table, len(values["systems"]) - len(systems))
+    draw_answer(console, {"finding": comparison_finding(values), **comparison_answer(values, systems)}, table)
     options = values["next_options"]
     command = "" if options is None else f":\n  {again({name.replace('_', '-'): to for name, to in options.items()})}"
     console.print(Text.assemble(("next: ", "bold"), values["next"].replace("\n", "\n  "), command), soft_wrap=True)

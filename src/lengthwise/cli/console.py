@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from lengthwise.report.summary import SystemSummary
-
 
 def emit_json(value: Any, *, indent: int | None = 1) -> None:
     """Print one JSON value on stdout, with what a terminal obeys written as escapes; NaN is refused, it is not JSON."""
@@ -53,15 +51,11 @@ def again(changes: Mapping[str, Any] | None = None, settings: Mapping[str, Any] 
     return shlex.join(["lengthwise", *kept, *more])
 
 
-def draw_answer(console: Console, finding: str, systems: Sequence[SystemSummary], table: str, more: int = 0) -> None:
-    """The finding, how sure it is, and a table of the systems; ``more`` systems have no finished seed."""
+def draw_answer(console: Console, rows: Mapping[str, str], table: str) -> None:
+    """The rows of an answer, the finding first, and a table of the systems."""
     from lengthwise.core.table import answered
-    from lengthwise.report.answer import SURE, answer
 
-    fitted = [system for system in systems if system.fitted]
-    alone = {SURE: "Not compared, since one system alone fits its training lengths."}
-    rows = answer(systems).rows or (alone if len(fitted) == 1 < len(systems) + more else {})
-    console.print("\n".join(answered({"finding": finding, **rows})), soft_wrap=True)
+    console.print("\n".join(answered(rows)), soft_wrap=True)
     console.print(f"\n{table}\n", soft_wrap=True)
 
 

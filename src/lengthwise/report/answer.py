@@ -36,6 +36,7 @@ from lengthwise.tasks.values import spoken
 
 SURE, WHY = "how sure", "why"
 """What rows of an answer are called, behind the finding."""
+ALONE = "No other system fitted, so this shows nothing about positions."
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def answer(
     there = [shown.get(id(one.results[0]), one) for one in whole]
     found = _Contest(order, tests, there).answer(failing(order, metric))
     if not found.sure and len(systems) > 1 and sum(bool(one.fitted) for one in systems) == 1:
-        found = replace(found, sure="No other system fitted, so this shows nothing about positions.")
+        found = replace(found, sure=ALONE)
     steps = tuple(in_quotes(step, there) for step in found.steps)
     return replace(found, sure=in_quotes(found.sure, there), steps=steps)
 
