@@ -887,6 +887,8 @@ class Interleave(lw.Task):
 
     def answer(self, prompt):
         half = (len(prompt) - 2) // 2
+        if half < 1 or len(prompt) % 2 or not set(prompt[1:-1]) <= set(self.vocab.tokens[4:]) or prompt[-1] != "<sep>":
+            raise ValueError("not two lists")
         pairs = zip(prompt[1 : 1 + half], prompt[1 + half : -1], strict=True)
         return [*(token for pair in pairs for token in pair), "<eos>"]
 """

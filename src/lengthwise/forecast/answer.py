@@ -319,6 +319,8 @@ def whole_percent(value: float) -> int:
 
 OWN_LANGUAGE = "this language, "
 """How what was measured of a language begins where it is that of the question."""
+UNLIKE_TRAINED = ", which is too far from "
+"""Part of the reason for having no forecast where training is shorter or longer than any that was measured."""
 TOO_FAR = "; it may differ where it is trained to"
 """Said of what was measured of a target that was trained to a far shorter, or longer, length."""
 

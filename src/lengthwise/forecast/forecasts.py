@@ -38,6 +38,7 @@ from lengthwise.forecast.answer import (
     SIMILAR,
     TOO_FAR,
     UNCERTAIN,
+    UNLIKE_TRAINED,
     UNLIKELY,
     UNTRIED,
     USUAL,
@@ -323,9 +324,11 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
         yield "measured", best.refusal
     if best.probe:
         yield "probe", best.probe
-    doubts = [best.weak] * bool(best.weak)
-    if best.answer in (PROMISING, NOT_KNOWN) and seen and "was trained with" not in best.refusal:
-        doubts += [best.refusal.removeprefix("no forecast: ")] * best.refusal.startswith("no forecast")
+    doubts, refusal = [best.weak] * bool(best.weak), best.refusal
+    if best.scheme == "modulo":  # of which there never is a forecast
+        refusal = next((f.refusal for f in found if UNLIKE_TRAINED in f.refusal), refusal)
+    if best.answer in (PROMISING, NOT_KNOWN) and seen and "was trained with" not in refusal:
+        doubts += [refusal.removeprefix("no forecast: ")] * refusal.startswith("no forecast")
     if doubts:
         yield "doubt", "; ".join(doubts)
 
@@ -404,8 +407,8 @@ def legend(found: Forecasts, rows: Sequence[str], said: str) -> str:
     """What the words of the answer mean, of which ``said`` is all before."""
     does = "writes the whole answer" if found.format == "answer" else f"tells {ASKED[found.format]}"
     does += " (not membership)" * (found.format == "next" and not found.membership)
-    of = "strings" if found.format == "answer" else "words"
-    means = [f"right: on at least {100 * found.cut:.0f} % of the {of} of this length it {does}"]
+    of = "of the strings of this length" if found.format == "answer" else "of random and of hard words of this length"
+    means = [f"right: on at least {100 * found.cut:.0f} % {of} it {does}"]
     if any(" %" in row for row in rows[1:]):
         means += ["%: the chance of that, a forecast from all that was measured"]
     if any(OTHERS in row for row in rows):
@@ -444,7 +447,10 @@ def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
     if any(f.interval for f in found):
         numbers += [f"chance: a forecast by {basis}. No test at {found.test}", f"interval: {INTERVAL}", BANDS]
     if found.format != "answer":
-        numbers.append("words are drawn evenly among those of a length")
+        numbers.append(
+            "random words: each of a length is equally likely; hard ones, where there are any: pairs that agree for "
+            "half their length and need different answers then. The lower share counts"
+        )
         numbers.append("possible: a program for such models does it at every length; training may miss it")
     if any(f.others for f in found):
         numbers.append(f"{SIMILAR}: theory says the same of them; trained with such ids, tested {found.near}")

@@ -43,6 +43,7 @@ from lengthwise.forecast.answer import (
     PROMISING,
     SO_FEW,
     UNCERTAIN,
+    UNLIKE_TRAINED,
     UNLIKELY,
     UNTRIED,
     SystemForecast,
@@ -504,7 +505,7 @@ def of_language(
     elif dfa.size > domain["states"]:
         refusal = f"no language of more than {domain['states']} states was measured, this has {dfa.size}"
     elif not domain["train"][0] <= train <= domain["train"][1]:
-        refusal = f"languages were trained to {domain['trained'][0]}, which is too far from {train}"
+        refusal = f"languages were trained to {domain['trained'][0]}{UNLIKE_TRAINED}{train} for percentages"
     if refusal:
         known, values = answered(system, None, theory, measured, cut, refusal), dict[str, float]()
     else:

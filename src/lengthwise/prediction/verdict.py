@@ -183,7 +183,7 @@ class Prediction(Tabular):
     def table(self) -> Table:
         """A row for the systems of which theory says the same; below it what was searched and what the words mean."""
         said = dict[tuple[Any, ...], list[str]]()
-        for v in (*self.verdicts, *self.models):
+        for v in self.verdicts:
             said.setdefault((v.shown, v.basis, v.in_theory), []).append(v.system)
         rows = tuple((", ".join(names), *same) for same, names in said.items())
         notes = (*self.searched, *caveats(self.verdicts))

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
+from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rank import reach
 from lengthwise.core.rng import stream
-from lengthwise.core.vocab import SPECIALS
-from lengthwise.languages.nearby import decided_nearby, some_are_not
+from lengthwise.languages.hard_words import window_pairs
+from lengthwise.languages.settled import MOST, settling_symbols
 from lengthwise.report.answer import ALONE, SURE
 from lengthwise.report.finding import leader
-from lengthwise.report.summary import RIGHT, SystemSummary, hardest_of, in_order, median_rates
+from lengthwise.report.summary import SystemSummary, hardest_of, in_order, median_rates
 from lengthwise.tasks.language import Language
 
-WORDS = 256
-"""Words of a length that are looked at."""
+HARDER = "`lengthwise explain` asks harder ones."
 
 
 def with_success(rows: Mapping[str, str], systems: Sequence[SystemSummary], trained: int) -> dict[str, str]:
@@ -29,7 +30,7 @@ def with_success(rows: Mapping[str, str], systems: Sequence[SystemSummary], trai
     far = reach(median_rates(first))
     said = [rows.get(SURE) or ALONE * (alone and trained > 1)]
     if far > first.max_length:
-        said = [_share(first, far) * alone, *said, _near(first, far)]
+        said = [_share(first, far) * alone, *said, _random(first, far)]
     sure = " ".join(filter(None, said))
     return {SURE: sure} | {**rows, SURE: sure} if sure else dict(rows)
 
@@ -45,16 +46,16 @@ def _share(system: SystemSummary, length: int) -> str:
     return f"{min(rates):.3f} to {max(rates):.3f} of the strings are right at {length}, in {seeds} seeds."
 
 
-def _near(system: SystemSummary, length: int) -> str:
-    """That test words of a language are no harder than those of training, where others are; else empty."""
-    task, n = system.known_task, system.max_length
-    if not isinstance(task, Language) or (dfa := task.automaton()) is None:
+def _random(system: SystemSummary, length: int) -> str:
+    """That test words are random, and whether few symbols settle them; empty where none of a language are harder."""
+    task = system.known_task
+    dfa = task.automaton() if isinstance(task, Language) and task.ask == "next" else None
+    if dfa is None:
         return ""
-    batch, label = task.batch(length, WORDS, stream(0, "success", length)), task.right_by_state(dfa)
-    words = batch.input_ids[:, 1 : length + 1] - len(SPECIALS)
-    if decided_nearby(dfa, label, words, n).mean() < RIGHT or not some_are_not(dfa, label, n):
-        return ""
-    return (
-        f"Random words ask little: at most {100 * (1 - RIGHT):.0f} % of those of {length} need a symbol that is not "
-        f"among their first or last {n}; `lengthwise explain` asks harder ones."
-    )
+    if (first := settling_symbols(dfa, length, system.max_length)) is not None:
+        of = f"the first {first} symbols decide {MOST} % of those of {length}"
+        return f"Random words ask little: {of}; {HARDER}"
+    with suppress(LengthwiseError):  # where there are none
+        window_pairs(dfa, system.max_length, length, 1, stream(0, "success"))
+        return f"These are random words; {HARDER}"
+    return ""

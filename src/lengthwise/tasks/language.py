@@ -165,14 +165,6 @@ class Language(Task):
         """The minimal automaton; None for a counter language."""
         return self._source if isinstance(self._source, Dfa) else None
 
-    def right_by_state(self, dfa: Dfa) -> Int[ndarray, " states"]:
-        """What is right in each state of `automaton`, as a number; -1 in one to which no string leads."""
-        if self.ask != "next":
-            return np.arange(dfa.size) if self.ask == "state" else dfa.accepting_array.astype(int)
-        live = np.array(dfa.live, dtype=bool)
-        rows = np.concatenate([live[dfa.delta_array], dfa.accepting_array[:, None]], axis=1)
-        return np.where(live, np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1), -1)
-
     def machine(self) -> Machine:
         """The automaton or counter, which answers with its state if that is asked for, else with ``yes`` or ``no``."""
         source = self._source

@@ -303,7 +303,7 @@ def _missing_parent(task: Task, batch: Batch, t: int) -> str:
         if not some_differ(with_it, batch.input_ids[:, t, None]):
             return (
                 "the token before it in the answer decides it, too, but is not a parent; add it to parents=[…] "
-                f"({before}, counted from 0 in {shortened(' '.join(batch.text(0)), 100)})"
+                f"(token {before}, counted from 0 in {shortened(' '.join(batch.text(0)), 100)})"
             )
     solve = solver(task)
     for row in range(min(batch.size, FIRST_ROWS * 4)):
