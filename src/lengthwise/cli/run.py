@@ -155,16 +155,18 @@ def _is_nearing(results: Sequence[object], wanted: float) -> bool:
 
 def draw_summary(console: Console, sweep: Sweep) -> None:
     """The finding and how sure it is, then a curve and numbers for each system."""
+    from lengthwise.api.compare import without_program
     from lengthwise.report.answer import answer
     from lengthwise.report.finding import headline
-    from lengthwise.report.success import with_success
+    from lengthwise.report.success import by_theory, with_success
     from lengthwise.report.summary import SeedResult, summarize
     from lengthwise.report.terminal import accuracy_text
 
     results = (SeedResult.of(result.to_json()) for found in sweep.results for result in found)
     systems = summarize(results)
-    sure = with_success(answer(systems).rows, systems, len(systems))
-    draw_answer(console, {"finding": headline(systems), **sure}, accuracy_text(systems))
+    rows = by_theory(answer(systems), without_program(systems)).rows
+    rows = {"finding": headline(systems), **with_success(rows, systems, len(systems))}
+    draw_answer(console, rows, accuracy_text(systems))
 
 
 def show_studies(results: Sequence[tuple[Study, StudyResult]], folder: Path, *, as_json: bool) -> None:

@@ -407,7 +407,9 @@ def legend(found: Forecasts, rows: Sequence[str], said: str) -> str:
     """What the words of the answer mean, of which ``said`` is all before."""
     does = "writes the whole answer" if found.format == "answer" else f"tells {ASKED[found.format]}"
     does += " (not membership)" * (found.format == "next" and not found.membership)
-    of = "of the strings of this length" if found.format == "answer" else "of random and of hard words of this length"
+    of = f"of the {'strings' if found.format == 'answer' else 'words'} of this length"
+    if found.format != "answer" and any(f.forecast or f.record[1] or f.accuracy is not None for f in found):
+        of = "of random and of hard words of this length"
     means = [f"right: on at least {100 * found.cut:.0f} % {of} it {does}"]
     if any(" %" in row for row in rows[1:]):
         means += ["%: the chance of that, a forecast from all that was measured"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import takewhile
 from statistics import median, median_low
 from typing import Any
@@ -16,9 +15,8 @@ from lengthwise.prediction.verdict import SHOWN
 from lengthwise.report.answer import answer
 from lengthwise.report.figures import NARROW, WIDE, Picture, draw_accuracy, draw_audit, draw_blind
 from lengthwise.report.html import render_page
-from lengthwise.report.success import with_success
-from lengthwise.report.summary import SystemSummary, brackets_text, called, contradiction, falling, percent, some_of
-from lengthwise.report.why import UNKNOWN
+from lengthwise.report.success import by_theory, with_success
+from lengthwise.report.summary import SystemSummary, brackets_text, called, contradiction, percent
 from lengthwise.report.words import percent_down, reaches_text
 from lengthwise.tasks import TASKS
 
@@ -357,15 +355,9 @@ def comparison_finding(values: Mapping[str, Any]) -> str:
 
 
 def comparison_answer(values: Mapping[str, Any], systems: Sequence[SystemSummary]) -> dict[str, str]:
-    """How sure the finding is, and why; theory's *no* stands in for *not known*."""
-    found = answer(systems)
-    unknown = [line for line in found.falls or found.why.splitlines() if line.startswith(UNKNOWN)]
+    """How sure the finding is, and why."""
     no = {row["system"] for row in values["systems"] if row["verdict"] == SHOWN["no"]}
-    told = [one for one in systems if one.name in no and any(falling(one) in line for line in unknown)]
-    if told:
-        fall = f"{some_of([falling(one) for one in told])} fall{'s' * (len(told) == 1)}, perhaps since"
-        cause = f"{fall} no program for such a model does it at every length (theory)"
-        found = replace(found, cause=(*found.cause, cause), controls=(*found.controls, *told))
+    found = by_theory(answer(systems), [one for one in systems if one.name in no])
     return with_success(found.rows, systems, len(values["systems"]))
 
 

@@ -1,21 +1,34 @@
-"""How sure a success is: on how many seeds and strings it rests, and whether these ask more than training showed."""
+"""How sure a success is, by its seeds, its strings and whether these ask more than training showed; falls by theory."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rank import reach
 from lengthwise.core.rng import stream
 from lengthwise.languages.hard_words import window_pairs
 from lengthwise.languages.settled import MOST, settling_symbols
-from lengthwise.report.answer import ALONE, SURE
+from lengthwise.report.answer import ALONE, SURE, Answer
 from lengthwise.report.finding import leader
-from lengthwise.report.summary import SystemSummary, hardest_of, in_order, median_rates
+from lengthwise.report.summary import SystemSummary, falling, hardest_of, in_order, median_rates, some_of
+from lengthwise.report.why import UNKNOWN
 from lengthwise.tasks.language import Language
 
 HARDER = "`lengthwise explain` asks harder ones."
+
+
+def by_theory(found: Answer, without: Sequence[SystemSummary]) -> Answer:
+    """An answer in which that theory has no program for these is perhaps why they fall, where else it is not known."""
+    unknown = [line for line in found.falls or found.why.splitlines() if line.startswith(UNKNOWN)]
+    told = [one for one in without if any(falling(one) in line for line in unknown)]
+    if not told:
+        return found
+    fall = f"{some_of([falling(one) for one in told])} fall{'s' * (len(told) == 1)}"
+    cause = f"{fall}, perhaps since no program for such a model does it at every length (theory)"
+    return replace(found, cause=(*found.cause, cause), controls=(*found.controls, *told))
 
 
 def with_success(rows: Mapping[str, str], systems: Sequence[SystemSummary], trained: int) -> dict[str, str]:

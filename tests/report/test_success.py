@@ -1,0 +1,62 @@
+"""How sure a success is said to be, and what theory says of a fall."""
+
+from __future__ import annotations
+
+import pytest
+from made_up import experiment, result, score
+
+from lengthwise.api.compare import without_program
+from lengthwise.report.answer import ALONE, SURE, WHY, answer
+from lengthwise.report.success import HARDER, by_theory, with_success
+from lengthwise.report.summary import SeedResult, SystemSummary, summarize
+
+
+def systems(language: str, rates: dict[str, tuple[int, ...]]) -> list[SystemSummary]:
+    """Of each system a seed for each number: so many of 200 strings are right at 16; 0 did not fit."""
+    task = {"name": "language", "language": language, "alphabet": None, "ask": "next"}
+    config = experiment("sequential", "nope") | {"task": task}
+    return summarize(
+        SeedResult.of(result(name, seed, fitted=right > 0, config=config, scores=scores * (right > 0)))
+        for name, seeds in rates.items()
+        for seed, right in enumerate(seeds)
+        for scores in [[score(8, 200), score(16, right)]]
+    )
+
+
+def sure(some: list[SystemSummary]) -> str:
+    return with_success(answer(some).rows, some, len(some)).get(SURE, "")
+
+
+@pytest.mark.parametrize(
+    ("seeds", "says"), [((198,), "0.990 of the strings are right at 16 (95 % interval 0.964–0.997), from one seed."),
+                        ((198, 196, 200), "0.980 to 1.000 of the strings are right at 16, in 3 seeds."), ((100,), "")]
+)  # fmt: skip
+@pytest.mark.parametrize("others", [{}, {"lost": (0,)}])
+def test_a_success_that_nothing_is_compared_with_has_its_share(
+    seeds: tuple[int, ...], says: str, others: dict[str, tuple[int, ...]]
+) -> None:
+    assert sure(systems("(aa)*", {"nope": seeds} | others)) == " ".join([says] * bool(says) + [ALONE] * bool(others))
+
+
+@pytest.mark.parametrize(
+    ("language", "says"),
+    [
+        ("(a|b|c)*a(b|c)*", "Random words ask little: the first 8 symbols decide 95 % of those of 16; "),
+        ("(a|b|c)*ac*", "These are random words; "),
+        ("(aa)*", ""), ("(a|b)*a", ""), ("a(a|b)*", ""),
+    ],
+)  # fmt: skip
+def test_random_words_are_named_where_others_are_harder(language: str, says: str) -> None:
+    said = sure(systems(language, {"nope": (200,)})).partition("from one seed.")[2].strip()
+    assert said == f"{says}{HARDER}" * bool(says)
+    assert not sure(systems(language, {"nope": (100,)}))
+
+
+@pytest.mark.parametrize(("language", "no"), [("(a|b)*abb", True), ("a*b*", False)])
+def test_theory_is_perhaps_why_one_falls(language: str, no: bool) -> None:
+    fallen = systems(language, {"nope": (40,)})
+    before = answer(fallen)
+    after = by_theory(before, without_program(fallen))
+    assert "Not known why nope falls" in before.rows[WHY]
+    assert ("nope falls, perhaps since no program" in after.rows[WHY]) == no
+    assert ("Not known" in after.rows[WHY]) != no
