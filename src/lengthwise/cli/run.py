@@ -104,7 +104,7 @@ def next_step(done: RecipeResult) -> str:
     from lengthwise.core.result_file import RunResult
     from lengthwise.core.user_code import code_words
     from lengthwise.report.control import PLAIN, beyond_reach
-    from lengthwise.report.summary import RIGHT, SeedResult, summarize
+    from lengthwise.report.summary import RIGHT, SeedResult, predict_command, summarize
 
     ranked = []
     for job, results in zip(done.sweep.recipe.jobs, done.sweep.results, strict=True):
@@ -133,7 +133,10 @@ def next_step(done: RecipeResult) -> str:
     lines = [f"see what {job.name} computes (right at {longest} in {right} of {len(job.seeds)} seeds):"]
     code = code_words(job.experiment.to_json())
     lines += ["  " + shlex.join(["lengthwise", *code, "explain", str(done.run_folder(job, fitted[0]))])]
-    if (seeds := len(job.seeds)) < 3:
+    if not right:  # more seeds of it would be wrong, too
+        system = summarize(SeedResult.of(one.to_json()) for one in fitted)[0]
+        lines += ["or: see which positions are likelier to be right there:", f"  {predict_command(system)}"]
+    elif (seeds := len(job.seeds)) < 3:
         few = "one" if seeds == 1 else "two"
         lines += [f"or: more seeds, since {few} may be luck:", f"  {again({'seed': None, 'seeds': seeds + 2})}"]
     return "\n".join(lines)
@@ -156,17 +159,15 @@ def _is_nearing(results: Sequence[object], wanted: float) -> bool:
 def draw_summary(console: Console, sweep: Sweep) -> None:
     """The finding and how sure it is, then a curve and numbers for each system."""
     from lengthwise.api.compare import without_program
-    from lengthwise.report.answer import answer
     from lengthwise.report.finding import headline
-    from lengthwise.report.success import by_theory, with_success
+    from lengthwise.report.success import answer_rows
     from lengthwise.report.summary import SeedResult, summarize
     from lengthwise.report.terminal import accuracy_text
 
     results = (SeedResult.of(result.to_json()) for found in sweep.results for result in found)
     systems = summarize(results)
-    rows = by_theory(answer(systems), without_program(systems)).rows
-    rows = {"finding": headline(systems), **with_success(rows, systems, len(systems))}
-    draw_answer(console, rows, accuracy_text(systems))
+    rows = answer_rows(systems, without_program(systems), len(systems))
+    draw_answer(console, {"finding": headline(systems), **rows}, accuracy_text(systems))
 
 
 def show_studies(results: Sequence[tuple[Study, StudyResult]], folder: Path, *, as_json: bool) -> None:

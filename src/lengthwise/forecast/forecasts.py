@@ -196,7 +196,8 @@ def text(found: Forecasts, why: bool = False, more: str = MORE) -> str:
             lines += fill(f"{reason}, so the answer is that at {found.test}")
         else:
             lines = fill(f"{NOT_KNOWN} at {asked.test}: {reason}", "")
-            lines += fill(f"at {found.test}: {head(found, best, alone)}")
+            there = head(found, best, alone).replace(f"{NOT_KNOWN} whether", "not known either whether")
+            lines += fill(f"at {found.test}: {there}")
     lines += fill(found.meant) * bool(found.meant)
     rows = [] if alone else table(found)
     lines += [*rows, ""] * bool(rows)

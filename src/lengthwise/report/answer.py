@@ -36,7 +36,7 @@ from lengthwise.tasks.values import spoken
 
 SURE, WHY = "how sure", "why"
 """What rows of an answer are called, behind the finding."""
-ALONE = "No other system fitted, so this shows nothing about positions."
+ALONE = "No other system fits, so this shows nothing about positions."
 
 
 @dataclass(frozen=True)

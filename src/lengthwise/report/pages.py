@@ -15,7 +15,7 @@ from lengthwise.prediction.verdict import SHOWN
 from lengthwise.report.answer import answer
 from lengthwise.report.figures import NARROW, WIDE, Picture, draw_accuracy, draw_audit, draw_blind
 from lengthwise.report.html import render_page
-from lengthwise.report.success import by_theory, with_success
+from lengthwise.report.success import answer_rows
 from lengthwise.report.summary import SystemSummary, brackets_text, called, contradiction, percent
 from lengthwise.report.words import percent_down, reaches_text
 from lengthwise.tasks import TASKS
@@ -357,8 +357,7 @@ def comparison_finding(values: Mapping[str, Any]) -> str:
 def comparison_answer(values: Mapping[str, Any], systems: Sequence[SystemSummary]) -> dict[str, str]:
     """How sure the finding is, and why."""
     no = {row["system"] for row in values["systems"] if row["verdict"] == SHOWN["no"]}
-    found = by_theory(answer(systems), [one for one in systems if one.name in no])
-    return with_success(found.rows, systems, len(values["systems"]))
+    return answer_rows(systems, [one for one in systems if one.name in no], len(values["systems"]))
 
 
 def _in_distribution(rows: Sequence[Mapping[str, Any]]) -> list[float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from lengthwise.core.rank import reach
 from lengthwise.core.rng import stream
 from lengthwise.languages.hard_words import window_pairs
 from lengthwise.languages.settled import MOST, settling_symbols
-from lengthwise.report.answer import ALONE, SURE, Answer
+from lengthwise.report.answer import ALONE, answer
 from lengthwise.report.finding import leader
 from lengthwise.report.summary import SystemSummary, falling, hardest_of, in_order, median_rates, some_of
 from lengthwise.report.why import UNKNOWN
@@ -20,32 +20,24 @@ from lengthwise.tasks.language import Language
 HARDER = "`lengthwise explain` asks harder ones."
 
 
-def by_theory(found: Answer, without: Sequence[SystemSummary]) -> Answer:
-    """An answer in which that theory has no program for these is perhaps why they fall, where else it is not known."""
-    unknown = [line for line in found.falls or found.why.splitlines() if line.startswith(UNKNOWN)]
-    told = [one for one in without if any(falling(one) in line for line in unknown)]
-    if not told:
-        return found
-    fall = f"{some_of([falling(one) for one in told])} fall{'s' * (len(told) == 1)}"
-    cause = f"{fall}, perhaps since no program for such a model does it at every length (theory)"
-    return replace(found, cause=(*found.cause, cause), controls=(*found.controls, *told))
+def answer_rows(systems: Sequence[SystemSummary], without: Sequence[SystemSummary], trained: int) -> dict[str, str]:
+    """The rows of `answer`, of so many ``trained`` systems, with how sure it is that the best goes as far as it does.
 
-
-def with_success(rows: Mapping[str, str], systems: Sequence[SystemSummary], trained: int) -> dict[str, str]:
-    """The rows of an answer, with how sure it is that the best of so many ``trained`` systems goes as far as it does.
-
-    Its share of right strings stands there where no other fitted, so that no test compares it.
+    That theory has no program for those ``without`` is perhaps why they fall, where else it is not known.
     """
-    tested = [one for one in in_order(systems) if one.cells]
+    found, tested = answer(systems), [one for one in in_order(systems) if one.cells]
+    unknown = [line for line in found.falls or found.why.splitlines() if line.startswith(UNKNOWN)]
+    if told := [one for one in without if any(falling(one) in line for line in unknown)]:
+        fall = f"{some_of([falling(one) for one in told])} fall{'s' * (len(told) == 1)}"
+        cause = f"{fall}, perhaps since no program for such a model does it at every length (theory)"
+        found = replace(found, cause=(*found.cause, cause), controls=(*found.controls, *told))
     if len({one.contest for one in tested}) != 1:
-        return dict(rows)
+        return found.rows
     first, alone = leader(tested), len(tested) == 1
-    far = reach(median_rates(first))
-    said = [rows.get(SURE) or ALONE * (alone and trained > 1)]
+    said, far = [found.sure or ALONE * (alone and trained > 1)], reach(median_rates(first))
     if far > first.max_length:
         said = [_share(first, far) * alone, *said, _random(first, far)]
-    sure = " ".join(filter(None, said))
-    return {SURE: sure} | {**rows, SURE: sure} if sure else dict(rows)
+    return replace(found, sure=" ".join(filter(None, said))).rows
 
 
 def _share(system: SystemSummary, length: int) -> str:
