@@ -36,6 +36,8 @@ class Echo(Task):
         seq.eos()
 
     def answer(self, prompt):
+        if len(prompt) != 2 or prompt[1] not in self.vocab.tokens[4:]:
+            raise ValueError("no symbol")
         return [prompt[1], EOS]
 '''
 
@@ -124,7 +126,7 @@ def test_a_long_example_is_cut_unless_asked_for_in_full(terminal: Terminal) -> N
 def test_show_runs_a_task_from_the_users_own_file(terminal: Terminal, tmp_path: Path) -> None:
     path = tmp_path / "echo_task.py"
     path.write_text(OWN_TASK)
-    answer = terminal("show", f"{path}:Echo", "--set", "symbols=1")
+    answer = terminal("show", f"{path}:Echo", "--set", "symbols=2")
     assert answer.code == 0
     # Square brackets are the task's own, not the terminal library's markup.
-    assert re.search(r"token\s+<bos>\s+\[0\]\s+\[0\]\s+<eos>", answer.out)
+    assert re.search(r"token\s+<bos>\s+(\[[01]\])\s+\1\s+<eos>", answer.out)

@@ -65,7 +65,8 @@ class Echo(Task):
         seq.predicted(x[0], parents=[given[0]])
         seq.eos()
     def answer(self, prompt):
-        if len(prompt) < 3 or prompt[-1] != "<sep>": raise ValueError("no prompt")
+        letters = prompt[1:-1]
+        if not letters or prompt[-1] != "<sep>" or not set(letters) <= {"a", "b"}: raise ValueError("no prompt")
         return [prompt[1], EOS]
 '''
 
