@@ -248,7 +248,7 @@ def structure_note(task: Task, scheme: PositionScheme) -> str:
     """What k and span don't say of a task; empty where they say all."""
     shown = example(task, SCHEMES.build("sequential"), shown_length(task), 0)
     if any(token.allowed for token in shown.tokens):
-        return "what may come next is a set that depends on all that was read: no token has parents, so no k or span"
+        return "what may come next depends on all that was read: no token has parents, so k and span say nothing"
     if scheme.uses_places and not task.states_places:
         return f"task {task.name!r} states no places, so all its ids are 0 and no span is meant; {NO_PLACES}"
     return ""

@@ -473,8 +473,13 @@ def lengths_without_instances_are_refused(task: Task) -> None:
 def nonsense_is_refused(task: Task) -> None:
     """`answer` raises ValueError, with a message, for a prompt that is no instance."""
     for prompt in NONSENSE:
-        with refused("", ValueError, what=f"answer({prompt})"):
-            task.answer(prompt)
+        try:
+            does = f"is {task.answer(prompt)}"
+        except ValueError as error:
+            does = "says nothing" * (not str(error))
+        except Exception as error:
+            does = f"ends in {type(error).__name__}"
+        need(not does, f"answer({prompt}) {does}; raise ValueError with a message for what is no prompt")
 
 
 NEAR_MISS = 0.8
