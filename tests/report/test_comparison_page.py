@@ -87,6 +87,9 @@ def test_the_finding_gives_every_reach_with_its_seeds() -> None:
     assert f"{second['system']} up to 24 in 1 of 3 seeds, to 12 in 1, to 6 in 1" in said
     second["seeds"][0]["fitted"] = False
     assert f"{second['system']} up to 24 in 1 of 3 seeds, to 12 in 1, and 1 not fitted" in comparison_finding(values)
+    for seed in second["seeds"]:
+        seed["reach"] = 0  # as where no trained length is tested
+    assert f"{second['system']} not beyond 6" in comparison_finding(values)
 
 
 def test_the_line_says_in_what_the_models_differ() -> None:

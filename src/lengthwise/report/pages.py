@@ -332,7 +332,8 @@ def comparison_finding(values: Mapping[str, Any]) -> str:
         if second is not None and _far(second, longest) == far:
             reached = f"{best['system']} and {second['system']} are right up to {far}"
         elif second is not None:
-            reached += f"; {second['system']} up to {_far(second)}"
+            goes = max(seed["reach"] for seed in second["seeds"] if seed["fitted"]) > trained
+            reached += f"; {second['system']} {f'up to {_far(second)}' if goes else f'not beyond {trained}'}"
         at_end = percent_down(median(seed["exact_match"][str(longest)] for seed in fitted))
         reached += f"; {best['system']} has {at_end} right at {longest}" * (farthest < longest)
     else:

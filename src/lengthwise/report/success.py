@@ -17,7 +17,7 @@ from lengthwise.report.summary import SystemSummary, falling, hardest_of, in_ord
 from lengthwise.report.why import UNKNOWN
 from lengthwise.tasks.language import Language
 
-HARDER = "`lengthwise explain` asks harder ones."
+HARDER = "lengthwise explain asks harder ones."
 
 
 def answer_rows(systems: Sequence[SystemSummary], without: Sequence[SystemSummary], trained: int) -> dict[str, str]:
