@@ -20,6 +20,7 @@ from lengthwise.cli.decide import _BASES, _cell
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.core.table import WIDTH
 from lengthwise.crasp.decide import no_counting
+from lengthwise.experiments.blind.ladder import pair_lengths, spread
 from lengthwise.experiments.defaults import chosen_systems
 from lengthwise.forecast import advice, answer, features
 from lengthwise.forecast import measured as evidence
@@ -1248,3 +1249,18 @@ def test_a_scratchpad_is_no_reason_not_to_test_the_language_itself(expression: s
     assert "scratchpad" not in found.confirm
     assert ("not membership" in str(found)) is not whole
     assert not predict("parity", 40, 200).confirm  # Theory knows no program: its next is the scratchpad alone.
+
+
+def test_what_forecasts_and_counts_of_languages_come_from_had_hard_words_where_there_are_any() -> None:
+    """The last lines of an answer say so."""
+    seen = set[bool]()
+    for cell in cells():
+        dfa = features.language_of(cell.task) if cell.format == "next" else None
+        tests = [test for test in cell.tests if test.low > cell.train and test.high <= 150]
+        if dfa is not None and tests and (cell.forecaster or cell.rung is not None) and cell.scheme != "modulo":
+            low, high = max((test.low, test.high) for test in tests)
+            lengths = spread(TASKS.build(dict(cell.task)).lengths(low, high))
+            hard = any(test.words == "adversarial" and test.low == low for test in tests)
+            assert hard or not pair_lengths(dfa, lengths), (cell.study, cell.target)
+            seen.add(hard)
+    assert seen == {True, False}

@@ -409,7 +409,7 @@ def legend(found: Forecasts, rows: Sequence[str], said: str) -> str:
     does = "writes the whole answer" if found.format == "answer" else f"tells {ASKED[found.format]}"
     does += " (not membership)" * (found.format == "next" and not found.membership)
     of = f"of the {'strings' if found.format == 'answer' else 'words'} of this length"
-    if found.format != "answer" and any(f.forecast or f.record[1] or f.accuracy is not None for f in found):
+    if found.format != "answer" and _counts_hard_words(found.systems[0]):
         of = "of random and of hard words of this length"
     means = [f"right: on at least {100 * found.cut:.0f} % {of} it {does}"]
     if any(" %" in row for row in rows[1:]):
@@ -432,6 +432,11 @@ def legend(found: Forecasts, rows: Sequence[str], said: str) -> str:
     return ". ".join(means)
 
 
+def _counts_hard_words(best: SystemForecast) -> bool:
+    """Whether what is said of a language comes from studies that tested hard words wherever there are any."""
+    return best.accuracy is None and best.scheme != "modulo" and bool(best.counted or best.record[1])
+
+
 def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
     """What is known beside the answer, as sentences below headings: theory, measurements, what the numbers mean."""
     theory, basis = found.theory, f"theory and {found.cells} measured settings"
@@ -452,7 +457,8 @@ def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
     if found.format != "answer":
         numbers.append(
             "random words: each of a length is equally likely; hard ones, where there are any: pairs that agree for "
-            "half their length and need different answers then. The lower share counts"
+            "half their length and need different answers then. The lower share counts. Of a language that was "
+            "measured itself, and with ids modulo m, some studies tested random ones alone"
         )
         numbers.append("possible: a program for such models does it at every length; training may miss it")
     if any(f.others for f in found):
