@@ -26,7 +26,7 @@ from lengthwise.explanation.faults import TOLD
 from lengthwise.explanation.features import surprise
 from lengthwise.explanation.kinds import AS_WRITTEN, FRESH, NAMED, KindShare, Way, _Kinds, hard_strings, weakest_way
 from lengthwise.explanation.model import RandomStrings, Subject, subject_of
-from lengthwise.explanation.verdict import LengthShares, Share, Verdict
+from lengthwise.explanation.verdict import CUT, LengthShares, Share, Verdict
 from lengthwise.tasks.values import FIRST, INSIDE
 
 TASK = lw.task("addition")
@@ -102,7 +102,7 @@ def test_edge_cases_are_hard_strings_and_named_where_they_fail(explained) -> Non
     assert (worst.kind, worst.length, worst.share.right) == ("both numbers have leading zeros", 6, 0)
     assert worst.share.n == FRESH
     kind = f"Where both numbers have leading zeros: {FRESH} of {FRESH} wrong at length 6."
-    assert said(told, "fails") == kind
+    assert said(told, "fails") == f"{kind} Breaks at {told.failures.rows[0].length}–12 (of lengths asked)."
     assert told.fails_where.startswith(kind)
     assert "breaks" not in told.answer  # Random ones have them rarely, and kinds are counted apart.
 
@@ -450,7 +450,9 @@ def test_mistakes_of_trained_lengths_are_told_where_nothing_breaks_and_pools_add
     assert within.random == sum(row.random.n - row.random.right for row in trained) > 0
     assert within.edited == sum(row.hard.n - row.hard.right for row in trained)
     where = "all first go wrong where the column is 9 + 9"
-    assert within.lines[0].startswith(f"Of {within.n} wrong answers at lengths 4 to 6, {where}")
+    assert within.lines[0].startswith(
+        f"Of {within.n} wrong answers to random and edited strings at lengths 4 to 6, {where}"
+    )
     assert all(where in fault.mistakes[0] for fault in told.faults if fault.kind in told.failures.kinds)
 
 
@@ -559,7 +561,9 @@ def test_a_finding_is_no_wider_than_what_was_seen_and_what_breaks_for_another_re
     assert (near.name, near.also) == ("where the column is 0 + 0 or 9 + 9", ())
     assert near.wrong == near.wrong_n == within.n
     assert within.does == "writes a digit one too large or one too small"
-    assert within.lines[0].startswith(f"Of {within.n} wrong answers at lengths 2 to 6, all first go wrong ")
+    assert within.lines[0].startswith(
+        f"Of {within.n} wrong answers to random and edited strings at lengths 2 to 6, all first"
+    )
     # Most sums of the length that breaks err in their first digit, whatever the column.
     assert border is not None
     assert border.n / 2 < border.alike
@@ -743,7 +747,7 @@ def test_the_example_is_of_the_length_and_kind_that_is_named() -> None:
     (worst,) = told.failures.kinds
     assert worst.kind == "both numbers have leading zeros"
     assert said(told, "fails").startswith(f"{FRESH} of {FRESH} wrong at length 6.")
-    assert told.answer.endswith(f"; fails where {worst.kind}, at lengths 6, 8")
+    assert told.answer.endswith(f"; fails where {worst.kind}, from length 6")
     assert told.text().splitlines()[2:4] == ["", f"1. Where {worst.kind}"]
     example = told.faults[0].example
     assert example is not None
@@ -756,10 +760,31 @@ def test_the_example_is_of_the_length_and_kind_that_is_named() -> None:
 
 
 def test_a_trained_length_that_breaks_is_shown_with_all_trained_ones() -> None:
-    rows = [LengthShares(n, Share(600 if n == 6 else 1000, 1000), Share(40, 40)) for n in (2, 4, 6, 8, 12)]
+    rows = [LengthShares(n, Share(600 if n == 8 else 1000, 1000), Share(40, 40)) for n in (2, 4, 6, 8, 12)]
     assert [row.length for row in Verdict(rows, 8).shown()] == [2, 4, 6, 8]
-    rows[2] = LengthShares(6, Share(1000, 1000), Share(30, 40))
+    rows[3] = LengthShares(8, Share(1000, 1000), Share(30, 40))
     assert [row.length for row in Verdict(rows, 8).shown()] == [2, 4, 6, 8, 12], "learned, but for edited ones"
+
+
+def test_a_model_that_is_right_but_at_one_short_length_has_learned() -> None:
+    rows = [LengthShares(n, Share(0 if n == 2 else 100, 100), Share(40, 40)) for n in (2, 4, 6, 8, 12)]
+    assert Verdict(rows, 8).trained.value < CUT
+    assert Verdict(rows, 8).line == "not fully learned: breaks at length 2, right again at 4–12"
+    assert not Verdict(rows[:2], 4).learned
+
+
+@pytest.mark.parametrize("at", [9, 11])
+def test_a_kind_that_fails_at_one_length_alone_is_found(at: int) -> None:
+    """Neither trained ones nor those that random strings are asked at by default show it."""
+
+    def wrong(prompt: list[str], answer: list[str]) -> list[str]:
+        return stops_early(prompt, answer) if len(prompt) == 2 * at + 3 else answer
+
+    told = lw.explain(adder(wrong), TASK, train=4, samples=32, seconds=4)
+    (kind,) = told.failures.kinds
+    assert kind.kind == "both numbers have leading zeros"
+    assert told.answer.endswith(f"fails where {kind.kind}, first at length {at}")
+    assert f"Breaks at {at}, right at 2–{at - 1}, {at + 1}" in said(told, "fails")
 
 
 def test_a_kind_that_fails_by_strings_of_a_worse_one_alone_is_not_told() -> None:
@@ -818,7 +843,7 @@ def test_values_that_make_sums_fail_are_named_with_what_is_right_without_them() 
     blamed, *_, random = told.faults[number - 1 :]
     assert blamed.strings == f"where many columns are {' or '.join(names)}"
     each, others = common.each, common.each - common.others
-    said_of = f": {each} with {names[0]} in half of the columns, {each} with {names[1]}; {others} with any other "
+    said_of = f": {each} with {names[0]} in half of the columns, {each} with {names[1]}; {others} with a random other "
     assert said_of in blamed.fails[0]
     assert random.strings == "random strings"
     assert random.why[0].startswith(f"By {number}: without such columns 0 of {common.n} are wrong, as drawn ")

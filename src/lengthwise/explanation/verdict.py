@@ -105,9 +105,9 @@ class Verdict:
 
     @property
     def learned(self) -> bool:
-        """Whether at least `CUT` of these are right, or most of the lengths, so that it can break beyond."""
-        shares = [row.random for row in self.rows if row.length <= self.train and row.random.n]
-        return bool(shares) and (self.trained.value >= CUT or 2 * sum(share.holds for share in shares) > len(shares))
+        """Whether `CUT` of these are right, or most lengths, the longest one too, so that it can break beyond."""
+        right = [row.random.holds for row in self.rows if row.length <= self.train and row.random.n]
+        return bool(right) and (self.trained.value >= CUT or (right[-1] and 2 * sum(right) > len(right)))
 
     def first(self, kind: str, after: int = 0) -> int | None:
         """The first length above ``after`` at which random or hard strings break."""
