@@ -85,7 +85,7 @@ def test_a_shared_first_wrong_token_is_found(explained) -> None:
     assert (within.does, within.alike) == ("stops one digit early, where 0 is due", within.n)
     (fault,) = told.faults
     assert fault.kind == "both numbers have leading zeros"
-    assert fault.mistakes[-1] == "At length 6 it stops one digit early, where 0 is due."
+    assert fault.mistakes[-1] == "At length 6, in all it stops one digit early, where 0 is due."
     # All such sums fail, and with another last column they are no such sums.
     assert fault.why == ("Not known.",)
     # The model's own words stand beside the failing string.
@@ -102,7 +102,7 @@ def test_edge_cases_are_hard_strings_and_named_where_they_fail(explained) -> Non
     assert (worst.kind, worst.length, worst.share.right) == ("both numbers have leading zeros", 6, 0)
     assert worst.share.n == FRESH
     kind = f"Where both numbers have leading zeros: {FRESH} of {FRESH} wrong at length 6."
-    assert said(told, "fails") == f"{kind} Breaks at {told.failures.rows[0].length}–12 (of lengths asked)."
+    assert said(told, "fails") == f"{kind} Of lengths asked, it breaks at {told.failures.rows[0].length}–12."
     assert told.fails_where.startswith(kind)
     assert "breaks" not in told.answer  # Random ones have them rarely, and kinds are counted apart.
 
@@ -784,7 +784,7 @@ def test_a_kind_that_fails_at_one_length_alone_is_found(at: int) -> None:
     (kind,) = told.failures.kinds
     assert kind.kind == "both numbers have leading zeros"
     assert told.answer.endswith(f"fails where {kind.kind}, first at length {at}")
-    assert f"Breaks at {at}, right at 2–{at - 1}, {at + 1}" in said(told, "fails")
+    assert f" it breaks at {at}, is right at 2–{at - 1}, {at + 1}" in said(told, "fails")
 
 
 def test_a_kind_that_fails_by_strings_of_a_worse_one_alone_is_not_told() -> None:

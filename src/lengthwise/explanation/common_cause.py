@@ -25,6 +25,8 @@ DRAWN = 16
 """Strings that are drawn for each one that is asked, as some may be of a kind that fails."""
 WORST = 10
 """Values that are asked again."""
+MORE = 3
+"""So many times as many strings are asked with and without the values."""
 SURE = 0.01
 """p, corrected, of a value that fails more often than others."""
 LIKELY = 0.05
@@ -184,13 +186,13 @@ def _at(asked: _Asked, near: Collection[str], samples: int) -> CommonCause | Non
     names = [value.name for value in values]
     if not names or not (rest := asked.values.others(names)):
         return None
-    others, random = asked.right(AGAIN, "others", rest, INSIDE), asked.right(samples, "random", [])
-    none = asked.right(samples, "none", names, without=True)
-    if others.n < AGAIN or min(random.n, none.n) < samples:
+    others, random = asked.right(AGAIN, "others", rest, INSIDE), asked.right(MORE * samples, "random", [])
+    none = asked.right(MORE * samples, "none", names, without=True)
+    if others.n < AGAIN or min(random.n, none.n) < MORE * samples:
         return None
     return CommonCause(
         asked.values.what, tuple(sorted(values, key=lambda value: (list(found).index(value.where), value.right))),
-        asked.length, AGAIN, others.right, samples, none.right, random.right, (),
+        asked.length, AGAIN, others.right, MORE * samples, none.right, random.right, (),
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import EOS, SPECIALS
 from lengthwise.explanation.automaton import product
 from lengthwise.explanation.features import SURE, Compared, surprise
-from lengthwise.explanation.mistakes import ALIKE, Failure, Mistake, Wrong, first_wrong, most_common_mistake
+from lengthwise.explanation.mistakes import Failure, Mistake, Wrong, first_wrong, most_common_mistake
 from lengthwise.explanation.model import RandomStrings, Subject, edited
 from lengthwise.explanation.verdict import LengthShares, Share, Verdict
 from lengthwise.languages.automaton import Dfa, minimize
@@ -112,8 +112,8 @@ class WeakKind:
         lengths = [length for length, _ in self.by_length]
         breaks = [length for length, share in self.by_length if share.breaks]
         right = [length for length, share in self.by_length if share.holds]
-        also = f", right at {runs(lengths, right)}" * bool(right)
-        return f"Breaks at {runs(lengths, breaks)}{also} (of lengths asked)."
+        also = f", is right at {runs(lengths, right)}" * bool(right)
+        return f"Of lengths asked, it breaks at {runs(lengths, breaks)}{also}."
 
     @property
     def counts(self) -> str:
@@ -128,10 +128,8 @@ class WeakKind:
         where = self.compared.where if self.compared is not None else []
         if (does := self.mistake) is None:
             return where
-        return [
-            *where,
-            f"At length {self.length} it {does.what}{f' in {does.n} of {does.of}' * (does.n < ALIKE * does.of)}.",
-        ]
+        count = "all" if does.n == does.of else f"{does.n}" if where else f"{does.n} of {does.of}"
+        return [*where, f"{'In' if where else f'At length {self.length}, in'} {count} it {does.what}."]
 
 
 def told_row(rows: Sequence[KindShare], train: int) -> KindShare:
