@@ -197,7 +197,8 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
         return f"{on}. Of ten adders, five were then right farther, one less far. {KEEP}", ""
     faults = faults_of(failures, subject.train)
     same = [each.kind for each in failures.common.kinds] if failures.common is not None and values else []
-    of, left = numbers(faults, made)[0], numbers(faults, [*made, *same])[1]
+    (of, _), (by_it, _), (_, left) = (numbers(faults, kinds) for kinds in (made, same, [*made, *same]))
+    of += f", and so {by_it}" * bool(by_it)
     if left:
         unknown = f" Whether rows of {left}, which fail beyond training alone, would help was not measured."
         measured += unknown if values else f" Then ask again: {left} may be left."
@@ -211,7 +212,7 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
     end = f"rows=batch, size=batch * steps{own})"
     return text, "\n".join([
         "import lengthwise.hf as hf",
-        "batch, steps = 128, 1000  # those of your training",
+        "batch, steps = 128, 1000  # put in those of your training",
         f"rows = hf.dataset({(task['name'] if len(task) == 1 else task)!r}, {asked}, more={{",
         *(f"    {kind!r}: {1 / ONE_IN}," for kind in made),
         *textwrap.wrap(f"}}, {end}", 66, subsequent_indent="    ", break_on_hyphens=False),

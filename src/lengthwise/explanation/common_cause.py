@@ -7,16 +7,20 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+import numpy as np
 from numpy import ndarray
 
 from lengthwise.core.batch import Batch
 from lengthwise.core.config import config
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng, stream
-from lengthwise.explanation.features import surprise
+from lengthwise.core.statistics import wilson
+from lengthwise.explanation.features import CLEAR, surprise
+from lengthwise.explanation.kinds import WeakKind, of_kinds
+from lengthwise.explanation.mistakes import Wrong, facts_of, first_wrong
 from lengthwise.explanation.model import Subject
 from lengthwise.explanation.verdict import Share, Verdict
-from lengthwise.tasks.kinds import SEEN, changed, drawn_of
+from lengthwise.tasks.kinds import SEEN, changed, drawn_of, select
 from lengthwise.tasks.values import ANYWHERE, FIRST, INSIDE, LAST, Change, Values, half, spoken
 
 SCREENED, AGAIN, NAMED = 24, 96, 3
@@ -56,6 +60,8 @@ class Value:
     """`INSIDE`, `FIRST` or `LAST`."""
     right: int
     """Right ones of `CommonCause.each` strings with it in half of the places, but for the first and last; or there."""
+    after: Share = Share(0, 0)
+    """First mistakes in these right behind it."""
 
 
 @config
@@ -76,7 +82,7 @@ class CommonCause:
     random: int
     """As they are drawn."""
     kinds: tuple[OfKind, ...]
-    """Kinds that are surely right more often without these values, and then not surely below `CUT`."""
+    """Kinds that are surely right more often without these values."""
 
     @property
     def kind(self) -> str:
@@ -111,6 +117,16 @@ class CommonCause:
         others = f"{self.each - self.others} with a random other"
         return (f"Of {self.each} strings each, wrong at length {self.length}: {', '.join(counts)}; {others} (tested).",)
 
+    @property
+    def mistakes(self) -> tuple[str, ...]:
+        """In how many of the wrong ones the token behind such a value is the first wrong one, if surely in most."""
+        worst = min(self.values, key=lambda value: value.right)
+        if not worst.after.n or wilson(worst.after.right, worst.after.n)[0] <= CLEAR:
+            return ()
+        return (
+            f"With {worst.name}, {worst.after.counts} wrong answers first go wrong right after such a {self.what}.",
+        )
+
     def of_kind(self, kind: str, number: int) -> list[str]:
         """Why strings of a kind fail, if that is since they have such values, which have a number, in a sentence."""
         return [
@@ -133,7 +149,7 @@ class CommonCause:
 
 
 def common_cause(
-    subject: Subject, verdict: Verdict, kinds: Sequence[tuple[str, int]], near: Collection[str], samples: int, seed: int
+    subject: Subject, verdict: Verdict, kinds: Sequence[WeakKind], near: Collection[str], samples: int, seed: int
 ) -> CommonCause | None:
     """The values that make strings fail; None where none surely do, or no prompt of the task can be changed so.
 
@@ -145,23 +161,29 @@ def common_cause(
     Arguments:
         subject: the model, which has learned.
         verdict: right strings by length.
-        kinds: failing kinds that the task names, each with a length at which it fails.
+        kinds: failing kinds that the task names, the worst first.
         near: values that first mistakes name; they are told before others.
         samples: strings of each of the last tests.
         seed: of all draws.
     """
-    names = [kind for kind, _ in kinds]
-    lengths = _lengths(verdict, [length for _, length in kinds])
+    kinds_named = [each.kind for each in kinds]
+    lengths = _lengths(verdict, [each.length for each in kinds])
     found = list[CommonCause]()
     for length in lengths:
         if found and found[-1].strong:
             break
-        found += filter(None, [_at(_Asked(subject, length, names, seed), near, samples)])
+        found += filter(None, [_at(_Asked(subject, length, kinds_named, seed), near, samples)])
     cause = next((each for each in found if each.strong), next(iter(found), None))
     if cause is None:
         return None
     names = [value.name for value in cause.values]
-    same = [each for kind, length in kinds if (each := _of_kind(subject, kind, length, names, samples, seed))]
+    same = list[OfKind]()
+    for number, each in enumerate(kinds):
+        tests = (
+            _of_kind(subject, each.kind, length, kinds_named[:number], names, samples, seed)
+            for length in dict.fromkeys((each.length, each.worst.length))
+        )
+        same += itertools.islice(filter(None, tests), 1)
     return replace(cause, kinds=tuple(same))
 
 
@@ -174,10 +196,11 @@ def _at(asked: _Asked, near: Collection[str], samples: int) -> CommonCause | Non
     for name in worst:
         usual = Share(every.right - first[name].right, every.n - first[name].n)
         if _worse(asked.right(AGAIN, "again", [name]), usual) * len(worst) < SURE:
-            shares = ((where, asked.right(AGAIN, f"again {where}", [name], where)) for where in found)
-            sure = ((where, share) for where, share in shares if _worse(share, usual) * len(worst) < SURE)
-            for where, share in itertools.islice(sure, 1):
-                found[where].append(Value(name, where, share.right))
+            for where in found:
+                share = asked.right(AGAIN, f"again {where}", [name], where)
+                if _worse(share, usual) * len(worst) < SURE:
+                    found[where].append(Value(name, where, share.right, asked.behind(name)))
+                    break
     values = list[Value]()
     for some in found.values():
         least = min((value.right for value in some), default=0)
@@ -223,6 +246,8 @@ class _Asked:
 
     def __init__(self, subject: Subject, length: int, kinds: Sequence[str], seed: int) -> None:
         self.subject, self.length, self.kinds, self.seed = subject, length, kinds, seed
+        self.wrong: list[Wrong] = []
+        """The first mistakes in the strings that were asked last."""
         self.drawn = subject.task.batch(length, SEEN, stream(0, "kinds", "seen"))
         self.values = Values(subject.task, self.drawn)
 
@@ -239,8 +264,17 @@ class _Asked:
     def changed(self, base: Batch, change: Change, rng: Rng) -> Share:
         """Right ones of strings that can be changed so."""
         with suppress(LengthwiseError):
-            return _right(self.subject, changed(self.subject.task, base, change, rng, self.drawn)[0])
+            made = changed(self.subject.task, base, change, rng, self.drawn)[0]
+            good = np.asarray(self.subject.right(made).all(axis=1))
+            self.wrong = first_wrong(self.subject, made, good)
+            return Share(int(good.sum()), made.size)
         return Share(0, 0)
+
+    def behind(self, name: str) -> Share:
+        """Of the first mistakes in the last strings those right behind a column of this value."""
+        fact, task = f"where the column before is {name}", self.subject.task
+        of = [fact in facts_of(task, each.batch, each.row, each.at) for each in self.wrong]
+        return Share(sum(of), len(of) * (self.values.what == "column"))
 
     def _without_kinds(self, change: Change, count: int) -> Change:
         """The same for so many prompts, and none that is of one of the kinds then."""
@@ -263,17 +297,16 @@ def _as_drawn(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
     """Changes nothing."""
 
 
-def _right(subject: Subject, batch: Batch) -> Share:
-    return Share(int(subject.right(batch).all(axis=1).sum()), batch.size)
-
-
-def _of_kind(subject: Subject, kind: str, length: int, names: Sequence[str], count: int, seed: int) -> OfKind | None:
-    """What becomes of strings of a kind without these values, if that surely mends them."""
+def _of_kind(
+    subject: Subject, kind: str, length: int, worse: Sequence[str], names: Sequence[str], count: int, seed: int
+) -> OfKind | None:
+    """What becomes of strings of a kind, and of no worse one, without these values, if that surely mends them."""
     asked, rng = _Asked(subject, length, [], seed), stream(seed, "explain", "planted", "kind", kind)
     with suppress(LengthwiseError):
         some = drawn_of(subject.task, length, count, kind, rng)
-        before = _right(subject, some)
+        some = select(some, [row for row in range(some.size) if not of_kinds(subject.task, worse, some, row)])
+        before = Share(int(subject.right(some).all(axis=1).sum()), some.size)
         after = asked.changed(some, asked.values.own_instead(names, kind), rng)
-        if 2 * after.n >= count and not after.breaks and _worse(before, after) < CERTAIN:
+        if 2 * after.n >= count and _worse(before, after) < CERTAIN:
             return OfKind(kind, length, before, after)
     return None

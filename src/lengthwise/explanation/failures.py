@@ -366,7 +366,7 @@ def find_failures(
     anew = [redrawn(subject, wrong, which, seed) for which, wrong in (*wrong_of.items(), ("", usual))]
     common = None
     if mistakes and verdict().learned and (kinds or broken is not None):
-        named = [(each.kind, each.length) for each in kinds if each.kind in subject.task.kinds]
+        named = [each for each in kinds if each.kind in subject.task.kinds]
         pools = [pool for pool in (within, at_border) if pool is not None]
         near = set[str]().union(*(values_in(each) for pool in pools for each in pool.found))
         common = common_cause(subject, verdict(), named, near, samples, seed)

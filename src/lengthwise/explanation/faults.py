@@ -55,7 +55,7 @@ def faults_of(failures: Failures, train: int) -> list[Fault]:
     number = len(kinds) + 1
     found = [_of_kind(each, failures, number) for each in kinds]
     if common is not None:
-        found.append(Fault(f"where {common.strings}", common.kind, common.fails, (), (), None))
+        found.append(Fault(f"where {common.strings}", common.kind, common.fails, common.mistakes, (), None))
     broken = verdict.broken()
     if broken is not None or not verdict.learned:
         return [*found, _of_random(failures, verdict, number, alone=not found)]

@@ -116,10 +116,14 @@ class WeakKind:
         return f"Of lengths asked, it breaks at {runs(lengths, breaks)}{also}."
 
     @property
+    def worst(self) -> KindShare:
+        """Of the length at which most fail."""
+        return min((row for row in self.rows if row.weak), key=lambda row: row.share.value, default=self._told)
+
+    @property
     def counts(self) -> str:
         """How many of its strings are wrong, in a sentence."""
-        worst = min((row for row in self.rows if row.weak), key=lambda row: row.share.value, default=self._told)
-        more = f", {worst.share.wrong} at {worst.length}" * (worst.share.value < self.share.value)
+        more = f", {self.worst.share.wrong} at {self.worst.length}" * (self.worst.share.value < self.share.value)
         return f"{self.share.wrong} wrong at length {self.length}{more}."
 
     @property
@@ -368,7 +372,7 @@ class _Kinds:
         for length in self.random:
             ask(length, worst[:NAMED])
         worst = self._without_worse(worst)
-        return tuple(self._weak_kind(kind) for kind in worst)
+        return tuple(self._weak_kind(kind, worst[:number]) for number, kind in enumerate(worst))
 
     def _without_worse(self, worst: Sequence[str]) -> list[str]:
         """Those that fail without strings of worse kinds, at each length; their rows are then without these."""
@@ -415,10 +419,10 @@ class _Kinds:
             found.setdefault(kind, []).append((n, row.share if row else self._share(kind, n)))
         return tuple(Way(kind, tuple(shares), self.found.get(kind, "")) for kind, shares in found.items())
 
-    def _weak_kind(self, kind: str) -> WeakKind:
+    def _weak_kind(self, kind: str, worse: Sequence[str]) -> WeakKind:
         rows, train = self._by_length(kind), self.subject.train
         told = told_row(rows, train)
-        wrong = [each for *_, found in self._asked(kind, told.length) for each in found]
+        wrong = [each for *_, found in self._asked(kind, told.length, worse) for each in found]
         mistake = most_common_mistake(wrong, free=self.free)
 
         def failing(batch: Batch, good: ndarray) -> Sequence[int]:
@@ -435,10 +439,17 @@ class _Kinds:
 
     def strings(self, told: Sequence[WeakKind]) -> dict[str, list[Asked]]:
         """Those of each kind, of the length that is told."""
-        return {each.kind: self._asked(each.kind, each.length) for each in told}
+        kinds = [each.kind for each in told]
+        return {each.kind: self._asked(each.kind, each.length, kinds[:n]) for n, each in enumerate(told)}
 
-    def _asked(self, kind: str, length: int) -> list[Asked]:
-        return [(batch, good, first_wrong(self.subject, batch, good)) for batch, good in self.fresh[kind, length]]
+    def _asked(self, kind: str, length: int, worse: Sequence[str]) -> list[Asked]:
+        """Strings of a kind, but for those of worse ones."""
+        parts = [(batch, good, self._kept(batch, worse)) for batch, good in self.fresh[kind, length]]
+        some = [(select(batch, np.flatnonzero(kept).tolist()), good[kept]) for batch, good, kept in parts if kept.any()]
+        return [(batch, good, first_wrong(self.subject, batch, good)) for batch, good in some]
+
+    def _kept(self, batch: Batch, worse: Sequence[str]) -> ndarray:
+        return np.array([not of_kinds(self.subject.task, worse, batch, row) for row in range(batch.size)], bool)
 
     def _ask(self, kind: str, length: int) -> list[tuple[Batch, ndarray]]:
         """Fresh strings of a kind, and which are right."""
@@ -454,11 +465,7 @@ class _Kinds:
         """Of fresh strings of a kind, those left out that are of kinds ``without`` which the task names, too."""
         if (kind, length) not in self.fresh:
             self.fresh[kind, length] = self._ask(kind, length)
-        kept = (
-            (good, [not of_kinds(self.subject.task, without, batch, row) for row in range(batch.size)])
-            for batch, good in self.fresh[kind, length]
-        )
-        return _share([good[np.array(rows, bool)] for good, rows in kept])
+        return _share([good[self._kept(batch, without)] for batch, good in self.fresh[kind, length]])
 
 
 def _share(good: Sequence[ndarray]) -> Share:
