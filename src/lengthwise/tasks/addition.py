@@ -158,12 +158,12 @@ def number_kinds(sign: str, base: int, *, msd_first: bool = False, sums: bool = 
     def read(prompt: Sequence[str]) -> list[list[int]]:
         return digits_in(prompt, sign, msd_first=msd_first)
 
-    def made(change: Callable[[list[list[int]], Rng], None]) -> Callable[[list[str], Rng], list[str]]:
-        """What changes the numbers of a prompt in place."""
+    def made(change: Callable[..., None], *more: Any) -> Callable[[list[str], Rng], list[str]]:
+        """What changes the numbers of a prompt in place; ``change`` is called with these, the stream and ``more``."""
 
         def make(prompt: list[str], rng: Rng) -> list[str]:
             numbers = read(prompt)
-            change(numbers, rng)
+            change(numbers, rng, *more)
             texts = (" ".join(DIGITS[digit] for digit in number[order]) for number in numbers)
             return [prompt[0], *f" {sign} ".join(texts).split(), prompt[-1]]
 
@@ -180,12 +180,9 @@ def number_kinds(sign: str, base: int, *, msd_first: bool = False, sums: bool = 
         for number in numbers:
             lead(number, rng)
 
-    def lead_only(one: int) -> Callable[[list[list[int]], Rng], None]:
-        def change(numbers: list[list[int]], rng: Rng) -> None:
-            lead(numbers[one], rng)
-            numbers[1 - one][-1] = numbers[1 - one][-1] or int(rng.integers(1, base))
-
-        return change
+    def lead_only(numbers: list[list[int]], rng: Rng, one: int) -> None:
+        lead(numbers[one], rng)
+        numbers[1 - one][-1] = numbers[1 - one][-1] or int(rng.integers(1, base))
 
     def rounded(prompt: Sequence[str]) -> bool:
         return all(len(number) > 1 and number[0] == 0 for number in read(prompt))
@@ -196,11 +193,8 @@ def number_kinds(sign: str, base: int, *, msd_first: bool = False, sums: bool = 
                 count = int(rng.integers(1, len(number) // 2 + 1))
                 number[:count] = [0] * count
 
-    def no_number(one: int) -> Callable[[list[list[int]], Rng], None]:
-        def change(numbers: list[list[int]], rng: Rng) -> None:
-            numbers[one] = [0] * len(numbers[one])
-
-        return change
+    def no_number(numbers: list[list[int]], rng: Rng, one: int) -> None:
+        numbers[one] = [0] * len(numbers[one])
 
     def repeat(numbers: list[list[int]], rng: Rng) -> None:
         numbers[1] = numbers[0]
@@ -215,9 +209,9 @@ def number_kinds(sign: str, base: int, *, msd_first: bool = False, sums: bool = 
         kinds |= {
             f"only the {which} number has leading zeros": (
                 lambda prompt, one=one: led(prompt)[one] and not led(prompt)[1 - one],
-                made(lead_only(one)),
+                made(lead_only, one),
             ),
-            f"the {which} number is 0": (lambda prompt, one=one: not any(read(prompt)[one]), made(no_number(one))),
+            f"the {which} number is 0": (lambda prompt, one=one: not any(read(prompt)[one]), made(no_number, one)),
         }
     if not sums:
         return kinds
@@ -225,15 +219,13 @@ def number_kinds(sign: str, base: int, *, msd_first: bool = False, sums: bool = 
     def columns(prompt: Sequence[str]) -> list[int]:
         return [one + other for one, other in zip(*read(prompt), strict=True)]
 
-    def second(low: Callable[[int, int], int], high: Callable[[int, int], int]) -> Any:
+    Bound = Callable[[int, int], int]
+
+    def second(numbers: list[list[int]], rng: Rng, low: Bound, high: Bound) -> None:
         """Draws the second number anew, each digit between two that follow from its column and the first number."""
-
-        def change(numbers: list[list[int]], rng: Rng) -> None:
-            numbers[0][0] = numbers[0][0] or int(rng.integers(1, base))
-            digits = [(low(at, digit), high(at, digit)) for at, digit in enumerate(numbers[0])]
-            numbers[1][:] = [int(rng.integers(first, last + 1)) for first, last in digits]
-
-        return made(change)
+        numbers[0][0] = numbers[0][0] or int(rng.integers(1, base))
+        digits = [(low(at, digit), high(at, digit)) for at, digit in enumerate(numbers[0])]
+        numbers[1][:] = [int(rng.integers(first, last + 1)) for first, last in digits]
 
     def goes_out(prompt: Sequence[str]) -> bool:
         carry = 0
@@ -251,15 +243,15 @@ def number_kinds(sign: str, base: int, *, msd_first: bool = False, sums: bool = 
         "both numbers end in zeros": (rounded, made(round_all)),
         "every column carries": (
             lambda prompt: columns(prompt)[0] > top and min(columns(prompt)) >= top,
-            second(lambda at, digit: top - digit + (at == 0), lambda at, digit: top),
+            made(second, lambda at, digit: top - digit + (at == 0), lambda at, digit: top),
         ),
         "no column carries": (
             lambda prompt: max(columns(prompt)) <= top,
-            second(lambda at, digit: 0, lambda at, digit: top - digit),
+            made(second, lambda at, digit: 0, lambda at, digit: top - digit),
         ),
         f"one carry runs through columns that sum to {top}": (
             lambda prompt: columns(prompt)[0] > top and set(columns(prompt)[1:]) == {top},
-            second(lambda at, digit: top - digit + (at == 0), lambda at, digit: top if at == 0 else top - digit),
+            made(second, lambda at, digit: top - digit + (at == 0), lambda at, digit: top - digit * (at > 0)),
         ),
         "the sum has one more digit": (goes_out, made(carry_out)),
     }  # fmt: skip

@@ -537,11 +537,11 @@ class DistinctSymbols(Task):
         return self.letters
 
 
-def write_prompt(seq: SequenceBuilder, x: np.ndarray, place: Any, sep: Any = 1) -> list[int]:
-    """``<bos>``, a string ``[length, B]`` at its places and ``<sep>`` at its own; returns the string's positions."""
+def write_prompt(seq: SequenceBuilder, x: np.ndarray, place: Any, sep: Any = 1, end: str = SEP) -> list[int]:
+    """``<bos>``, a string ``[length, B]`` at its places and ``end`` at the place ``sep``; the string's positions."""
     seq.bos()
     given = seq.givens(x, place=place)
-    seq.sep(sep)
+    seq.given(seq.vocab[end], sep)
     return given
 
 

@@ -251,10 +251,8 @@ class StackManipulation(Task):
         n, rows = layout.length, np.arange(seq.size)
         first = rng.integers(2, size=(layout.stack, seq.size), dtype=np.int64) + self.vocab["0"]
         actions = rng.integers(3, size=(n - layout.stack, seq.size), dtype=np.int64) + self.vocab[POP]
-        seq.bos()
         tokens = np.concatenate([first, actions])
-        given = seq.givens(tokens, place=np.arange(2, n + 2))
-        seq.sep(place=1)
+        given = write_prompt(seq, tokens, np.arange(2, n + 2))
         # Which token is on the stack at each height, and the height.
         stack = np.full((n + 1, seq.size), -1, dtype=np.int64)
         stack[: layout.stack] = np.arange(layout.stack)[:, None]

@@ -126,10 +126,8 @@ class BinMajorityInterleave(Task):
         """Stream r (from 0) has place r + 2, its answer too; ``<sep>`` has 1."""
         n, period = layout.length, self.period
         streams = [bits_without_tie(rng, n // period, seq.size) for _ in range(period)]
-        seq.bos()
         mixed = np.stack(streams, axis=-1).reshape(seq.size, n)
-        given = seq.givens(mixed.T + 4, place=np.arange(n) % period + 2)
-        seq.sep(place=1)
+        given = write_prompt(seq, mixed.T + 4, np.arange(n) % period + 2)
         for r, stream in enumerate(streams):
             ahead = (2 * stream.sum(axis=1) > n // period).astype(np.int64)
             seq.predicted(ahead + 4, place=r + 2, parents=deciding(given[r::period], letters=2))
@@ -235,9 +233,7 @@ class Successor(DistinctSymbols):
         order = np.argsort(x, axis=0)
         rank = rng.integers(n - 1, size=seq.size)
         now, following = order[rank, rows], order[rank + 1, rows]
-        seq.bos()
-        given = seq.givens(x, place=np.arange(2, n + 2))
-        seq.given(self.vocab["after"], place=1)
+        given = write_prompt(seq, x, np.arange(2, n + 2), end="after")
         wanted = seq.given(x[now, rows], place=now + 2)
         seq.predicted(x[following, rows], following + 2, [following + given[0]], [*given, wanted])
         seq.eos(place=1)
@@ -270,9 +266,7 @@ class SquareRoot(Task):
         bits = rng.integers(2, size=(n, seq.size), dtype=np.int64)
         numbers = [int("".join(map(str, column)), 2) for column in bits.T.tolist()]
         roots = [math.isqrt(number) for number in numbers]
-        seq.bos()
-        given = [seq.given(bits[i] + self.vocab["0"], place=size - (n - 1 - i) // 2 + 1) for i in range(n)]
-        seq.sep(place=1)
+        given = write_prompt(seq, bits + self.vocab["0"], size - np.arange(n)[::-1] // 2 + 1)
         for j in reversed(range(size)):
             bit = np.array([root >> j & 1 for root in roots])
             seq.predicted(bit + self.vocab["0"], place=size - j + 1, parents=given[: n - 2 * j])

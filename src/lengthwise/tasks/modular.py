@@ -28,11 +28,6 @@ def signs_of(task: Any) -> str:
     return "+-*" if task.times else "+-"
 
 
-def applied(operation: np.ndarray, x: np.ndarray, y: np.ndarray, modulus: int) -> np.ndarray:
-    """x + y, x - y or x · y, row by row, for operations 0, 1 and 2."""
-    return np.choose(operation, [x + y, x - y, x * y]) % modulus
-
-
 @TASKS.register("modular-arithmetic")
 class ModularArithmetic(Task):
     """``<bos> 3 + 4 * 2 = 1 <eos>``: an expression without brackets modulo 5; ``*`` binds tighter than ``+`` and ``-``.
@@ -163,7 +158,8 @@ class BracketedArithmetic(ModularArithmetic):
         sign = seq.given(signs + self.vocab["+"], place=1)
         right, after = self.expression(seq, shape[1], x, rng, hidden=hidden)
         seq.given(self.vocab[")"], place=1)
-        return applied(signs, left, right, self.modulus), [*before, sign, *after]
+        value = np.choose(signs, [left + right, left - right, left * right]) % self.modulus
+        return value, [*before, sign, *after]
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
         return [str(self.value(body(prompt, "=", "an expression"))), EOS]
@@ -281,9 +277,7 @@ class GroupWords(Task):
             return
         table = table_of(self.group)
         x = rng.integers(len(table), size=(layout.length, seq.size), dtype=np.int64)
-        seq.bos()
-        given = seq.givens(x + self.vocab["e0"], place=1)
-        seq.given(self.vocab["="], place=1)
+        given = write_prompt(seq, x + self.vocab["e0"], 1, end="=")
         seq.predicted(reduce(lambda p, q: table[p, q], x) + self.vocab["e0"], place=1, parents=given)
         seq.eos(place=1)
 

@@ -201,9 +201,7 @@ class SparseParity(Task):
         is_marked[every_row, marked] = used
         answer = (bits[every_row, marked] * used).sum(axis=1) % 2
         tokens, places = (bits + 2 * is_marked + self.vocab["0"]).T, is_marked.T.astype(np.int64)
-        seq.bos()
-        given = seq.givens(tokens, place=places)
-        seq.given(self.vocab[QUERY], place=1)
+        given = write_prompt(seq, tokens, places, end=QUERY)
         positions = np.where(used, marked + given[0], -1)
         parents: list[Any] = list(np.sort(positions, axis=1)[:, ::-1].T)
         seq.predicted(answer + self.vocab["0"], place=1, parents=parents, selectors=given)
@@ -242,9 +240,7 @@ class EvenPairs(Task):
         """The first bit, the last bit and the answer share place 1; everything else has 2."""
         n = layout.length
         bits = rng.integers(2, size=(n, seq.size))
-        seq.bos()
-        given = [seq.given(bits[i] + self.vocab["0"], place=1 if i in (0, n - 1) else 2) for i in range(n)]
-        seq.sep(place=2)
+        given = write_prompt(seq, bits + self.vocab["0"], 2 - np.isin(np.arange(n), (0, n - 1)), sep=2)
         seq.predicted((bits[0] ^ bits[-1]) + self.vocab["e"], 1, parents=[given[0], given[-1]] if n > 1 else [])
         seq.eos()
 

@@ -20,7 +20,7 @@ from lengthwise.core.errors import reject
 from lengthwise.core.registry import Registry
 from lengthwise.core.rng import Rng
 from lengthwise.core.vocab import SPECIALS
-from lengthwise.tasks.base import TASKS, Task, body
+from lengthwise.tasks.base import TASKS, Task, body, write_prompt
 
 QUERY = "?"
 MARK = "*"
@@ -203,9 +203,7 @@ class PlantedTask(Task):
         tokens, is_marked = noise + len(SPECIALS), np.zeros(noise.shape, dtype=np.int64)
         np.put_along_axis(tokens, where, words + self.vocab[f"0{MARK}"], axis=1)
         np.put_along_axis(is_marked, where, 1, axis=1)
-        seq.bos()
-        given = seq.givens(tokens.T, place=is_marked.T)
-        seq.given(self.vocab[QUERY], place=1)
+        given = write_prompt(seq, tokens.T, is_marked.T, end=QUERY)
         parents: list[Any] = [where[:, i] + given[0] for i in self._decisive]
         # Where all tokens are marked, content chooses nothing.
         selectors = [] if length == self.k else given

@@ -115,7 +115,6 @@ class HintingLayout(Layout):
 
     @property
     def axes(self) -> dict[str, int]:
-        """Those of the inner layout."""
         return self.inner.axes
 
 

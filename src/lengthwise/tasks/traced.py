@@ -246,13 +246,10 @@ class StateScratchpad(Task):
 
     @cached_property
     def vocab(self) -> Vocab:
-        """The vocabulary of the language with the names of its states."""
         return self.traced.vocab
 
     def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
-        """As `Traced.write`."""
         self.traced.write(seq, layout, rng)
 
     def answer(self, prompt: Sequence[str]) -> list[str]:
-        """Run the automaton symbol by symbol."""
         return self.traced.answer(prompt)
