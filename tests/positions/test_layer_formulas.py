@@ -10,7 +10,7 @@ from test_encoding_formulas import THREE_LEVELS
 
 from lengthwise import nn
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.positions.encodings import ENCODINGS, LayersSpec, parse_pattern
+from lengthwise.positions.encodings import ENCODINGS, LayersSpec
 from lengthwise.positions.schemes import Sequential
 from oracle import rough_model, some_inputs
 
@@ -27,7 +27,7 @@ SCHEME = Sequential(max_position=40)
     ],
 )
 def test_patterns_are_read(text: str, expected: list[tuple[str, int | None, int]]):
-    assert [(part.encoding.name, part.window, part.times) for part in parse_pattern(text)] == expected
+    assert [(part.encoding.name, part.window, part.times) for part in LayersSpec(text).parts] == expected
 
 
 def test_a_pattern_is_an_encoding_with_that_label():

@@ -67,7 +67,9 @@ class _Bounded(openai.DefaultAsyncHttpxClient):
                     await response.aclose()
         except TimeoutError:
             raise httpx2.ReadTimeout(f"no whole response within {seconds:g} s", request=request) from None
-        return httpx2.Response(response.status_code, headers=self._kept(response), content=content, request=request)
+        names = ("content-type", "retry-after", "retry-after-ms", "x-should-retry")
+        headers = {name: response.headers[name] for name in names if name in response.headers}
+        return httpx2.Response(response.status_code, headers=headers, content=content, request=request)
 
     async def _content(self, request: httpx2.Request, response: httpx2.Response) -> bytes:
         coding = response.headers.get("Content-Encoding", "identity").strip().lower()
@@ -84,11 +86,6 @@ class _Bounded(openai.DefaultAsyncHttpxClient):
             start = shortened(content.decode("utf-8", "replace"), 60)
             raise httpx2.RemoteProtocolError(f"a response that is not JSON: {start!r}", request=request)
         return bytes(content)
-
-    @staticmethod
-    def _kept(response: httpx2.Response) -> dict[str, str]:
-        names = ("content-type", "retry-after", "retry-after-ms", "x-should-retry")
-        return {name: response.headers[name] for name in names if name in response.headers}
 
 
 @dataclass

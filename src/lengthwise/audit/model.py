@@ -201,7 +201,7 @@ class LocalModel(Asker):
         weights = hashlib.sha256()
         for name, tensor in sorted(self.model.state_dict().items()):
             weights.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-            weights.update(_bytes_of(tensor))
+            weights.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
         config = {key: value for key, value in self.model.config.to_dict().items() if not key.startswith("_name")}
         config.pop("transformers_version", None)
         inner: Any = getattr(self.tokenizer, "backend_tokenizer", None)
@@ -270,12 +270,6 @@ def prompt_ids(tokenizer: Any, prompt: str, ends: Collection[int] = ()) -> list[
     special = {*tokenizer.all_special_ids, *ends}
     # A special token that the text itself ends with stays.
     return _without_last(ids, special) + bare[len(_without_last(bare, special)) :]
-
-
-def _bytes_of(tensor: Any) -> memoryview:
-    import torch
-
-    return memoryview(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
 
 
 def _without_last(ids: list[int], special: set[int]) -> list[int]:

@@ -180,7 +180,7 @@ def guess_rate(answers: Sequence[str]) -> float:
 def is_sound(cell: Mapping[str, Any]) -> bool:
     """Whether a model has learned what a cell asks: right on half of the answers, and surely more than a guess is."""
     right, answered = cell["counts"][RIGHT], cell["answered"]
-    return right >= SOUND_BASE * answered and (not cell["guess"] or wilson(right, answered)[0] > cell["guess"])
+    return right >= SOUND_BASE * answered and not _may_guess(cell)
 
 
 def best_form(cells: Sequence[Mapping[str, Any]], forms: Sequence[str]) -> str:

@@ -134,12 +134,6 @@ def remove_folder(path: Path) -> None:
         _sync_folder(path.parent)
 
 
-def _sync_file(path: Path) -> None:
-    _step("sync", path)
-    with open(path, "rb") as file:
-        os.fsync(file.fileno())
-
-
 def _sync_folder(folder: Path) -> None:
     _step("sync folder", folder)
     try:
@@ -175,7 +169,9 @@ def replacing(path: Path) -> Iterator[Path]:
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)
-        _sync_file(temporary)
+        _step("sync", temporary)
+        with open(temporary, "rb") as file:
+            os.fsync(file.fileno())
         _check_guards(path)
         replace_file(temporary, path)
     except OSError as error:

@@ -303,10 +303,6 @@ class Component:
         """The chain of partitions that starts from the contexts; raises `TooMuchWorkError`."""
         return refine(len(self.nodes), self.edges, self.contexts, work)
 
-    def separates(self, work: Work = UNBOUNDED) -> bool:
-        """Whether the refinement separates all nodes; raises `TooMuchWorkError`."""
-        return not self.needs_counting() or len(set(self.refinement(work).classes)) == len(self.nodes)
-
     def needs_counting(self) -> bool:
         """Whether two different automaton states share a context."""
         return len(set(self.contexts)) < len(self.nodes)
@@ -563,21 +559,17 @@ class Analysis:
             return None
         for component in components(self.dfa, window, period, max_nodes=self.bounds.max_nodes):
             self._nodes += len(component.nodes)
-            if not self._settles(component):
+            states = [node.state for node in component.nodes]
+            # The classes refine the contexts, so nodes of one class share window and phase.
+            if component.needs_counting() and self._conflicts(states, component.refinement(self._work).classes):
                 return False
         return True
 
-    def _settles(self, component: Component) -> bool:
-        """Whether a component of the product graph stands in the way of no program."""
-        if not self.next_symbols:
-            return component.separates(self._work)
-        # The classes refine the contexts, so nodes of one class share window and phase.
-        states = [node.state for node in component.nodes]
-        return not component.needs_counting() or not self._conflicts(states, component.refinement(self._work).classes)
-
     def _conflicts(self, states: Sequence[int], classes: Sequence[int]) -> bool:
-        """Whether merged states matter."""
-        return not self.next_symbols or conflict(self.dfa, grouped(states, classes)) is not None
+        """Whether states of one class matter."""
+        if not self.next_symbols:
+            return len(set(classes)) < len(classes)
+        return conflict(self.dfa, grouped(states, classes)) is not None
 
     @property
     def max_elements(self) -> int:

@@ -178,7 +178,7 @@ class _StateBefore:
             f"no program with window {self.window} and period {self.period}: counting cannot separate two states",
         )
         classes = {
-            name: build.all_of([*active, *self._seen(node.window), *self._phase_before(node.phase)])
+            name: build.all_of([*active, *self._seen(node.window), *self._phase_after(node.phase + 1)])
             for name, node in zip(refinement.partitions[0], component.nodes, strict=True)
         }
         symbols = len(self.dfa.alphabet)
@@ -241,10 +241,6 @@ class _StateBefore:
         """The letters just before this position are ``word``."""
         for distance, symbol in enumerate(reversed(word), start=1):
             yield self.build.exists(self.letters[symbol], [distance])
-
-    def _phase_before(self, phase: int) -> list[Index]:
-        """The number of letters before this position is ≡ phase."""
-        return [self.build.periodic(phase + 2, self.period)] if self.period > 1 else []
 
     def _phase_after(self, phase: int) -> list[Index]:
         """The number of letters up to this position, a letter, is ≡ phase."""

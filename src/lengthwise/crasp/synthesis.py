@@ -197,7 +197,9 @@ class Enumeration:
         """All formulas of that size over smaller distinct ones, in batches; many have the values of an earlier one."""
         if size == 1:
             yield self._atoms()
-            yield from self._symbol_comparisons()
+            for number in range(len(self.alphabet)):
+                counts = self._symbol_counts[number : number + 1]
+                yield from self._comparisons(counts, _Kind.SYMBOL_FORM, number, range(number + 1, len(self.alphabet)))
             return
         if size - 1 < len(self.levels):
             smaller = self.levels[size - 1]
@@ -283,11 +285,6 @@ class Enumeration:
                 atoms.append(((tree.depth + 1) % period == residue, _Kind.PERIODIC, residue, period))
         made = [_origins(1, kind, one, other) for _, kind, one, other in atoms]
         return tree.pack(np.stack([values for values, *_ in atoms])), np.concatenate(made)
-
-    def _symbol_comparisons(self) -> Iterator[tuple[UInt64[ndarray, "N W"], ndarray]]:
-        for number in range(len(self.alphabet)):
-            counts = self._symbol_counts[number : number + 1]
-            yield from self._comparisons(counts, _Kind.SYMBOL_FORM, number, range(number + 1, len(self.alphabet)))
 
     def _countings(self, level: Level) -> Iterator[tuple[UInt64[ndarray, "N W"], ndarray]]:
         for part, start in _batches(level.rows):

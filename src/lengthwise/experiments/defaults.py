@@ -308,11 +308,6 @@ def _applies(task: Task, scheme: str, coupled: PositionSystem | None) -> bool:
     kind = SCHEMES.get(scheme)
     if kind.uses_places and (coupled is None or kind.predicted != (coupled.scheme == "predictive-coupling")):
         return False
-    return _gives_ids(task, scheme)
-
-
-def _gives_ids(task: Task, scheme: str) -> bool:
-    """Whether the scheme can give ids to a string of this task."""
     try:
         assigned(task, roomy_scheme(task, scheme, MAX_LENGTH), MAX_LENGTH)
     except LengthwiseError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer
@@ -73,7 +74,7 @@ class RunConfig:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Another process builds everything anew from plain values, a task from the user's own file too.
-        return _rebuilt, (self.to_json(),)
+        return partial(RunConfig.from_json, load_code=True), (self.to_json(),)
 
     def edited(self, edits: list[str]) -> RunConfig:
         """A copy with ``key.path=value`` edits, e.g. ``training.steps=100`` or ``scheme.draw=permuted``."""
@@ -103,7 +104,3 @@ class RunConfig:
         before = {key: value for key, value in values["task"].items() if key != gained}
         every = [values, *([{**values, "task": before}] if gained else [])]
         return [digest({"format": RESULT_FORMAT, "experiment": each, "seed": seed}) for each in every]
-
-
-def _rebuilt(values: dict[str, Any]) -> RunConfig:
-    return RunConfig.from_json(values, load_code=True)

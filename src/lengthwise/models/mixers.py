@@ -81,26 +81,22 @@ class DeltaNetSpec(MixerSpec):
 
     summary = "a matrix whose entry at a key is replaced: I − βkkᵀ, β in (0, 1), or (0, 2) with negative"
 
+    gated: ClassVar[bool] = False
     negative: bool = False
 
     def build(self, width: int, heads: int) -> Mixer:
         from lengthwise import nn
 
-        return nn.DeltaNet(width, heads, negative=self.negative)
+        return nn.DeltaNet(width, heads, gated=self.gated, negative=self.negative)
 
 
 @MIXERS.register("gated-deltanet")
-class GatedDeltaNetSpec(MixerSpec):
+class GatedDeltaNetSpec(DeltaNetSpec):
     """Gated DeltaNet (Yang et al. 2025), with factors up to 2 by Grazzi et al. 2025."""
 
     summary = "DeltaNet whose matrix also decays by a factor of each head and token"
 
-    negative: bool = False
-
-    def build(self, width: int, heads: int) -> Mixer:
-        from lengthwise import nn
-
-        return nn.DeltaNet(width, heads, gated=True, negative=self.negative)
+    gated = True
 
 
 MIXERS.alias("deltanet-negative", {"name": "deltanet", "negative": True})

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 import pydantic
 
 from lengthwise.core.config import AboveZero, AtLeast0, AtLeast1, AtLeast2, Extension, NotNegative, PositiveShare, Share
-from lengthwise.core.errors import require
+from lengthwise.core.errors import reject, require
 from lengthwise.core.levels import LABEL_IDS, LevelKind
 from lengthwise.core.registry import NameOfClass, Registry
 
@@ -358,7 +358,8 @@ class LayersSpec(EncodingSpec):
 
     @cached_property
     def parts(self) -> tuple[LayerPart, ...]:
-        return parse_pattern(self.pattern)
+        parts = pattern_parts(self.pattern, "encodings; write rope(window=128)*3+nope")
+        return tuple(_part(*part) for part in parts)
 
     @property
     def label(self) -> str:
@@ -378,25 +379,17 @@ class LayersSpec(EncodingSpec):
         return nn.LayerEncodings(modules, [i for i, part in enumerate(self.parts) for _ in range(part.times)])
 
 
-def parse_pattern(text: str) -> tuple[LayerPart, ...]:
-    """The parts of a pattern; raises ValueError for what is none, and `LengthwiseError` for an unknown encoding."""
-    return tuple(_part(*part) for part in pattern_parts(text, "encodings; write rope(window=128)*3+nope"))
-
-
 def pattern_parts(text: str, wanted: str) -> list[tuple[str, dict[str, Any], int]]:
     """Name, fields and number of layers of every part of a pattern; raises ValueError for what is none."""
-    return [_split(piece, wanted) for piece in re.split(r"\+(?![^(]*\))", text)]
-
-
-def _split(text: str, wanted: str) -> tuple[str, dict[str, Any], int]:
-    found = PART.fullmatch(text)
-    if found is None:
-        raise ValueError(f"{text!r} is no part of a pattern of {wanted}, for example")
-    times = int(found["times"] or 1)
-    if times < 1:
-        raise ValueError(f"a part of a pattern needs at least one layer, got {text!r}")
-    fields = dict(_field(field, text) for field in (found["fields"] or "").split(",") if field.strip())
-    return found["name"], fields, times
+    parts = []
+    for part in re.split(r"\+(?![^(]*\))", text):
+        if (found := PART.fullmatch(part)) is None:
+            raise ValueError(f"{part!r} is no part of a pattern of {wanted}, for example")
+        times = int(found["times"] or 1)
+        reject(times < 1, f"a part of a pattern needs at least one layer, got {part!r}")
+        fields = dict(_field(field, part) for field in (found["fields"] or "").split(",") if field.strip())
+        parts.append((found["name"], fields, times))
+    return parts
 
 
 def _part(name: str, fields: dict[str, Any], times: int) -> LayerPart:

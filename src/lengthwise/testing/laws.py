@@ -724,19 +724,17 @@ def hybrids_cache_too(mixer: MixerSpec) -> None:
     _same_when_cached(_model(mixer, pattern="{}+attention"))
 
 
-ENCODING_LAWS: dict[str, Callable[[EncodingSpec], None]] = {
-    law.__name__: law for law in (
-        logits_are_finite, every_parameter_gets_a_gradient, later_tokens_change_nothing_earlier,
-        cached_equals_uncached, two_runs_in_a_stack_equal_each_alone, translation_invariance_is_as_claimed,
-        weights_are_a_function_of_the_seed, layer_round_trip,
-    )
-}  # fmt: skip
+def _layer_laws(own: Callable[[Any], None]) -> dict[str, Callable[[Any], None]]:
+    return {
+        law.__name__: law for law in (
+            logits_are_finite, every_parameter_gets_a_gradient, later_tokens_change_nothing_earlier,
+            cached_equals_uncached, two_runs_in_a_stack_equal_each_alone, own,
+            weights_are_a_function_of_the_seed, layer_round_trip,
+        )
+    }  # fmt: skip
+
+
+ENCODING_LAWS = _layer_laws(translation_invariance_is_as_claimed)
 """Every law of a position encoding by name."""
-MIXER_LAWS: dict[str, Callable[[MixerSpec], None]] = {
-    law.__name__: law for law in (
-        logits_are_finite, every_parameter_gets_a_gradient, later_tokens_change_nothing_earlier,
-        cached_equals_uncached, two_runs_in_a_stack_equal_each_alone, hybrids_cache_too,
-        weights_are_a_function_of_the_seed, layer_round_trip,
-    )
-}  # fmt: skip
+MIXER_LAWS = _layer_laws(hybrids_cache_too)
 """Every law of a mixer by name."""

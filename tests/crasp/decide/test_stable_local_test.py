@@ -23,7 +23,8 @@ from lengthwise.languages.monoid import transition_semigroup
 
 def separated(dfa: Dfa, window: int, period: int) -> bool:
     """Whether different states of every component end in different classes."""
-    return all(component.separates() for component in components(dfa, window, period, max_nodes=100_000))
+    found = components(dfa, window, period, max_nodes=100_000)
+    return all(len(set(component.refinement().classes)) == len(component.nodes) for component in found)
 
 
 def contradictions(dfa: Dfa, windows: int, periods: int) -> list[str]:

@@ -214,15 +214,13 @@ def is_right(predicted: str, score: float | None, cut: float) -> bool | None:
 
 def cell_score(seeds: Sequence[Mapping[str, Any]], name: str = DECIDING, words: WordSet = "lower") -> float | None:
     """The median over fitted seeds of the accuracy in one bin; None where none of them was measured on such words."""
-    values = [seed_score(seed, name, words) for seed in seeds if seed["fitted"]]
-    found = [value for value in values if value is not None]
+    rates = [
+        [found["rate"] for kind, found in seed["sets"].get(name, {}).items() if words in ("lower", kind)]
+        for seed in seeds
+        if seed["fitted"]
+    ]
+    found = [min(of_seed) for of_seed in rates if of_seed]
     return statistics.median(found) if found else None
-
-
-def seed_score(seed: Mapping[str, Any], name: str = DECIDING, words: WordSet = "lower") -> float | None:
-    """Accuracy of one seed in one bin."""
-    rates = [found["rate"] for kind, found in seed["sets"].get(name, {}).items() if words == "lower" or kind == words]
-    return min(rates, default=None)
 
 
 def _results(study: BlindStudy, table: str, entry: StudyEntry, encoding: str) -> list[dict[str, Any]]:
