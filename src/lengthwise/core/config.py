@@ -63,8 +63,7 @@ def whole_numbers(name: str, values: Any, least: int | None = None) -> list[int]
     if isinstance(values, str | bytes | dict) or not isinstance(values, Iterable):
         raise LengthwiseError(f"{name} must be a list of whole numbers, such as [5, 10], got {values!r}")
     found = [whole(name, value, least) for value in values]
-    if not found:
-        raise LengthwiseError(f"{name} is empty; give at least one number")
+    require(bool(found), f"{name} is empty; give at least one number")
     return found
 
 
@@ -74,8 +73,7 @@ def number(name: str, value: Any, above: float) -> float:
         found = math.nan if isinstance(value, str | bool) else float(value)
     except (TypeError, ValueError, OverflowError):
         found = math.nan
-    if not (math.isfinite(found) and found > above):
-        raise LengthwiseError(f"{name} must be a number above {above:g}, got {value!r}")
+    require(math.isfinite(found) and found > above, f"{name} must be a number above {above:g}, got {value!r}")
     return found
 
 
@@ -279,8 +277,7 @@ def apply_edits(values: dict[str, Any], edits: list[str]) -> dict[str, Any]:
     result = json.loads(json.dumps(values))
     for edit in edits:
         path, separator, text = edit.partition("=")
-        if not separator:
-            raise LengthwiseError(f"changes needs key=value, got {edit!r}; write e.g. training.steps=100")
+        require(bool(separator), f"changes needs key=value, got {edit!r}; write e.g. training.steps=100")
         node, path = result, _path_in(result, path)
         *parents, last = path.split(".")
         for depth, key in enumerate(parents):

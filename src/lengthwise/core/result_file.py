@@ -18,7 +18,7 @@ import pydantic
 from pydantic import Field
 
 from lengthwise.core.config import EXACT_IN_JSON, canonical_json
-from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.errors import LengthwiseError, reject, require
 from lengthwise.core.files import read_json, write_json
 
 FORMAT, SEALED = 1, 2
@@ -75,14 +75,12 @@ class Score(_StrictPart):
 
     @pydantic.model_validator(mode="after")
     def _counts(self) -> Score:
-        if "exact_match" not in self.correct:
-            raise ValueError("exact_match is missing")
+        reject("exact_match" not in self.correct, "exact_match is missing")
         if self.exact_match is not None and abs(self.exact_match - self.rate()) > 1e-9:
             raise ValueError(f"exact_match is {self.exact_match}, and {self.correct['exact_match']} of {self.n} right")
         if max(self.correct.values()) > self.n or (self.tokens or 0) > (self.tokens_total or self.tokens or 0):
             raise ValueError("counts are out of range")
-        if self.not_finite > self.n - self.correct["exact_match"]:
-            raise ValueError("not_finite is out of range")
+        reject(self.not_finite > self.n - self.correct["exact_match"], "not_finite is out of range")
         if {"low", "high"} & set(self.axes) and not ({"low", "high"} <= set(self.axes) and self.tokens_total):
             raise ValueError("a bin needs low, high and tokens_total")
         return self

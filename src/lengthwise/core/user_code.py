@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from lengthwise.core.code_digest import check_unedited, code_digest, load_module
-from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
 
 MODULES = "lengthwise_outside_"
 """How the names of modules begin that are loaded from a user's file."""
@@ -81,8 +81,7 @@ def load_code(*files: str | Path) -> None:
     """
     for file in files:
         path = Path(file).resolve()
-        if not path.is_file():
-            raise LengthwiseError(f"no file {file}; write the path of a Python file")
+        require(path.is_file(), f"no file {file}; write the path of a Python file")
         _module(path, str(file))
 
 
@@ -238,8 +237,7 @@ def _module(path: Path, shown: str) -> ModuleType:
     module_name = _module_name(path)
     if module_name in sys.modules:
         return sys.modules[module_name]
-    if path.suffix != ".py":
-        raise LengthwiseError(f"{shown} is not a Python file; write path/to/file.py:Class")
+    require(path.suffix == ".py", f"{shown} is not a Python file; write path/to/file.py:Class")
     try:
         module = load_module(module_name, path)
     except KeyboardInterrupt:

@@ -302,8 +302,7 @@ class Program:
 
     def _check(self, index: int, operation: Operation, symbols: tuple[str, ...]) -> None:
         for operand, boolean in zip(operation.operands, operation.boolean_operands, strict=True):
-            if not 0 <= operand < index:
-                raise LengthwiseError(f"operation {index} names operation {operand}, which is not an earlier one")
+            require(0 <= operand < index, f"operation {index} names operation {operand}, which is not an earlier one")
             if self.operations[operand].boolean != boolean:
                 kinds = ("a Boolean", "a count") if boolean else ("a count", "a Boolean")
                 raise LengthwiseError(f"operation {index} needs {kinds[0]}, but operation {operand} is {kinds[1]}")

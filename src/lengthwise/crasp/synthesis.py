@@ -640,8 +640,7 @@ def _examples(target: Mapping[Sequence[str], bool], alphabet: Sequence[str]) -> 
     examples: dict[Word, bool] = {}
     for word, label in target.items():
         for symbol in word:
-            if symbol not in ids:
-                raise LengthwiseError(f"the example {' '.join(word)!r} has {symbol!r}, which is not in the alphabet")
+            require(symbol in ids, f"the example {' '.join(word)!r} has {symbol!r}, which is not in the alphabet")
         coded = tuple(ids[symbol] for symbol in word)
         require(examples.get(coded, label) == label, f"the example {' '.join(word)!r} has two labels")
         examples[coded] = bool(label)

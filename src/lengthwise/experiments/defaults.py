@@ -207,8 +207,7 @@ def folder_name(task: Task) -> str:
 
 def _near(task: Task, length: int) -> int:
     lengths = task.lengths(1, length) or task.lengths(1, 20 * length)[:1]
-    if not lengths:
-        raise LengthwiseError(f"task {task.name!r} has no instances up to length {20 * length}; check its lengths")
+    require(bool(lengths), f"task {task.name!r} has no instances up to length {20 * length}; check its lengths")
     return lengths[-1]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from lengthwise.core.config import EXACT_IN_JSON
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, spelled
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, spelled
 from lengthwise.core.registry import installed, load_installed
 from lengthwise.core.user_code import load_given, load_object, no_new_code
 from lengthwise.experiments.run_config import RunConfig
@@ -182,10 +182,7 @@ class Recipe:
             return chosen and (not only or job.name in only or job.task in only)
 
         jobs = tuple(job for job in self.jobs if wanted(job))
-        if not jobs:
-            raise LengthwiseError(
-                f"recipe {self.name!r} has no system of these names with these encodings; give others"
-            )
+        require(bool(jobs), f"recipe {self.name!r} has no system of these names with these encodings; give others")
         return dataclasses.replace(self, jobs=jobs)
 
 

@@ -122,8 +122,7 @@ def standard_library(root: Path | None = None) -> Corpus:
             documents.append(Document(path.relative_to(root).as_posix(), _read(path)))
     if (root / TOPICS).is_file():
         documents += _topics(_read(root / TOPICS))
-    if not documents:
-        raise LengthwiseError(f"this Python has no standard library sources in {root}; give a file as `text`")
+    require(bool(documents), f"this Python has no standard library sources in {root}; give a file as `text`")
     return split("standard-library", documents)
 
 
@@ -169,8 +168,7 @@ def _read(path: Path) -> str:
         raise LengthwiseError(
             f"{path} is not UTF-8 text (byte {error.start}); convert it, or choose another `text`"
         ) from None
-    if "\0" in text:
-        raise LengthwiseError(f"{path} is a binary file, not text; choose another `text`")
+    require("\0" not in text, f"{path} is a binary file, not text; choose another `text`")
     return text.replace("\r\n", "\n")
 
 

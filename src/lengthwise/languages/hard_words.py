@@ -162,8 +162,7 @@ def boundary_words(dfa: Dfa, length: int, size: int, rng: Rng) -> Words:
         if state in layers[step] and distance <= length - step
         if count_words(between(dfa, state, finals), length - step)
     ]
-    if not visits:
-        raise LengthwiseError(f"the language has no word of length {length}; choose among lengths_with_words")
+    require(bool(visits), f"the language has no word of length {length}; choose among lengths_with_words")
     farthest = max(distance for distance, _, _ in visits)
     options = [(state, step) for distance, state, step in visits if distance == farthest]
     words = np.empty((size, length), dtype=np.int64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from lengthwise.core.config import AtLeast1, AtLeast2, NotNegative, ShareBelow1, config
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LengthwiseError, reject
 from lengthwise.models.mixers import AttentionSpec, MixerSpec, layer_mixers
 
 
@@ -59,8 +59,7 @@ class ModelConfig:
                 f"the pattern of mixers names {period} layers, but the model has {self.layers}; "
                 "raise model.layers or shorten the pattern"
             )
-        if self.width % self.heads:
-            raise ValueError(f"width must be a multiple of heads, got {self.width} and {self.heads}")
+        reject(self.width % self.heads > 0, f"width must be a multiple of heads, got {self.width} and {self.heads}")
 
     def loops_for(self, tokens: int) -> int:
         """How often the layers run on a sequence of so many tokens."""

@@ -357,8 +357,7 @@ def finite_version(model: LimitTransformer, context: int) -> FiniteTransformer:
 
     One-hot coordinates are added only if some head has a positional function. Raises `LengthwiseError` for N < 1.
     """
-    if context < 1:
-        raise LengthwiseError(f"the context has to be at least 1, got {context}")
+    require(context >= 1, f"the context has to be at least 1, got {context}")
     added = context if model.window or any(head.phi.any() for layer in model.layers for head in layer.heads) else 0
     if context * max(added, model.positions.shape[1]) > MOST_ENTRIES:
         raise LengthwiseError(f"a context of {context} needs too large a table of positions; choose a smaller context")
@@ -431,8 +430,7 @@ def save_theory(model: TheoryTransformer, path: Path, *, source: str = "") -> No
 def load_theory(path: Path) -> LimitTransformer | FiniteTransformer:
     """Read a model; raises `LengthwiseError` if the file is missing, damaged, of another format, or malformed."""
     damaged = LengthwiseError(f"model file {path} is damaged or of another format; compile the program again")
-    if not path.exists():
-        raise LengthwiseError(f"no model file at {path}; check the path")
+    require(path.exists(), f"no model file at {path}; check the path")
     try:
         tensors, text = read_tensors(path)
         description = json.loads(text)

@@ -16,6 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from lengthwise.core.errors import reject
 from lengthwise.core.files import replace_file, replacing
 
 ABOUT = "about"
@@ -55,6 +56,5 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], str]:
         digest, about = metadata[ABOUT].split(" ", 1)
     except (SafetensorError, KeyError, ValueError, RuntimeError, OSError) as error:
         raise ValueError(f"{path} is no such file") from error
-    if digest != digest_of(tensors, about):
-        raise ValueError(f"{path} is damaged")
+    reject(digest != digest_of(tensors, about), f"{path} is damaged")
     return tensors, about

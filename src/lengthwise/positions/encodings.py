@@ -393,8 +393,7 @@ def pattern_parts(text: str, wanted: str) -> list[tuple[str, dict[str, Any], int
 
 
 def _part(name: str, fields: dict[str, Any], times: int) -> LayerPart:
-    if name == "layers":
-        raise ValueError("a pattern can't contain the encoding 'layers'; write its parts instead")
+    reject(name == "layers", "a pattern can't contain the encoding 'layers'; write its parts instead")
     window = fields.pop("window", None)
     if window is not None and (not isinstance(window, int) or isinstance(window, bool) or window < 1):
         raise ValueError(f"a window must be a whole number of at least 1, got {window!r} for {name!r}")
@@ -403,8 +402,7 @@ def _part(name: str, fields: dict[str, Any], times: int) -> LayerPart:
 
 def _field(text: str, part: str) -> tuple[str, Any]:
     name, separator, value = (piece.strip() for piece in text.partition("="))
-    if not separator:
-        raise ValueError(f"settings in {part!r} need the form name=value, got {text!r}")
+    reject(not separator, f"settings in {part!r} need the form name=value, got {text!r}")
     try:
         return name, json.loads(value)
     except json.JSONDecodeError:

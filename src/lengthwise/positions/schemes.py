@@ -12,7 +12,7 @@ from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.core.config import MOST, AtLeast0, AtLeast1, AtLeast2, Share
-from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.errors import LengthwiseError, reject, require
 from lengthwise.core.levels import LevelKind, PlaceRule
 from lengthwise.core.registry import NameOfClass, Registry
 from lengthwise.core.rng import Rng
@@ -40,10 +40,8 @@ class PositionScheme(ABC):
     max_position: int
 
     def __post_init__(self) -> None:
-        if self.max_position < 1:
-            raise ValueError(f"max_position must be at least 1, got {self.max_position}")
-        if self.max_position > MOST:
-            raise ValueError(f"max_position must be at most {MOST:g}, got {self.max_position:g}")
+        reject(self.max_position < 1, f"max_position must be at least 1, got {self.max_position}")
+        reject(self.max_position > MOST, f"max_position must be at most {MOST:g}, got {self.max_position:g}")
 
     @property
     def equals_places(self) -> bool:

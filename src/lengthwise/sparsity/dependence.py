@@ -11,7 +11,7 @@ from jaxtyping import Bool, Int
 from numpy import ndarray
 
 from lengthwise.core.deadline import check_time
-from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.errors import LengthwiseError, reject, require
 from lengthwise.core.rng import Rng
 
 
@@ -22,8 +22,7 @@ def smallest_hitting_set(family: Bool[ndarray, "M N"], budget: int = 20_000) -> 
     is the greedy one, which may not be the smallest. Raises `ValueError` for an empty row.
     """
     family = np.unique(family, axis=0)
-    if not family.any(axis=1).all():
-        raise ValueError("an empty set can't be met")
+    reject(not family.any(axis=1).all(), "an empty set can't be met")
     # The element of a row with one element belongs to every solution.
     forced = family[family.sum(axis=1) == 1].any(axis=0)
     rest = _minimal(family[~(family & forced).any(axis=1)])

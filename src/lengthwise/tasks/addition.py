@@ -219,9 +219,9 @@ def number_kinds(sign: str, base: int, *, msd_first: bool = False, sums: bool = 
     def columns(prompt: Sequence[str]) -> list[int]:
         return [one + other for one, other in zip(*read(prompt), strict=True)]
 
-    Bound = Callable[[int, int], int]
-
-    def second(numbers: list[list[int]], rng: Rng, low: Bound, high: Bound) -> None:
+    def second(
+        numbers: list[list[int]], rng: Rng, low: Callable[[int, int], int], high: Callable[[int, int], int]
+    ) -> None:
         """Draws the second number anew, each digit between two that follow from its column and the first number."""
         numbers[0][0] = numbers[0][0] or int(rng.integers(1, base))
         digits = [(low(at, digit), high(at, digit)) for at, digit in enumerate(numbers[0])]

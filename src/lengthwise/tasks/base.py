@@ -20,7 +20,7 @@ from pydantic import BeforeValidator, PlainSerializer
 
 from lengthwise.core.batch import Batch, Layout, SequenceBuilder
 from lengthwise.core.config import Alphabet1, config
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, reject, shortened, suggestion
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, reject, require, shortened, suggestion
 from lengthwise.core.levels import LevelKind, PlaceRule
 from lengthwise.core.registry import NameOfClass, Registry
 from lengthwise.core.rng import Rng, stream
@@ -276,8 +276,7 @@ class Task(ABC):
 
     def batch(self, length: int, size: int, rng: Rng, layout: Layout | None = None) -> Batch:
         """``size`` sequences of one layout of ``length``; raises `LengthwiseError` if the length has no instances."""
-        if size < 1:
-            raise LengthwiseError(f"a batch needs at least one sequence, got size {size}; use size 1 or more")
+        require(size >= 1, f"a batch needs at least one sequence, got size {size}; use size 1 or more")
         self.check_lengths([length])
         layout = layout or self.layout(length, rng)
         if layout.length != length:

@@ -13,7 +13,7 @@ from numpy import ndarray
 
 from lengthwise.core.batch import Batch, Column
 from lengthwise.core.config import number
-from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.errors import LengthwiseError, reject, require
 from lengthwise.core.rng import Rng, stream
 from lengthwise.tasks.base import Task
 from lengthwise.tasks.values import Change, Values, half, values_named
@@ -85,8 +85,7 @@ def into_kind(task: Task, kind: str) -> Change:
 
     def change(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
         new = task.made_of_kind(kind, task.vocab.decode(prompt.tolist()), rng)
-        if len(new) != len(prompt) or not task.of_kind(kind, new):
-            raise ValueError("not of this kind")
+        reject(len(new) != len(prompt) or not task.of_kind(kind, new), "not of this kind")
         prompt[:] = task.vocab.encode(new)
 
     return change
@@ -141,8 +140,7 @@ def edge_case(token: int, last: bool, run: bool) -> Change:
         others = pool[pool != token]
         for part in np.split(free, np.flatnonzero(np.diff(free) > 1) + 1):
             size = 1 + run
-            if len(part) < size or not len(others):
-                raise ValueError("no room")
+            reject(len(part) < size or not len(others), "no room")
             part = part[::-1] if last else part
             prompt[part[:size]] = token
             if not run and len(part) > 1 and prompt[part[1]] == token:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy import ndarray
 
 from lengthwise.core.batch import Batch
+from lengthwise.core.errors import reject
 from lengthwise.core.rng import Rng
 from lengthwise.tasks.base import Task
 
@@ -89,8 +90,7 @@ class Values:
         places = self.places[some]
 
         def change(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
-            if not set(names) <= {*self.named}:
-                raise ValueError("no such values")
+            reject(not set(names) <= {*self.named}, "no such values")
             name = names[int(rng.integers(len(names)))]
             for place in rng.permutation(len(places))[: (len(places) + 1) // 2].tolist():
                 prompt[places[place]] = self._any([name], rng)
@@ -112,12 +112,10 @@ class Values:
 
         def change(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
             with_them, rest = self._split(names, prompt)
-            if with_them and not rest:
-                raise ValueError("all places have such values")
+            reject(bool(with_them and not rest), "all places have such values")
             for place in with_them:
                 prompt[place] = prompt[rest[int(rng.integers(len(rest)))]]
-            if not self.task.of_kind(kind, self.task.vocab.decode(prompt.tolist())):
-                raise ValueError("not of this kind")
+            reject(not self.task.of_kind(kind, self.task.vocab.decode(prompt.tolist())), "not of this kind")
 
         return change
 

@@ -9,7 +9,7 @@ import torch
 from pydantic import TypeAdapter
 from torch import Tensor, nn
 
-from lengthwise.core.errors import LengthwiseError, TrainingDivergedError, warn
+from lengthwise.core.errors import LengthwiseError, TrainingDivergedError, require, warn
 from lengthwise.core.result_file import CHECKPOINT
 from lengthwise.models.tensor_files import read_tensors, write_tensors
 from lengthwise.training.adamw import StackedAdamW
@@ -124,8 +124,7 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], str]:
         tensors, about = read_tensors(path)
     except ValueError:
         raise damage(path) from None
-    if not _finite(tensors):
-        raise LengthwiseError(f"checkpoint {path} holds NaN or infinite weights; delete it and run again")
+    require(_finite(tensors), f"checkpoint {path} holds NaN or infinite weights; delete it and run again")
     return tensors, about
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import pydantic
 from pydantic import Field
 
-from lengthwise.core.errors import TrainingDivergedError
+from lengthwise.core.errors import TrainingDivergedError, reject
 from lengthwise.core.result_file import Seconds, WholeNumber
 from lengthwise.models.transformer import Transformer
 
@@ -52,8 +52,7 @@ class StackProgress:
         count = len(self.runs)
         if {len(self.progress), len(self.failures)} != {count} or sorted(set(self.members)) != sorted(self.members):
             raise ValueError("the lists of runs differ")
-        if any(member >= count for member in self.members):
-            raise ValueError("a member is no run")
+        reject(any(member >= count for member in self.members), "a member is no run")
         if any(self.progress[member].step != self.step for member in self.members):
             raise ValueError("a member is at another step than its stack")
 

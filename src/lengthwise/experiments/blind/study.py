@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lengthwise.core.config import canonical_json, from_fields
-from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import read_json, slug, write_json
 from lengthwise.core.result_file import FORMAT, read_sealed, sealed
 from lengthwise.core.user_code import code_of, no_new_code
@@ -93,8 +93,7 @@ def write_study(folder: Path, content: Mapping[str, Any]) -> BlindStudy:
     path = folder / FILE
     mine = {"sha256": sha256(content), "content": dict(content)}
     if path.exists():
-        if read_json(path, what="preregistration") != mine:
-            raise LengthwiseError(f"{path} holds another study; choose another folder")
+        require(read_json(path, what="preregistration") == mine, f"{path} holds another study; choose another folder")
     else:
         write_json(path, mine)
     return read_study(folder)
