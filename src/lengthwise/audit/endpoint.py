@@ -260,7 +260,6 @@ def _count(usage: Any, name: str) -> int | None:
 
 
 def _json_of(content: bytes | bytearray) -> Any:
-    """The JSON of a response, or None."""
     try:
         return json.loads(content)
     except (ValueError, RecursionError):

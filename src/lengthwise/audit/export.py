@@ -177,7 +177,6 @@ def export(
 
 
 def _problems(members: list[Question]) -> str:
-    """One problem per line."""
     names = ("sweep", "level", "words", "distance", "number", "distractors", "distractor_words", "prose", "budget")
     return "".join(
         json.dumps({"prompt": question.prompt, "answer": question.expected}

@@ -541,7 +541,6 @@ def _examples(asker: Asker, answers: Sequence[AskedQuestion], store: AnswerStore
 
 
 def _warnings(asker: Asker, once: dict[str, AskedQuestion], store: AnswerStore) -> list[str]:
-    """What is uncertain about the answers, in sentences."""
     found = []
     count = Counter(each.outcome for each in once.values())
     texts = [each for each in once.values() if each.outcome not in (*WRITTEN, NOT_ASKED)]

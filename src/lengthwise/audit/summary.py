@@ -271,7 +271,6 @@ def _said(
 
 
 def _kind(found: Mapping[str, Any]) -> str:
-    """What the interval of a change says."""
     if found["high"] < -NOTICEABLE:
         return "breaks"
     return "excluded" if found["low"] > -2 * NOTICEABLE else "wide"
@@ -344,7 +343,6 @@ def _bare(said: str) -> str:
 
 
 def _along(sweep: str, cells: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The cells of a sweep from its start to its end."""
     return sorted(cells, key=lambda cell: cell.get(AMOUNTS[sweep], cell["level"]))
 
 
@@ -666,7 +664,6 @@ def paired_says(
 
 
 def _surest(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The difference with the lowest p, if there is any."""
     row = min(rows, key=lambda row: row["p"])
     return f" The surest: at {row['at']}, {_points_of(row)}, p {row['holm']:.2g}." if row["difference"] else ""
 

@@ -504,7 +504,6 @@ def _filled(text: str, begin: str = "") -> str:
 
 
 def _commands(commands: Iterable[str]) -> list[str]:
-    """The lines of these, as `command_lines`."""
     return [line for command in commands for line in command_lines(command)]
 
 

@@ -208,7 +208,6 @@ def load_object(target: str, *, kind: str, wanted: str, fits: Callable[[Any], bo
 
 
 def _own(module: ModuleType) -> dict[str, Any]:
-    """What a module defines itself."""
     return {key: value for key, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__}
 
 

@@ -162,7 +162,6 @@ def _yes(decision: Decision, window: int, period: int, end: str) -> dict[str, An
 
 
 def _chain(dfa: Dfa, component: Component) -> dict[str, Any]:
-    """The potentials of a component."""
     refinement = component.refinement()
     rounds = []
     for potential in refinement.potentials():

@@ -516,7 +516,6 @@ class _Printer:
             self.outputs[program.accept] = ["accept"]
 
     def _lines(self) -> set[int]:
-        """The operations that get their own line."""
         uses = Counter(operand for operation in self.operations for operand in operation.operands)
         height: list[int] = []
         lines: set[int] = set()

@@ -680,7 +680,6 @@ def _planned(wanted: Plan, folder: Path, clock: Clock, on: Executor | None) -> P
 
 
 def _do(stage: str, folder: Path, systems: Sequence[PositionSystem], clock: Clock, on: Executor | None) -> None:
-    """Do a stage for these systems."""
     if on is None:
         for system in systems:
             STAGES[stage](folder, system, clock, HERE)

@@ -205,7 +205,6 @@ class HuggingFaceModel(LanguageModel):
         return self._call(ids, position_ids, attention_mask=mask, use_cache=False, **more)
 
     def _call(self, ids: Tensor, position_ids: Tensor, **more: Any) -> Any:
-        """The model on tokens with position ids."""
         return self.inner(input_ids=ids, position_ids=position_ids, **more)
 
     def _behind_bos(self, positions: Ids) -> Num[ndarray, "B T+1"]:
@@ -356,7 +355,6 @@ def loaded_tokenizer(source: str, extra: str = "lm") -> Any:
 
 
 def _first_line(error: Exception) -> str:
-    """The beginning of an error's text."""
     return shortened((str(error).strip().splitlines() or [""])[0]).rstrip(".")
 
 

@@ -88,10 +88,7 @@ class Dfa:
 
     def accepts_batch(self, words: npt.NDArray[np.integer]) -> npt.NDArray[np.bool_]:
         """Membership ``[B]`` of a batch of words ``[B, T]``."""
-        state = np.zeros(words.shape[0], dtype=np.int32)
-        for step in range(words.shape[1]):
-            state = self.delta_array[state, words[:, step]]
-        return self.accepting_array[state]
+        return self.accepting_array[self.states_along(words)[:, -1]]
 
     @cached_property
     def delta_array(self) -> npt.NDArray[np.int32]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from functools import lru_cache
 from math import comb
 from typing import Any
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import Rng
-from lengthwise.languages.automaton import Dfa
+from lengthwise.languages.automaton import Dfa, numbered_graph
 from lengthwise.languages.sampling import count_words, sample_words
 
 MAX_COUNTER_STATES = 300_000
@@ -91,31 +91,20 @@ class CounterLanguage(ABC):
 
 @lru_cache(maxsize=64)
 def _up_to(language: CounterLanguage, length: int) -> Dfa:
-    # A state that cannot be completed with the remaining symbols is not expanded.
-    numbers: dict[Hashable, int] = {language.start: 0}
     depth = {language.start: 0}
-    queue: list[Hashable] = [language.start]
-    rows: list[list[int]] = []
-    sink = -1
-    for state in queue:
-        row: list[int] = []
+
+    def successors(state: Hashable | None) -> Iterator[Hashable | None]:
         for symbol in language.alphabet:
-            target = language.step(state, symbol)
+            target = None if state is None else language.step(state, symbol)
+            # A state that cannot be completed with the remaining symbols is not expanded.
             hopeless = target is None or depth[state] + 1 + language.distance(target) > length
-            if not hopeless and target not in numbers:
-                require(
-                    len(numbers) < MAX_COUNTER_STATES,
-                    f"{language.name} needs more than {MAX_COUNTER_STATES} states at length {length}; shorten it",
-                )
-                numbers[target] = len(numbers)
-                depth[target] = depth[state] + 1
-                queue.append(target)
-            row.append(sink if hopeless else numbers[target])
-        rows.append(row)
-    last = len(rows)
-    delta = tuple(tuple(target if target >= 0 else last for target in row) for row in rows)
-    finals = tuple(language.distance(state) == 0 for state in queue)
-    return Dfa(language.alphabet, (*delta, (last,) * len(language.alphabet)), (*finals, False))
+            if not hopeless:
+                depth.setdefault(target, depth[state] + 1)
+            yield None if hopeless else target
+
+    many = f"{language.name} needs more than {MAX_COUNTER_STATES} states at length {length}; shorten it"
+    states, delta = numbered_graph(language.start, successors, MAX_COUNTER_STATES, LengthwiseError(many))
+    return Dfa(language.alphabet, delta, tuple(q is not None and language.distance(q) == 0 for q in states))
 
 
 class Dyck1(CounterLanguage):

@@ -519,24 +519,20 @@ def _gaps(links: _Links, formulas: dict[int, PlaceFormula], new: int, ahead: int
     ]
 
 
-def _used_places(segments: tuple[ColumnRange, ...], found: dict[int, PlaceFormula], d: Dependencies) -> int:
-    """The smallest place of a parent or a predicting token."""
-    sizes = [segment.size(d.length) for segment in segments]
-    parts = [found[s](np.arange(size), d.length) if s in found else np.zeros(size) for s, size in enumerate(sizes)]
-    edges = d.edges()
-    return int(np.concatenate(parts)[np.concatenate([edges[:, 0] - 1, edges[:, 1]])].min())
-
-
 def _finish(
     segments: tuple[ColumnRange, ...], found: dict[int, PlaceFormula], known: Sequence[Dependencies]
 ) -> tuple[PlaceFormula | None, ...]:
     """Shift all formulas so that the smallest place that a dependency uses is 1, and place the end after the answer."""
-    low = min(_used_places(segments, found, d) for d in known)
+    used: list[int] = []  # the smallest place of a parent or a predicting token, by length
+    for d in known:
+        sizes, edges = [segment.size(d.length) for segment in segments], d.edges()
+        parts = [found[s](np.arange(size), d.length) if s in found else np.zeros(size) for s, size in enumerate(sizes)]
+        used.append(int(np.concatenate(parts)[np.concatenate([edges[:, 0] - 1, edges[:, 1]])].min()))
     result: list[PlaceFormula | None] = []
     for s, segment in enumerate(segments):
         formula = found.get(s)
         if formula is not None:
-            formula = replace(formula, shift=formula.shift + 1 - low)
+            formula = replace(formula, shift=formula.shift + 1 - min(used))
         elif s and not segment.in_prompt and segment.base == 1 and not segment.per_length:
             before, size = result[s - 1], segments[s - 1]
             plain = before is not None and before.slope == 1 and before.run == 1 and before.fold is None

@@ -419,7 +419,6 @@ class Trainer:
             self._go_to(progress)
 
     def _resume(self) -> None:
-        """Go on from the checkpoint, if there is one."""
         folders = {self.folder, *map(self._run_folder, range(len(self.states)))}
         for folder in folders:
             if folder is not None:

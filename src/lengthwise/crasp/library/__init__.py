@@ -66,7 +66,6 @@ __all__ = ["ENTRIES", "Entry", "entry", "get", "names", "text"]
 
 
 def _entries() -> dict[str, Entry]:
-    """The programs of ``programs.toml``, in its order."""
     read = tomllib.loads((Path(__file__).parent / "programs.toml").read_text(encoding="utf-8"))
     sources = read["sources"]
     return {p["name"]: Entry(**p | {"source": sources.get(p["source"], p["source"])}) for p in read["program"]}

@@ -94,7 +94,6 @@ def run_cell(
 def _finish_rung(
     study: BlindStudy, table: str, entry: StudyEntry, encoding: str, number: int, work: Path, progress: Progress
 ) -> dict[str, Any]:
-    """Run a rung, write its result file and remove its checkpoints."""
     result = run_rung(study, entry, encoding, number, work, progress)
     write_cell(study, cell_path(study, table, entry.name, encoding, number), result)
     remove_folder(work_folder(work, entry.name, encoding, number))
@@ -372,7 +371,6 @@ def run_within(
 
 
 def _climb_all(study: BlindStudy, work: Path, encoding: str, budget: float, progress: Progress) -> None:
-    """Climb the ladder with every language under one encoding, for so many seconds."""
     watch = StepWatch(encoding, budget, progress)
     for entry in study.entries():
         try:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from lengthwise.core.config import canonical_json, from_fields
 from lengthwise.core.errors import LengthwiseError, require
@@ -34,9 +34,6 @@ CUT = 0.70
 """Score from which on a cell generalizes."""
 DECIDING = "101-150"
 """The bin whose accuracy decides."""
-
-WordSet = Literal["lower", "uniform", "adversarial"]
-"""The lower accuracy of the two sets, or one of them."""
 
 
 @dataclass(frozen=True)
@@ -211,14 +208,10 @@ def is_right(predicted: str, score: float | None, cut: float) -> bool | None:
     return (score >= cut) == (predicted == "yes")
 
 
-def cell_score(seeds: Sequence[Mapping[str, Any]], name: str = DECIDING, words: WordSet = "lower") -> float | None:
-    """The median over fitted seeds of the accuracy in one bin; None where none of them was measured on such words."""
-    rates = [
-        [found["rate"] for kind, found in seed["sets"].get(name, {}).items() if words in ("lower", kind)]
-        for seed in seeds
-        if seed["fitted"]
-    ]
-    found = [min(of_seed) for of_seed in rates if of_seed]
+def cell_score(seeds: Sequence[Mapping[str, Any]]) -> float | None:
+    """The median over fitted seeds of the lower accuracy of the two sets in `DECIDING`; None if none was measured."""
+    sets = (seed["sets"].get(DECIDING) for seed in seeds if seed["fitted"])
+    found = [min(rates["rate"] for rates in kinds.values()) for kinds in sets if kinds]
     return statistics.median(found) if found else None
 
 
