@@ -42,9 +42,7 @@ def laws_of(kind: str) -> dict[str, Callable[[Any], None]]:
         raise UnknownNameError("kind of component", kind, KINDS)
     from lengthwise.testing import laws
 
-    return {
-        "task": laws.TASK_LAWS, "scheme": laws.SCHEME_LAWS, "encoding": laws.ENCODING_LAWS, "mixer": laws.MIXER_LAWS,
-    }[kind]  # fmt: skip
+    return laws.LAWS[kind][1]
 
 
 def checks(kind: str, component: Any) -> Iterator[Checked]:
@@ -76,32 +74,28 @@ def check_task(task: Any) -> None:
 
     The laws are the functions of `lengthwise.testing.laws`.
     """
-    from lengthwise.tasks import TASKS
-
-    _check("task", TASKS.build(task))
+    _check("task", task)
 
 
 def check_scheme(scheme: Any) -> None:
     """Hold a position scheme to all laws; raises `LawError` with what is broken."""
-    from lengthwise.positions.schemes import SCHEMES
-
-    _check("scheme", SCHEMES.build(scheme))
+    _check("scheme", scheme)
 
 
 def check_encoding(encoding: Any) -> None:
     """Hold a position encoding (its specification) to all laws; raises `LawError` with what is broken."""
-    from lengthwise.positions.encodings import ENCODINGS
-
-    _check("encoding", ENCODINGS.build(encoding))
+    _check("encoding", encoding)
 
 
 def check_mixer(mixer: Any) -> None:
     """Hold a mixer (its specification) to all laws; raises `LawError` with what is broken."""
-    from lengthwise.models.mixers import MIXERS
-
-    _check("mixer", MIXERS.build(mixer))
+    _check("mixer", mixer)
 
 
 def _check(kind: str, component: Any) -> None:
-    for law in laws_of(kind).values():
+    from lengthwise.testing import laws
+
+    registry, every = laws.LAWS[kind]
+    component = registry.build(component)
+    for law in every.values():
         law(component)

@@ -738,3 +738,8 @@ ENCODING_LAWS = _layer_laws(translation_invariance_is_as_claimed)
 """Every law of a position encoding by name."""
 MIXER_LAWS = _layer_laws(hybrids_cache_too)
 """Every law of a mixer by name."""
+LAWS: dict[str, tuple[Registry[Any], dict[str, Callable[[Any], None]]]] = {
+    "task": (TASKS, TASK_LAWS), "scheme": (SCHEMES, SCHEME_LAWS), "encoding": (ENCODINGS, ENCODING_LAWS),
+    "mixer": (MIXERS, MIXER_LAWS),
+}  # fmt: skip
+"""The registry and the laws of each kind of component."""
