@@ -1,4 +1,4 @@
-"""A time budget of a search: it ends with an outcome, and says that it is at work after 2 s and then every 10 s."""
+"""A time budget of a search: it ends with an outcome, and says that it is at work after 5 s and then every 10 s."""
 
 from __future__ import annotations
 

@@ -33,15 +33,10 @@ class CheckedAutomaton:
         return state
 
 
-def fail(problem: str) -> None:
-    """Raise `CertificateError`."""
-    raise CertificateError(f"the certificate proves nothing: {problem}")
-
-
 def prove(condition: bool, problem: str) -> None:
     """Raise `CertificateError` unless the condition holds."""
     if not condition:
-        fail(problem)
+        raise CertificateError(f"the certificate proves nothing: {problem}")
 
 
 def maps_of_length(machine: CheckedAutomaton, length: int) -> set[tuple[int, ...]]:
@@ -137,12 +132,9 @@ def check(certificate: dict[str, Any], language: Any) -> None:
             prove(fits, f"{key} must be a number in 1..{MAX_SIZE} or 'all'")
         prove(certificate["end"] in ("eos", "visible"), "end must be 'eos' or 'visible'")
         _check_scope(certificate)
-        if certificate["answer"] == "yes":
-            _check_yes(certificate, whole)
-        elif certificate["answer"] == "no":
-            _check_no(certificate, whole)
-        else:
-            fail(f"answer {certificate['answer']!r} needs no certificate")
+        answer = certificate["answer"]
+        prove(answer in ("yes", "no"), f"answer {answer!r} needs no certificate")
+        (_check_yes if answer == "yes" else _check_no)(certificate, whole)
     except (KeyError, IndexError, TypeError, ValueError, ArithmeticError) as error:
         raise CertificateError(f"the certificate is incomplete or malformed: {error!r}") from None
 

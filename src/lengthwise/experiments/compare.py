@@ -117,11 +117,6 @@ class Plan:
     budget: float = 0.0
     """The seconds from which the number of steps follows."""
 
-    @property
-    def built_task(self) -> Task:
-        """The task itself."""
-        return TASKS.build(self.task)
-
     def system(self, name: str) -> PositionSystem:
         """The system of this name."""
         return next(system for system in self.systems if system.name == name)
@@ -130,7 +125,7 @@ class Plan:
         """What is trained: seeds share one schedule of lengths, and every system sees the same strings."""
         layers = max([setting.layers, *(len(layer_mixers(each.mixer)) for each in self.systems)])
         made = default_experiment(
-            self.built_task, system.scheme, system.encoding, max_length=self.max_length, test_lengths=self.tests
+            TASKS.build(self.task), system.scheme, system.encoding, max_length=self.max_length, test_lengths=self.tests
         )
         width = self.width
         if self.equal:
@@ -256,7 +251,8 @@ class Smallest:
         self.say(self.of, seconds)
         kept, needed = list[str](), 0.0
         for name in alone:
-            more = spare * _needed([alone[one] for one in (*kept, name)], self.jobs)
+            tried = [alone[one] for one in (*kept, name)]
+            more = spare * (FEWEST_STEPS * sum(tried) / (SHARE * min(self.jobs, len(tried))))
             if len(kept) < 2 or more <= self.budget:
                 kept, needed = [*kept, name], more
         budget = {} if needed <= self.budget else {"budget": f"{min(seconds, _minutes(needed)) // 60:.0f}m"}
@@ -273,11 +269,6 @@ def free(folder: Path, suffix: str) -> Path:
     """A folder beside this one, with a suffix, that holds no comparison yet."""
     names = (f"{folder.name}-{suffix}" + f"-{number}" * (number > 1) for number in itertools.count(1))
     return next(path for name in names if not (path := folder.with_name(name)).joinpath(FILE).exists())
-
-
-def _needed(for_one_step: Sequence[float], jobs: int) -> float:
-    """Seconds in which each of some trainings, a step of which takes so many seconds, has the fewest steps."""
-    return FEWEST_STEPS * sum(for_one_step) / (SHARE * min(jobs, len(for_one_step)))
 
 
 def _minutes(seconds: float) -> float:

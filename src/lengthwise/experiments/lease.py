@@ -113,7 +113,9 @@ def acquire(root: Path, patience: float = PATIENCE) -> Lease | None:
         else:
             folder = root / f"{int(newest.name) + 1:06d}"
             os.rename(newest, folder)
-            _clear(folder)
+            for pattern in (LOCK, ".*.tmp"):  # of the holder before; the lease stands in for its locks
+                for path in folder.rglob(pattern):
+                    path.unlink(missing_ok=True)
         return Lease(folder, patience)
     except (FileExistsError, FileNotFoundError):
         return None  # Another process was faster.
@@ -152,10 +154,3 @@ def _is_beating(folder: Path, patience: float) -> bool:
         if not folder.exists() or _beat_of(folder) != first:
             return True
     return False
-
-
-def _clear(folder: Path) -> None:
-    """Remove locks and unfinished files of the holder before; the lease stands in for its locks."""
-    for pattern in (LOCK, ".*.tmp"):
-        for path in folder.rglob(pattern):
-            path.unlink(missing_ok=True)
