@@ -98,8 +98,7 @@ def seconds(name: str, value: float | str) -> float:
 
 def text(name: str, value: Any) -> str:
     """A string; raises `LengthwiseError` for anything else."""
-    if not isinstance(value, str):
-        raise LengthwiseError(f"{name} must be a string, got {value!r}")
+    require(isinstance(value, str), f"{name} must be a string, got {value!r}")
     return value
 
 
@@ -123,8 +122,7 @@ def names(name: str, values: Any) -> list[str]:
 
 def path(name: str, value: Any) -> Path:
     """A path; raises `LengthwiseError` for anything else."""
-    if not isinstance(value, str | os.PathLike):
-        raise LengthwiseError(f"{name} must be a path, got {value!r}")
+    require(isinstance(value, str | os.PathLike), f"{name} must be a path, got {value!r}")
     return Path(value)
 
 

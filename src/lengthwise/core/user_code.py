@@ -222,8 +222,7 @@ def _module_of(path_text: str, target: str, kind: str, wanted: str) -> ModuleTyp
             f"a file names the {kind} {target!r}, and no file that is read runs code; if you trust it, "
             f"give {path_text} as `code` before the command, or call lengthwise.load_code({path_text!r}) first"
         )
-    if not path.is_file():
-        raise LengthwiseError(f"no file {path_text} for {kind} {target!r}; write path/to/file.py:{wanted.capitalize()}")
+    require(path.is_file(), f"no file {path_text} for {kind} {target!r}; write path/to/file.py:{wanted.capitalize()}")
     return _module(path, path_text)
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.errors import LengthwiseError, reject, require
 from lengthwise.core.files import read_json, write_json
 from lengthwise.crasp.checker import check
 from lengthwise.crasp.decide import (
@@ -91,8 +91,7 @@ def combinations_for(
     found: list[list[Term]] = []
     for pair in pairs:
         row, combination = difference(pair)
-        if row:
-            raise ValueError(f"nodes {pair[0]} and {pair[1]} are not merged")
+        reject(bool(row), f"nodes {pair[0]} and {pair[1]} are not merged")
         found.append([(*equations[number], -weight) for number, weight in sorted(combination.items())])
     return found
 

@@ -196,8 +196,7 @@ def read_plan(folder: Path) -> Plan | None:
     if not path.exists():
         return None
     values = read_sealed(path, "plan of a comparison")
-    if not isinstance(values, dict):
-        raise LengthwiseError(f"plan of a comparison {path} is damaged; delete the folder and start again")
+    require(isinstance(values, dict), f"plan of a comparison {path} is damaged; delete the folder and start again")
     return from_fields(Plan, values, where=f"plan {path}")
 
 

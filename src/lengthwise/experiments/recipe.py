@@ -227,8 +227,7 @@ class _Recipes:
         else:
             raise UnknownNameError("recipe", name, self.names())
         recipe = function(preset)
-        if not isinstance(recipe, Recipe):
-            raise LengthwiseError(f"recipe {name!r} returns {type(recipe).__name__}; return a Recipe from it")
+        require(isinstance(recipe, Recipe), f"recipe {name!r} returns {type(recipe).__name__}; return a Recipe from it")
         return recipe
 
 

@@ -396,8 +396,7 @@ class OwnRule(PositionScheme):
                 ids.shape == places.shape, f"{where} returns shape {ids.shape}; return {places.shape}, as the places"
             )
             require(np.issubdtype(ids.dtype, np.integer), f"{where} returns {ids.dtype}; return whole numbers")
-            if ids.min(initial=0) < 0:
-                raise LengthwiseError(f"{where} returns {ids.min()}; ids must be 0 or more")
+            require(ids.min(initial=0) >= 0, f"{where} returns {ids.min()}; ids must be 0 or more")
         for level, kind in enumerate(kinds):
             if kind == "position":
                 self.check_fits(int(ids[:, :, level].max(initial=0)))
