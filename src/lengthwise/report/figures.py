@@ -25,11 +25,10 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
-from matplotlib.markers import MarkerStyle
 from matplotlib.patches import FancyArrowPatch, PathPatch
 from matplotlib.path import Path as Curve
 from matplotlib.ticker import FixedLocator, MaxNLocator
-from matplotlib.transforms import Affine2D, ScaledTranslation, blended_transform_factory
+from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
 from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
@@ -477,7 +476,7 @@ APART = 9
 KINDS = {
     "ids": "dotted: a system in colour with the right ids given",
     "gaps": "a line with gaps: it lies over another",
-    "rows": "markers in a row: medians of one length that are alike",
+    "rings": "hollow markers: medians that are alike to those within",
     "trained": "bars on the length axis: the longest length of a system that was trained beyond the shade",
 }
 """What a figure may have and need not."""
@@ -705,27 +704,30 @@ class _Panel:
             return
         at, medians = [cell.length for cell, _ in found], [estimate.median for _, estimate in found]
         low, high = [estimate.low for _, estimate in found], [estimate.high for _, estimate in found]
-        style: dict[str, Any] = {"color": look.colour, "zorder": 3}
+        best = min(self.panel.cells)
+        first = {cell.length: one.median for cell in self.panel.cells[best] if (one := cell.estimate(self.metric))}
+        near = sum(abs(first.get(length, 2) - mine) <= ALIKE for length, mine in zip(at, medians, strict=True))
+        above = 3.6 if index == best else 3.7 if 2 * near >= len(at) else 3  # it has gaps
+        style: dict[str, Any] = {"color": look.colour, "zorder": above}
         tips = [
             f"{name}, length {cell.length}: {rounded(e.median)}, {rounded(e.low)} to {rounded(e.high)}"
             for cell, e in found
         ]
-        gray = isinstance(look, Gray)
+        gray, gaps = isinstance(look, Gray), self.style(index)
         if gray:
             style |= {"lw": 1, "zorder": 1.5}
         elif self.figure is not None:
             style |= {"ms": MARKER, "lw": 2, "clip_on": self.heights != (LOW, HIGH)}
-        gaps = self.style(index)
         self.drew |= {"gaps"} if gaps != look.dashes else set()
-        moved = [self._moved_aside(index, length) for length in at]
-        for aside in sorted({0.0, *moved}, key=abs):  # the first has the line
-            these = [place for place, by in enumerate(moved) if by == aside]
+        places = [self.places.get(index, {}).get(length, 0) for length in at]
+        self.drew |= {"rings"} if any(places) else set()
+        for place in sorted({0, *places}):  # the first has the line
+            these = [at for at, one in enumerate(places) if one == place]
             style["gid"] = (
-                self.figure.tip_id([tips[place] for place in these]) if self.figure and these and not gray else None
+                self.figure.tip_id([tips[at] for at in these]) if self.figure and these and not gray else None
             )
-            marker = MarkerStyle(look.marker).transformed(Affine2D().translate(aside, 0))
-            own = {"ls": gaps, "label": label} if aside == 0 else {"ls": "none"}
-            self.plot.plot(at, medians, marker=marker, markevery=these, **own, **style)
+            own = {"ls": gaps, "label": label} if place == 0 else {"ls": "none", "mfc": "none", "ms": self._ring(place)}
+            self.plot.plot(at, medians, marker=look.marker, markevery=these, **style | own)
         colour = look.colour
         if self.band == "range" or (self.band == "interval" and is_interval(len(self.systems[index].fitted))):
             self.plot.fill_between(at, low, high, color=colour, alpha=0.15, lw=0)
@@ -738,7 +740,7 @@ class _Panel:
             if gray:
                 thin |= {"lw": 0.5, "zorder": 1.4}
             elif max(aside.values()) > ASIDE:
-                thin |= {"lw": 1, "alpha": 0.9, "zorder": 3.5}  # over the medians of others
+                thin |= {"lw": 1, "alpha": 0.9, "zorder": 3.5}  # over the medians of others but the best
                 for length in (at for at, far in aside.items() if far > (ASIDE if at == max(rates) else FAR)):
                     self._mark(length, rates[length], look)
             self.plot.plot([*rates], [*rates.values()], **thin)
@@ -751,7 +753,7 @@ class _Panel:
 
     @cached_property
     def places(self) -> dict[int, dict[int, int]]:
-        """By system and length, the place of its marker in a row of those that are as high: the first that is free."""
+        """By system and length, the place of its marker among those that are as high, from within: the first free."""
         found, medians = dict[int, dict[int, int]](), dict[int, dict[int, float]]()
         for index in (at for at in self.panel.cells if not isinstance(self.panel.looks[at], Gray)):
             each = ((cell.length, cell.estimate(self.metric)) for cell in self.panel.cells[index])
@@ -767,18 +769,10 @@ class _Panel:
         place = median_high(self.places.get(index, {}).values() or [0])
         return GAPS[place % len(GAPS)] if place else self.panel.looks[index].dashes
 
-    def _moved_aside(self, index: int, length: int) -> float:
-        """How far a marker is moved from its length, in its sizes; rows do not meet and stay between the ends."""
-        place = self.places.get(index, {}).get(length, 0)
-        if not place:
-            return 0.0
-        self.drew.add("rows")
-        row = max(of.get(length, 0) for of in self.places.values())
-        points = 72 * self.plot.get_window_extent().width / self.plot.get_figure(root=True).dpi  # type: ignore[union-attr]
-        others = (abs(self._share(other) - self._share(length)) for other in self.lengths if other != length)
-        room = points * min(others, default=1.0) / (row + 2) / MARKER
-        ends = {self.lengths[-1]: -place, self.lengths[0]: place}
-        return ends.get(length, (place + 1) // 2 * (1 if place % 2 else -1)) * min(1.0, room)
+    def _ring(self, place: int) -> float:
+        """Points that a hollow marker is high which stands around others of its length."""
+        most = max(one for of in self.places.values() for one in of.values())
+        return MARKER + min(RING, WIDEST / most) * place
 
     def names(self, names: Sequence[str], size: float, points: float) -> None:
         """Names at the line ends of a plot that is ``points`` high, moved apart where they would overlap."""
@@ -823,8 +817,8 @@ ASIDE, FAR = 0.05, 0.25
 """A seed that is farther from the median is drawn over the medians, with a mark at its end, and where it is far."""
 ALIKE = 0.03
 """Medians that are no farther apart lie over each other in a figure."""
-MARKER = 5.5
-"""Points that the marker of a median is high."""
+MARKER, RING, WIDEST = 5.5, 2.6, 9.0
+"""Points that the marker of a median is high, that one around it is higher, and the highest at most."""
 GAPS: tuple[Any, ...] = ("-", (0, (2, 4)), (4, (2, 4)), (2, (1, 5)))
 """Of lines over each other: two of them are seen in turn with the one below."""
 
