@@ -59,14 +59,16 @@ def test_no_setting_of_models_and_training_is_named_as_in_code_and_no_two_share_
     assert value_text("my_task.py:Every_Second") == "my_task.py:Every_Second", "a file keeps its name"
 
 
-def test_a_caption_begins_with_a_finding_that_the_table_has() -> None:
+def test_a_finding_has_numbers_of_the_table_and_its_caption_in_latex_one_sentence() -> None:
     found = of(*(result("a", seed, scores=[score(16, 190), score(40, 181 + seed)]) for seed in (0, 1)), result("b"))
     for table in (found.wide(), found.wide(lengths=[16])):
         first = " ".join(table.answer["finding"].split())
         numbers = re.findall(r"\d\.\d{3}(?= at)", first)
         assert numbers
         assert {*numbers} <= {cell.partition(" ")[0].strip("*†") for row in found.wide().cells for cell in row}
-        assert f"\\caption{{{first}".replace("%", r"\%") in table.to_latex()
+        (caption,) = re.findall(r"\\caption\{(.*)\}", table.to_latex())
+        assert caption == table.printed
+        assert f"% {first}" in table.to_latex()
     assert found.plot().alt.startswith(found.wide().answer["finding"].partition(";")[0])  # type: ignore[union-attr]
 
 

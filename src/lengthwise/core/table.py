@@ -32,8 +32,8 @@ GOES_ON = " \\"
 PAGE = 345
 """Points of a line of LaTeX's ``article``."""
 SMALL = r"\small\setlength{\tabcolsep}{3pt}"
-SIZES = {"": (5.1, 12), SMALL: (4.6, 6), SMALL.replace("small", "footnotesize"): (4.1, 6),
-         SMALL.replace("small", "scriptsize"): (3.6, 6)}  # fmt: skip
+SIZES = {"": (5.1, 12), SMALL: (4.7, 6), SMALL.replace("small", "footnotesize"): (4.3, 6),
+         SMALL.replace("small", "scriptsize"): (4.0, 6)}  # fmt: skip
 """What sets a table in letters of this size, and the points of a letter and of the room between columns then."""
 STUDY = "how these results came about: see "
 """The beginning of the advice to read the page of a study."""
@@ -114,6 +114,8 @@ class Table:
     """A word above columns that stand side by side, such as ``length``, and these."""
     lacks: str = ""
     """What was measured and has no column, and how to ask for it; a terminal says so."""
+    printed: str = ""
+    """The caption in LaTeX, where it is another."""
     answer: Mapping[str, str] = field(default_factory=dict)
     """What the numbers answer, by the names of its rows, such as ``finding``, which is the first."""
 
@@ -272,10 +274,8 @@ class Table:
         columns = [index for index in self._filled() if self.columns[index] not in self.sentences]
         spreads = [at for at in columns if any(isinstance(row[at], Spread) for row in self.rows)]
         if self._wide(columns, *SIZES[SMALL]) > PAGE and len(spreads) > MOST_SPREADS:
-            bare = tuple(tuple(float(cell) if isinstance(cell, Spread) else cell for cell in row) for row in self.rows)
-            legend = {mark: says for mark, says in self.legend.items() if mark != "brackets"}
-            left = (*self.advice, "brackets are left out, as they are wider than a page: choose three lengths for them")
-            table = replace(self, rows=bare, legend=legend, advice=left)
+            ways, bare = (self._tighter(least / 10) for least in range(1, 10)), self._tighter(float("inf"))
+            table = next((one for one in ways if one._wide(columns, *[*SIZES.values()][-1]) <= PAGE), bare)
             return table.to_latex(path, caption=caption, label=label)
         # A table without rows needs its columns, too.
         letters = "{tabular}{" + "l" * len(columns) + "}"
@@ -287,7 +287,7 @@ class Table:
             for row in self.rows
         ]
         finding, *answered = self.answer.items() or [("", "")]
-        whole = " ".join(filter(None, (finding[1], self.caption)))
+        whole = self.printed or self.caption or finding[1]
         first = ((name, says.partition("\n")[0]) for name, says in answered)
         notes = [*self._below("bold"), *(f"{name}: {says.rstrip('.')}" for name, says in first)]
         bare = caption == "" or not (caption or label or whole or notes)
@@ -298,7 +298,7 @@ class Table:
         comments = [
             line
             for line in (
-                *((whole, *notes) if bare else ()), *broad, *said,
+                *((whole, *notes) if bare else ()), *[finding[1]] * (finding[1] != whole), *broad, *said,
                 *(part for line in self.advice for part in line.split("\n")), self.source,
             )
             if line
@@ -318,11 +318,35 @@ class Table:
             write_text(named_file(arguments.path("path", path)), text + "\n")
         return text
 
+    def _tighter(self, least: float) -> Table:
+        """Without the brackets that are less far apart, the others in two digits."""
+
+        if not any(isinstance(cell, Spread) and cell.high - cell.low >= least for row in self.rows for cell in row):
+            least = float("inf")
+
+        def tight(cell: Any) -> Any:
+            if not isinstance(cell, Spread):
+                return cell
+            ends = "–".join(rounded(end, 2) for end in (cell.low, cell.high))
+            return f"{rounded(cell, self.digits)} ({ends})" if cell.high - cell.low >= least else float(cell)
+
+        rows = tuple(tuple(map(tight, row)) for row in self.rows)
+        legend = dict(self.legend)
+        if "brackets" in legend and least < 1:
+            legend["brackets"] += f", shown from {least:g} apart on"
+        else:
+            legend.pop("brackets", None)
+        left = ["brackets are left out, as they are wider than a page: choose three lengths for them"] * (least >= 1)
+        return replace(self, rows=rows, legend=legend, advice=(*self.advice, *left))
+
     def _wide(self, columns: Sequence[int], letter: float, gap: float) -> float:
         """How many points LaTeX needs for these columns, of so many for a letter and between two columns."""
-        lines = [[self.columns[at] for at in columns], *([self._shown(row, at) for at in columns] for row in
-                 range(len(self.rows)))]  # fmt: skip
-        return sum(letter * max(map(_letters, column)) + gap for column in zip(*lines, strict=True))
+        cells = ([self._shown(row, at) + self._signs(row, at) for row in range(len(self.rows))] for at in columns)
+        heads = (self.columns[at] for at in columns)
+        return sum(
+            letter * max(map(_letters, each)) + gap
+            for each in ([head, *of] for head, of in zip(heads, cells, strict=True))
+        )
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """The table as CSV; also written to ``path``, if given. Raises `LengthwiseError` if it can't be written."""
