@@ -24,7 +24,7 @@ from lengthwise.core.table import shown as cell_text
 from lengthwise.experiments.run_directory import LEASES, divergence
 from lengthwise.report.answer import answer
 from lengthwise.report.differences import differences
-from lengthwise.report.finding import failing, headline, told_lengths
+from lengthwise.report.finding import headline, told_lengths
 from lengthwise.report.names import hidden_text, whole_names
 from lengthwise.report.summary import (
     BRACKETS,
@@ -46,8 +46,6 @@ from lengthwise.report.summary import (
     contents,
     details,
     differ_text,
-    explain_command,
-    fall,
     fitted_means,
     group_of,
     in_order,
@@ -277,7 +275,6 @@ class Measured(Tabular):
         lacks = f"{', '.join(map(str, left_out))} (lengths='all')" * bool(left_out)
         said = (
             *sure.steps,
-            *_why(systems),
             *of.notes,
             f"tested and not shown: {lacks}" * bool(lacks),
             *sure.falls,
@@ -285,11 +282,13 @@ class Measured(Tabular):
             *details(systems),
         )
         strings = "".join(f", {says}" for says in [strings_text(systems)] if says)
-        trained = f", {trained_text(systems)}" * (same_training(systems) and not exact)
+        trained = f", {trained_text(systems)}" * same_training(systems)
+        behind = f": {_over(systems)}{strings}{_left_out(systems)}."
         return Table(
             ("system", "settings", "layout", *named, *map(str, lengths)),
             rows,
-            caption=f"{of._what} by length{trained}: {_over(systems)}{strings}{_left_out(systems)}.",
+            caption=f"{of._what} by length{trained * (not exact)}{behind}",
+            printed=f"{of._what} by length{trained}{behind}",
             answer=answered,
             notes=tuple(says for says in [differ_text(systems)] if says and DIFFER not in sure.why),
             advice=tuple(line for line in said if line),
@@ -415,7 +414,6 @@ class Accuracy(Measured):
             advice=(
                 *answer(in_order(self.systems, self.metric), self.metric, self.whole).steps,
                 *details(self.systems),
-                *_why(self.systems),
                 *self.notes,
             ),
             empty=empty([system for system in self.systems for _ in self._rows(system)]),
@@ -479,16 +477,6 @@ class Accuracy(Measured):
         name, times = max(Counter(shown.names).items(), key=lambda each: each[1], default=("", 1))
         require(times == 1, f"labels must tell systems apart, and {name!r} would be the name of {times}")
         return shown
-
-
-def _why(systems: Sequence[SystemSummary]) -> list[str]:
-    """Of the first system that falls beyond training the command that explains it.
-
-    Where even the best is wrong beyond training, what to do next has that command.
-    """
-    first = None if failing(systems) else next((one for one in in_order(systems) if fall(one)), None)
-    command = "" if first is None else explain_command(first)
-    return [f"why {first.label} falls: {command}"] if first is not None and command else []
 
 
 NO_RUNS = "no training runs in these results; `lengthwise report FOLDER` makes a page of what there is"
@@ -723,12 +711,7 @@ class Result(Measured):
             f"Exact match on {task_title(systems)} at training lengths and at the longest test: {OVER}"
             f"{_left_out(systems)}.",
             notes=tuple(filter(None, (of_all, differ_text(systems)))),
-            advice=(
-                *answer(in_order(systems), whole=self.whole.systems).steps,
-                *details(systems),
-                *_why(systems),
-                *self._page_notes,
-            ),
+            advice=(*answer(in_order(systems), whole=self.whole.systems).steps, *details(systems), *self._page_notes),
             legend=_inside(systems, "interval", rows)
             | dict.fromkeys([LOW] * bool(low), low)
             | dict.fromkeys([NOT_FITTED] * any(not one.fitted for one in systems), "not fitted"),

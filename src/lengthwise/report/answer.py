@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
 from math import ceil, comb
 
 from lengthwise.core.statistics import LEVEL
-from lengthwise.core.table import NEXT
+from lengthwise.core.table import NEXT, answered
 from lengthwise.report.control import PLAIN, controls_say, missing_control, with_controls
 from lengthwise.report.differences import Difference, between, differences, lengths_above, surely_above
 from lengthwise.report.finding import failing, in_groups, leader
@@ -36,6 +37,8 @@ from lengthwise.tasks.values import spoken
 
 SURE, WHY = "how sure", "why"
 """What rows of an answer are called, behind the finding."""
+MOST_LINES = 4
+"""Lines of a terminal that *why* has."""
 ALONE = "No other system fits, so this shows nothing about positions."
 
 
@@ -56,19 +59,32 @@ class Answer:
 
     @cached_property
     def why(self) -> str:
-        """Why the best leads, then why others fall, a line for each reason."""
-        said = (*self.cause, *why(self.order, self.controls, short=self._many))
-        return "\n".join(f"{in_quotes(says, self.order)}." for says in said)
-
-    @property
-    def _many(self) -> bool:
-        """Whether too many systems are compared for a line on each."""
-        return sum(bool(one.cells) for one in self.order) > MOST_COMPARED
+        """Why the best leads, then why others fall, a line for each reason; what has no room is in `falls`."""
+        return self._sentences(self._parted[0])
 
     @property
     def falls(self) -> list[str]:
-        """For the author: why others fall, where the answer has counts alone."""
-        return [in_quotes(says, self.order) for says in why(self.order, self.controls) if self._many]
+        """For the author: what `why` has no room for, with why others fall where it has counts alone."""
+        return [in_quotes(says, self.order) for says in self._parted[1]]
+
+    def _sentences(self, said: Iterable[str]) -> str:
+        return "\n".join(f"{in_quotes(says, self.order)}." for says in said)
+
+    @cached_property
+    def _parted(self) -> tuple[list[str], list[str]]:
+        """The sentences of `why`, and the others."""
+        whole, brief = (why(self.order, self.controls, short=short) for short in (False, True))
+        few = sum(bool(one.cells) for one in self.order) <= MOST_COMPARED
+        some = [whole, brief] if few else [brief]
+        ways = [(self.cause[:n], falls) for falls in some for n in range(len(self.cause), 0, -1)]
+        ways += [(self.cause[:1], list[str]())] * bool(self.cause) + [((), falls) for falls in some]
+
+        def fits(way: tuple[Sequence[str], Sequence[str]]) -> bool:
+            said = answered({WHY: self._sentences(itertools.chain(*way))})
+            return len("\n".join(said).splitlines()) <= MOST_LINES
+
+        cause, falls = next(filter(fits, ways), ways[-1])
+        return [*cause, *falls], [*self.cause[len(cause) :], *(whole if falls is not whole else [])]
 
     @property
     def rows(self) -> dict[str, str]:
@@ -213,15 +229,12 @@ class _Contest:
     def causes(self) -> tuple[list[str], str]:
         """What controls show, or that there is none, and what else differs; then which control to train."""
         first, (lead, controls) = self.ranked[0], self.led
-        said = [controls_say(lead, other, self.between(lead, other)) for other in controls]
+        told = [controls_say(lead, other, self.between(lead, other)) for other in controls]
+        said, limits = [says for says, _ in told], list(dict.fromkeys(one for _, some in told for one in some))
         if said and lead is not first:
+            plain = f"{first.label} has plain ids, so they are not why it leads"
             untested = f"Whether its ids make {first.label} lead is not tested"
-            about = (
-                f"{first.label} has plain ids, so they are not why it leads"
-                if first.positions.scheme in PLAIN
-                else untested
-            )
-            said = [about, *(f"{lead.label}: {one[:1].lower()}{one[1:]}" for one in said)]
+            said.append(plain if first.positions.scheme in PLAIN else untested)
         mine = [two for two in (self.pair, *self.pairs) if self.pairs and (two[0] is first or not said)]
         mine = [two for two in mine if _ids_may_count(*two, self.tests)]
         control = ""
@@ -231,7 +244,7 @@ class _Contest:
             untested, control = missing_control(*mine[0], self.rivals, self.there, enough)
             said = said or untested
         confounded = _confounded(*self.pair) if self.pairs else ""
-        return [*filter(None, [self.instead, *said, confounded])], control
+        return [*filter(None, [self.instead, *said, confounded, *limits])], control
 
     @cached_property
     def named(self) -> SystemSummary:
@@ -245,7 +258,7 @@ class _Contest:
         if first is not self.named:
             return f"{self.named.label} has fewer seeds than {first.label}"
         more = one not in (first, self.led[0])
-        return f"Compared here: {one.label}, which differs from others in fewer settings than {first.label}" * more
+        return f"Compared: {one.label}, which differs in fewer settings than {first.label}" * more
 
     @property
     def seeds(self) -> MoreSeeds:
@@ -333,16 +346,22 @@ def _clear(first: SystemSummary, whom: str, each: Sequence[Sequence[Difference]]
     below = lengths_above(test.turned for test in tests)
     lower = f"; at {in_runs(below, tested)} it is below" * bool(below)
     if all((len(test.rates), len(test.other_rates)) == (1, 1) for test in tests):
-        more = f"{first.label} has more right than {whom} at {in_runs(lengths, tested) or 'different lengths'}"
+        more = f"{first.label} has more right than {whom} {_where(each, tested)}"
         return f"One seed each cannot tell: here {more}{lower}"
     if surely_above(each[0]):
         at, of = f" at {in_runs(sure, tested)}" * bool(sure), f", {_tests(tests)}" * (tests[0].made > 1)
         ps = {test.holm for test in tests if test.length in sure}
         by = f" (exact rank test, Holm p {'=' if len(ps) == 1 else '≤'} {max(ps, default=0.0):.2g}{of})" * bool(sure)
         return f"Significant{at}: {first.label} is above {whom}{by}{lower}"
-    at = f"at {in_runs(lengths, tested)}" if lengths else "at some length"
-    every = f"every seed of {first.label} is above every seed of {whom}"
+    at, every = _where(each, tested), f"every seed of {first.label} is above every seed of {whom}"
     return f"Clear in these seeds, not significant: {at} {every}, but {_too_few(tests)}{lower}"
+
+
+def _where(each: Sequence[Sequence[Difference]], tested: Collection[int]) -> str:
+    """At which lengths one is above all of these, or else, each at some, above any."""
+    lengths = [lengths_above(tests) for tests in each]
+    shared = set(tested).intersection(*lengths)
+    return f"at {in_runs(shared, tested)}" if shared else f"(each at some of {in_runs(set().union(*lengths), tested)})"
 
 
 def _level(first: SystemSummary, others: Sequence[SystemSummary], facing: Mapping[int, Sequence[Difference]]) -> str:
@@ -355,11 +374,11 @@ def _level(first: SystemSummary, others: Sequence[SystemSummary], facing: Mappin
     words = ("has more right than", "has less right than") if single else ("is above", "is below")
     said = list[str]()
     for how, some, each in zip(words, (above, below), (facing, turned), strict=True):
-        tests = [test for of in some for test in each[id(of)]]
-        where = in_runs(lengths_above(tests), {test.length for test in tests}) or "some length"
-        apart = all(test.apart for test in tests if test.length in lengths_above(tests))
-        every = " in every seed" * (apart and not single) + f" at {where}" * (len(some) < MOST_NAMED)
-        said += [f"{how} {_some_or_count(some, others)}{every}"] * bool(some)
+        facing_some = [each[id(of)] for of in some]
+        apart = all(test.apart for tests in facing_some for test in tests if test.length in lengths_above(tests))
+        tested = {test.length for tests in facing_some for test in tests}
+        every = " in every seed" * (apart and not single)
+        said += [f"{how} {_some_or_count(some, others)}{every} {_where(facing_some, tested)}"] * bool(some)
     said += [f"is not told apart from {_some_or_count(alike, others)}"] * bool(alike)
     return spoken(said) if said else ""
 

@@ -25,6 +25,8 @@ from lengthwise.report.summary import (
 )
 from lengthwise.report.why import needed_back
 
+MANY_STEPS = 20_000
+"""What did not fit after so many is not told to be trained for more."""
 PLAIN = ("sequential", RANDOM_START)
 UNTESTED = "Whether the ids make the difference is not tested"
 """The cause where nothing tests whether it is the ids."""
@@ -58,24 +60,27 @@ def with_controls(
     return alike[0], []
 
 
-def controls_say(first: SystemSummary, control: SystemSummary, tests: Sequence[Difference]) -> str:
-    """Whether a control shows that the ids are the cause: where every seed of the first is above every one of it."""
+def controls_say(first: SystemSummary, control: SystemSummary, tests: Sequence[Difference]) -> tuple[str, list[str]]:
+    """Whether a control shows that the ids are the cause: where every seed of the first is above every one of it.
+
+    Then what limits that: how many of its seeds fitted, and in what else ids differ.
+    """
     fitted, seeds = len(control.fitted), len(control.results)
-    some = f" ({fitted} of {seeds} seeds fitted)" * (fitted < seeds)
-    what, other = in_what(first, control), f"{control.label}{some}, the same but for its ids,"
+    limits = [f"Of {control.label} {fitted} of {seeds} seeds fitted"] * (fitted < seeds)
+    limits += [f"It may be {what}"] if (what := in_what(first, control)) else []
     if not (lengths := lengths_above(tests)):
-        return f"The ids may not make the difference{what}: {other} is as good in some seed at every length"
+        other = f"{control.label}, the same but for its ids, is as good in some seed at every length"
+        return f"The ids may not make the difference: {other}", limits
     if fitted == len(first.fitted) == 1:
         both = f"{first.label} and {control.label}"
-        return f"Whether the ids make the difference{what} is not known from one seed each of {both}"
+        return f"Whether the ids make the difference is not known from one seed each of {both}", limits
     tested, ours, theirs = {test.length for test in tests}, median_rates(first), median_rates(control)
     most = max(lengths, key=lambda length: (ours[length] - theirs[length], length))
     make = "The ids make" if surely_above(tests) else f"The ids {'likely' if 2 * fitted > seeds else 'may'} make"
-    falls = f"{other} has {rounded(theirs[most])} at {most}, {first.label} {rounded(ours[most])}"
-    level = f"; not at {in_runs(tested - {*lengths}, tested)}" * (len(tested) > len(lengths))
+    falls = f"{first.label} has {rounded(ours[most])} at {most}, its control {control.label} {rounded(theirs[most])}"
     apart = all(test.apart for test in tests if test.length in lengths)
-    how = f"{'every seed' * apart or first.label} is above at {in_runs(lengths, tested)}"
-    return f"{make} the difference{what}: {falls}; {how}{level}"
+    how = f"{'Every seed' * apart or first.label} is above at {in_runs(lengths, tested)}"
+    return f"{make} the difference: {falls}. {how}", limits
 
 
 def beyond_reach(system: SystemSummary) -> str:
@@ -126,7 +131,12 @@ def missing_control(
             return [other], f"train {first.label} with the settings of {name}: {tells}{run_commands([(first, words)])}"
         if one.fitted:
             return [f"{UNTESTED} by the systems shown"], f"show the control {name}: {tells}"
-        return [f"{UNTESTED}: the control {name} did not fit"], ""
+        steps = one.experiment["training"]["steps"]
+        words = ("--set", f"training.steps={2 * steps}")
+        here = f"it has {rounded(one.in_distribution.median)} at training lengths after {steps:,}, and tells"
+        longer = f"train the control {name} for {2 * steps:,} steps: {here}{tells.removeprefix('it tells')}"
+        longer = longer + run_commands([(one, words)], steps=2) if steps < MANY_STEPS else ""
+        return [f"{UNTESTED}: the control {name} did not fit"], longer
     if ENCODINGS.is_built_in(encoding):  # its settings are those of the first, too, such as a sink
         with suppress(LengthwiseError, TypeError):
             control = replace(control, encoding=ENCODINGS.build(first.experiment["encoding"]).label)
@@ -142,10 +152,10 @@ def missing_control(
 
 
 def in_what(first: SystemSummary, control: SystemSummary) -> str:
-    """In brackets, in what the ids of two systems differ, where training draws them differently; else empty."""
+    """In what the ids of two systems differ, where training draws them differently; else empty."""
     one, other = (system.experiment["scheme"] for system in (first, control))
     kinds = ["which tokens share one"] * (_sharing(one) != _sharing(other)) + ["how training draws them"]
-    return f" ({', or '.join(kinds)})" * (_draw(one) != _draw(other))
+    return ", or ".join(kinds) * (_draw(one) != _draw(other))
 
 
 def _sharing(scheme: Mapping[str, Any]) -> Any:

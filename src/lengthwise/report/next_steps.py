@@ -9,8 +9,8 @@ from typing import Any
 
 from lengthwise.core.rank import seed_far
 from lengthwise.core.table import rounded
-from lengthwise.report.control import PLAIN, beyond_reach
-from lengthwise.report.finding import in_groups
+from lengthwise.report.control import MANY_STEPS, PLAIN, beyond_reach
+from lengthwise.report.finding import in_groups, leader
 from lengthwise.report.summary import (
     MOST_NAMED,
     Setting,
@@ -30,8 +30,6 @@ STEPS: Setting = ("training", "", "steps")
 LAYERS: Setting = ("model", "", "layers")
 ALONE = ("task", "steps", "max_length")
 """What are arguments of their own."""
-MANY_STEPS = 20_000
-"""What did not fit after so many is not told to be trained for more."""
 FAR_FROM_FIT = 0.5
 """Accuracy at training lengths below which steps alone may never do."""
 
@@ -53,16 +51,17 @@ def next_steps(
     """What to do next with systems that are compared with each other, as lines: the first is the one to take.
 
     First comes what did not fit where nothing is left to compare, then, where not even the best goes beyond training,
-    why it ``fails``, the ``control``, settings that should be equal, and more seeds, and why a better one fails at
-    last. Other systems that did not fit come last. What is said ``aside`` is why equal settings or seeds are of others.
+    why it ``fails``, the ``control``, settings that should be equal, why a better one fails at last, and more seeds.
+    Other systems that did not fit come last. What is said ``aside`` is why equal settings or seeds are of others.
     """
     said, longer = list[str](), _longer(order)
     fitted = [one for one in order if one.fitted]
     if longer and len(fitted) < min(2, len(order)):
         said.append(longer)
-    about_fails = [] if fails is None else _about(fails)
-    if not any(fails is one for one in in_groups(order).far):
-        said += about_fails
+    falls = fails or next((one for one in order if fall(one)), None)
+    about = [] if falls is None else _about(falls, fails)
+    if fails is not None and not any(fails is one for one in in_groups(order).far):
+        said += about
     said += [control] * bool(control)
     who, every = confounds
     settings = [one for one in every if one[0] != "task"]  # tasks that are compared are to differ
@@ -81,6 +80,8 @@ def next_steps(
         with_same += f"; {some_of(stays)} still differ{'s' * (len(stays) == 1)}" * bool(stays)
         with_same += aside + run_commands([(one, words) for one in lack], seeds=each)
         said.append(f"{equal}, " + (f"show those alone: `.only(systems={there})`" if enough else with_same))
+    if about and falls is (fails or leader(order)):
+        said += [line for line in about if line not in said]
     wanted, reason, less, pair = seeds
     few = [one for one in pair if len(one.fitted) < wanted]
     first = order[0]
@@ -94,7 +95,6 @@ def next_steps(
         lost = f", and {wanted} of {runs} may fit" * (runs > wanted)
         again = run_commands([(one, ()) for one in few], seeds=runs)
         said.append(f"train {of} to {runs} seeds: {reason}{lost}{less}{aside}{again}")
-    said += [line for line in about_fails if line not in said]
     end = max((cell.length for cell in first.cells), default=0)
     if not said and end > first.max_length and not fall(first):
         short = [one for one in first.fitted if seed_far(one, 0)[0] < end]
@@ -105,16 +105,17 @@ def next_steps(
         command = run_commands([(first, ("--set", f"training.steps={twice}"))], steps=2)
         more_steps = f"see whether twice the steps do: {some} {are} not right up to {end}{command}"
         said.append(more_steps if short else longer_tests)
+    said += [line for line in about if line not in said]
     more = [f"if what did not fit matters: {longer}"] * (bool(longer) and longer not in said)
     return [*(f"{'then' if at else 'next'}: {step}" for at, step in enumerate(said)), *more]
 
 
-def _about(fails: SystemSummary) -> list[str]:
-    rate, length, layout = hardest(fails) or (0.0, 0, "")
-    right = f"{fails.label} has {rounded(rate)} at {length}{layout}"
-    said = [f"see which other positions are likelier to be right there, as {right}: {predict_command(fails)}"]
-    command = explain_command(fails)
-    return said + [f"see why {fails.label} falls: {command}"] * bool(command)
+def _about(falls: SystemSummary, fails: SystemSummary | None) -> list[str]:
+    rate, length, layout = hardest(falls) or (0.0, 0, "")
+    right = f"{falls.label} has {rounded(rate)} at {length}{layout}"
+    said = f"see which other positions are likelier to be right there, as {right}: {predict_command(falls)}"
+    command = explain_command(falls)
+    return [said] * (fails is not None) + [f"see why {falls.label} falls: {command}"] * bool(command)
 
 
 def _longer(order: Sequence[SystemSummary]) -> str:

@@ -26,7 +26,7 @@ def answer_rows(systems: Sequence[SystemSummary], without: Sequence[SystemSummar
     That theory has no program for those ``without`` is perhaps why they fall, where else it is not known.
     """
     found, tested = answer(systems), [one for one in in_order(systems) if one.cells]
-    unknown = [line for line in found.falls or found.why.splitlines() if line.startswith(UNKNOWN)]
+    unknown = [line for line in (*found.why.splitlines(), *found.falls) if line.startswith(UNKNOWN)]
     if told := [one for one in without if any(falling(one) in line for line in unknown)]:
         fall = f"{some_of([falling(one) for one in told])} fall{'s' * (len(told) == 1)}"
         cause = f"{fall}, perhaps since no program for such a model does it at every length (theory)"

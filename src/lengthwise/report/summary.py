@@ -498,10 +498,10 @@ class Systems(tuple[SystemSummary, ...]):
                 raise UnknownNameError("system of these results", name, {*(every if near else self.names)})
 
 
-def task_title(systems: Iterable[SystemSummary]) -> str:
+def task_title(systems: Sequence[SystemSummary]) -> str:
     """The tasks of these systems, in words, for a caption."""
-    names = dict.fromkeys(called(system.experiment["task"]) for system in systems)
-    return " and ".join(names) if len(names) <= 3 else f"{len(names)} tasks"
+    names = {called(system.experiment["task"]): None for system in systems}
+    return " and ".join(names) if len(names) <= 3 else f"{max(len(names), len({one.prefix for one in systems}))} tasks"
 
 
 def called(task: Mapping[str, Any]) -> str:
@@ -935,18 +935,30 @@ def falling(system: SystemSummary) -> str:
     return f"{len(low)} of {len(system.fitted)} seeds of {system.label}" if low else system.label
 
 
+def at_ends(system: SystemSummary) -> str:
+    """At which lengths how many wrong strings end in the wrong place; empty unless most do in each seed that falls."""
+    beyond = [cell for cell in system.cells if cell.length > system.max_length]
+    low = [[score for score in cell.scores if score.rate() < RIGHT] for cell in beyond]
+    scores = [score for some in low for score in some]
+    counts = [(score.first_error.get("eos", 0), sum(score.first_error.values())) for score in scores]
+    if not counts or any(not wrong or ends < RIGHT * wrong for ends, wrong in counts):
+        return ""
+    ends, wrong = map(sum, zip(*counts, strict=True))
+    where = in_runs({cell.length for cell, some in zip(beyond, low, strict=True) if some}, {c.length for c in beyond})
+    each = " in each seed that falls" * (len(system.fitted) > 1)
+    return f"at {where}{each}, {ends:,} of {wrong:,} wrong strings in all stop too early or too late"
+
+
 def fall_text(system: SystemSummary) -> str:
     """Where a system falls, how many tokens of its worst seed are right, and whether ends go wrong first; or empty."""
     found = fall(system)
     if found is None or not found[2].tokens_total:
         return ""
     cell, seed, score = found
-    wrong, ends = cell.first_errors.total(), cell.first_errors["eos"]
     share = (score.tokens or 0) / (score.tokens_total or 1)
     who = f"seed {seed.seed}, the lowest, is " * (len(cell.scores) > 1)
     tokens = "over 99.9 %" if 0.9995 <= share < 1 else percent(share, digits=int(share > 0.99))
-    every = " of all seeds" * (len(cell.scores) > 1)
-    where = f"; {ends:,} of {wrong:,} wrong strings{every} stop too early or too late" * (2 * ends > wrong)
+    where = f"; {ends}" if (ends := at_ends(system)) else ""
     at = f"{cell.length}{layout_text(cell, tests_of(system))}"
     right = f"{who}right on {rounded(score.rate())} of the strings and {tokens} of their tokens{where}"
     return f"{system.label} is below {percent(RIGHT)} at length {at}: {right}"

@@ -19,13 +19,14 @@ from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES, PositionScheme, scheme_with_ids
 from lengthwise.positions.structure import spans
 from lengthwise.report.summary import (
+    MOST_COMPARED,
     RIGHT,
     WIDE_RANGE,
     WRONG,
     SystemSummary,
     above,
+    at_ends,
     chance,
-    fall,
     falling,
     layouts_of,
     median_rates,
@@ -33,6 +34,7 @@ from lengthwise.report.summary import (
 )
 from lengthwise.report.words import setting_text, value_text
 from lengthwise.tasks import TASKS, Task
+from lengthwise.tasks.values import spoken
 
 UNKNOWN = "Not known why"
 """The beginning of the clause of systems of which neither ids nor distances say why they fall."""
@@ -78,6 +80,12 @@ class Distance:
         return self.needed > self.trained
 
     @property
+    def near(self) -> bool:
+        """Whether in every seed most first mistakes are at other tokens."""
+        pairs = [(there, every) for there, every in zip(self.there, self.mistakes, strict=True) if every]
+        return bool(pairs) and all(2 * there < every for there, every in pairs)
+
+    @property
     def predicted(self) -> bool:
         """Whether that predicts a fall, and first mistakes agree in every seed: more are there than tokens are.
 
@@ -107,30 +115,28 @@ def why(order: Sequence[SystemSummary], told: Sequence[SystemSummary] = (), *, s
     unknown = [one for one in left if id(one) not in alone and not any(one is other for other in told)]
     slight = [one for one in order if falls and _slightly(one)]
     if short:
-        ends = sum(bool(_at_ends(one)) for one in unknown)
-        far = [known[id(one)] for one in unknown if not _at_ends(one) and id(one) in known]
-        far = [one for one in far if one.far and any(one.mistakes)]
-        what = [f"{len(far)} err{'s' * (len(far) == 1)} already at tokens whose distance was trained"] * bool(far)
-        what += [f"{ends} stop{'s' * (ends == 1)} too early or late"] * bool(ends)
         by_ids = [one for one in left if any(one is other for other in told) and id(one) not in alone]
-        (other, setting, _), *_ = *alone.values(), ("", "", "")
+        late = any(UNKNOWN.lower() in says for says in untrained.values())
+        new_ids = "at first for no known reason, then " * late + "since ids were never trained"
+        settings = {setting for _, setting, _ in alone.values()}
         ways = (
-            ([one for one in falls if id(one) in untrained], *["since ids were never trained"] * 2),
-            (predicted, *["perhaps since a token is needed farther back than in training"] * 2),
+            ([one for one in falls if id(one) in untrained], *[new_ids] * 2),
+            (predicted, *["perhaps as a token is too far"] * 2),
             (by_ids, "for its ids, as said above", "for their ids, as said above"),
-            ([one for one in left if id(one) in alone], f"perhaps for its {setting}, all else being as in {other}",
-             "perhaps for the one setting in which they differ from a system that does not fall"),
-            (unknown, *["for no known reason" + f" ({', '.join(what)})" * bool(what)] * 2),
+            ([one for one in left if id(one) in alone], f"perhaps for its {''.join(settings)}",
+             "perhaps for one setting"),
+            (unknown, *["for no known reason"] * 2),
             (slight, *["only slightly"] * 2),
         )  # fmt: skip
-        said = [
-            f"{falling(*some)} {how}" if len(some) == 1 else f"{len(some)} {of_all}"
-            for some, how, of_all in ways
-            if some
-        ]
         count, of = len(falls) + len(slight), sum(bool(one.cells) for one in order)
-        how = f": {'; '.join(said)}" if len(unknown) < count else f" {ways[-2][2]}"
-        return [f"{f'{count} of' if count < of else 'All'} {of} systems fall{how}"] * bool(falls)
+        named = of <= MOST_COMPARED
+        said = [(falling(*some) if named and len(some) == 1 else str(len(some)), how if len(some) == 1 else of_all)
+                for some, how, of_all in ways if some]  # fmt: skip
+        how = f": {'; '.join(map(' '.join, said))}" if len(said) > 1 else "".join(f" {how}" for _, how in said)
+        who = f"{count} of {of}" if count < of else "Both" if of == 2 else f"All {of}"
+        if named and count == 1:
+            who, how = falling(*falls), f"s,{how}"
+        return [f"{who} fall{how}"] * bool(falls)
     return [
         *_grouped(falls, untrained), *_as_predicted([known[id(one)] for one in predicted]),
         *_right([one for one in known.values() if one.holds and one.system not in falls], slight, bool(predicted)),
@@ -176,15 +182,12 @@ def _in_one_setting(left: Sequence[SystemSummary], alone: Mapping[int, tuple[str
 
 def _not_known(unknown: Sequence[SystemSummary], known: Mapping[int, Distance]) -> list[str]:
     """Of whom it is not known why they fall, with what is: that ends are wrong, or where first mistakes are."""
-    ends = {id(one): found for one in unknown if (found := _at_ends(one))}
-    said = [
-        _unknown([one], "stops", "stop", f"too early or too late in {ends[id(one)]} wrong strings")
-        for one in unknown if id(one) in ends
-    ]  # fmt: skip
+    ends = {id(one): found for one in unknown if (found := at_ends(one))}
+    said = [f"{_unknown([one], '', '', '')}: {ends[id(one)]}" for one in unknown if id(one) in ends]
     kinds = dict[bool | None, list[SystemSummary]]()
     for one in (one for one in unknown if id(one) not in ends):
         its = known.get(id(one))
-        kinds.setdefault(None if its is None or (its.far and not any(its.mistakes)) else its.far, []).append(one)
+        kinds.setdefault(None if its is None or (its.far and not its.near) else its.far, []).append(one)
     trained = _already([known[id(one)] for one in kinds.get(True, [])])
     near = "no token farther back than in training"
     says = {True: ("errs", "err", trained), False: ("needs", "need", near), None: ("", "", "")}
@@ -194,15 +197,9 @@ def _not_known(unknown: Sequence[SystemSummary], known: Mapping[int, Distance]) 
 def _already(found: Sequence[Distance]) -> str:
     """Where these err that need a token farther back than in training."""
     there, every = _counts(found)
-    return f"already at tokens whose distance was trained ({every - there:,} of {every:,} first mistakes)"
-
-
-def _at_ends(system: SystemSummary) -> str:
-    """How many wrong strings end in the wrong place where it falls, such as ``9 of 10``; empty where few do."""
-    found = fall(system)
-    errors = {} if found is None else found[2].first_error
-    wrong, ends = sum(errors.values()), errors.get("eos", 0)
-    return f"{ends} of {wrong}" if ends >= RIGHT * max(wrong, 1) else ""
+    at = spoken([*map(str, sorted({one.length for one in found}))])
+    mistakes = f"{every - there:,} of {every:,} first mistakes at {at}, of all seeds"
+    return f"already at tokens whose distance was trained ({mistakes})"
 
 
 def _as_predicted(predicted: Sequence[Distance]) -> list[str]:
@@ -211,7 +208,7 @@ def _as_predicted(predicted: Sequence[Distance]) -> list[str]:
         return []
     names, first, one = some_of([falling(one.system) for one in predicted]), predicted[0], len(predicted) == 1
     there, mistakes = _counts([one for one in predicted if one.share < 1])
-    told = f"{there:,} of {mistakes:,} first mistakes are at such tokens" if mistakes else "not tested"
+    told = f"{there:,} of {mistakes:,} first mistakes of all seeds are at such tokens" if mistakes else "not tested"
     ids = f"{first.needed} ids back at length {first.length}, at most {first.trained_text} in training"
     many = f"they need a token farther back than in training ({first.system.label}: {ids})"
     how = f"it needs a token {ids}" if one else many
