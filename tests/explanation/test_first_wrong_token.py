@@ -205,7 +205,7 @@ def test_an_answer_that_stops_early_is_tested_by_the_last_columns_in_strings_of_
     # Without two zeros in the last column they are not of the kind; nothing else but a carry from the one before helps.
     assert not anew.own.n
     assert anew.before.value > 0.3 > 0.2 > anew.other.value
-    assert told.why.startswith("It depends on the column before the last: ")
+    assert told.why.startswith("It depends on the last column but one: ")
 
 
 def test_the_column_before_is_that_of_the_digit_before() -> None:

@@ -8,7 +8,7 @@ import pytest
 import lengthwise as lw
 from lengthwise.core.rng import stream
 from lengthwise.tasks.kinds import SEEN, can_make, changed, with_more
-from lengthwise.tasks.values import Values, half, values_named
+from lengthwise.tasks.values import INSIDE, Values, half, values_named
 
 ADDITION = lw.task("addition")
 
@@ -23,7 +23,7 @@ def test_half_of_the_places_get_values_and_lose_them(task: str, length: int) -> 
     assert len({p for place in values.places for p in place.tolist()}) == sum(map(len, values.places))
     name = sorted(values.named)[0]
     rows: dict[str, np.ndarray] = {}
-    for which, change in (("planted", values.planted([name])), ("without", values.without([name]))):
+    for which, change in (("planted", values.planted([name])), ("without", values.without({name: INSIDE}))):
         try:
             rows[which] = changed(built, drawn, change, stream(0, "test", which))[0].input_ids
         except lw.LengthwiseError:

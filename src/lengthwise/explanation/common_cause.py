@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -153,10 +153,10 @@ def common_cause(
 ) -> CommonCause | None:
     """The values that make strings fail; None where none surely do, or no prompt of the task can be changed so.
 
-    Each value is planted into half of the places of random prompts. The worst are asked again with fresh strings; of
-    those that surely fail more often than other values did, it is tested whether they do inside, or in the first or the
-    last place alone. Told are at most `NAMED` of each, in ``near`` or with half as many failures as the worst. Where
-    nothing is found at the first length of `_lengths` that fails most strings, the next one is asked.
+    Each value is planted into half of the places of random prompts but the first and the last, then into the first, and
+    into the last. The worst are asked again with fresh strings. Told are at most `NAMED` of each, in ``near`` or with
+    half as many failures as the worst. Where nothing is found at the first length of `_lengths` that fails most
+    strings, the next one is asked.
 
     Arguments:
         subject: the model, which has learned.
@@ -176,7 +176,7 @@ def common_cause(
     cause = next((each for each in found if each.strong), next(iter(found), None))
     if cause is None:
         return None
-    names = [value.name for value in cause.values]
+    names = {value.name: value.where for value in cause.values}
     same = list[OfKind]()
     for number, each in enumerate(kinds):
         tests = (
@@ -189,28 +189,29 @@ def common_cause(
 
 def _at(asked: _Asked, near: Collection[str], samples: int) -> CommonCause | None:
     """What is found at one length."""
-    first = {name: asked.right(SCREENED, "first", [name]) for name in asked.values.named}
-    first = {name: share for name, share in first.items() if share.n == SCREENED}
-    every, worst = _total(first.values()), sorted(first, key=lambda name: (first[name].value, name))[:WORST]
     found: dict[str, list[Value]] = {INSIDE: [], FIRST: [], LAST: []}
-    for name in worst:
-        usual = Share(every.right - first[name].right, every.n - first[name].n)
-        if _worse(asked.right(AGAIN, "again", [name]), usual) * len(worst) < SURE:
-            for where in found:
-                share = asked.right(AGAIN, f"again {where}", [name], where)
-                if _worse(share, usual) * len(worst) < SURE:
-                    found[where].append(Value(name, where, share.right, asked.behind(name)))
-                    break
+    for where, some in found.items():
+        first = {
+            name: asked.right(SCREENED, f"first {where}", [name], where) for name in asked.values.named
+            if all(name != value.name for value in itertools.chain(*found.values()))
+        }  # fmt: skip
+        first = {name: share for name, share in first.items() if share.n == SCREENED}
+        every, worst = _total(first.values()), sorted(first, key=lambda name: (first[name].value, name))[:WORST]
+        for name in worst:
+            usual = Share(every.right - first[name].right, every.n - first[name].n)
+            share = asked.right(AGAIN, f"again {where}", [name], where)
+            if share.breaks and _worse(share, usual) * len(worst) < SURE:
+                some.append(Value(name, where, share.right, asked.behind(name)))
     values = list[Value]()
+    least = min((value.right for value in itertools.chain(*found.values())), default=0)
     for some in found.values():
-        least = min((value.right for value in some), default=0)
         clear = [value for value in some if value.name in near or 2 * (AGAIN - value.right) >= AGAIN - least]
         values += sorted(clear, key=lambda value: (value.name not in near, value.right))[:NAMED]
-    names = [value.name for value in values]
-    if not names or not (rest := asked.values.others(names)):
+    names = {value.name: value.where for value in values}
+    if not names or not (rest := asked.values.others([*names])):
         return None
-    others, random = asked.right(AGAIN, "others", rest, INSIDE), asked.right(MORE * samples, "random", [])
-    none = asked.right(MORE * samples, "none", names, without=True)
+    others, random = asked.right(AGAIN, "others", rest, values[0].where), asked.right(MORE * samples, "random", [])
+    none = asked.without(MORE * samples, names)
     if others.n < AGAIN or min(random.n, none.n) < MORE * samples:
         return None
     return CommonCause(
@@ -251,14 +252,18 @@ class _Asked:
         self.drawn = subject.task.batch(length, SEEN, stream(0, "kinds", "seen"))
         self.values = Values(subject.task, self.drawn)
 
-    def right(
-        self, count: int, stage: str, names: Sequence[str], where: str = ANYWHERE, *, without: bool = False
-    ) -> Share:
-        """Right ones of so many strings; fewer, where not all can be changed."""
+    def right(self, count: int, stage: str, names: Sequence[str], where: str = ANYWHERE) -> Share:
+        """Right ones of so many strings with one of these values in half of the places ``where``, or as drawn."""
+        return self._ask(count, stage, names, self.values.planted(names, where) if names else _as_drawn)
+
+    def without(self, count: int, names: Mapping[str, str]) -> Share:
+        """Right ones of so many strings without these values where they matter."""
+        return self._ask(count, "none", [*names], self.values.without(names))
+
+    def _ask(self, count: int, stage: str, names: Sequence[str], change: Change) -> Share:
+        """Fewer, where not all can be changed."""
         rng = stream(self.seed, "explain", "planted", self.length, stage, *names[:NAMED])
         base = self.subject.task.batch(self.length, DRAWN * count, rng, self.drawn.layout)
-        planted = self.values.planted(names, where)
-        change = self.values.without(names) if without else planted if names else _as_drawn
         return self.changed(base, self._without_kinds(change, count), rng)
 
     def changed(self, base: Batch, change: Change, rng: Rng) -> Share:
@@ -298,7 +303,7 @@ def _as_drawn(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
 
 
 def _of_kind(
-    subject: Subject, kind: str, length: int, worse: Sequence[str], names: Sequence[str], count: int, seed: int
+    subject: Subject, kind: str, length: int, worse: Sequence[str], names: Mapping[str, str], count: int, seed: int
 ) -> OfKind | None:
     """What becomes of strings of a kind, and of no worse one, without these values, if that surely mends them."""
     asked, rng = _Asked(subject, length, [], seed), stream(seed, "explain", "planted", "kind", kind)

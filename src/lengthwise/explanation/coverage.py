@@ -1,15 +1,15 @@
-"""At which of many lengths the kinds that a task names fail, from a few strings of each."""
+"""At which of many lengths random strings and kinds that a task names fail, from a few strings of each."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
 from lengthwise.core.rng import stream
 from lengthwise.explanation.kinds import TOLD, WeakKind, distinct, hard_strings, of_kinds
 from lengthwise.explanation.model import Subject
-from lengthwise.explanation.verdict import Share
+from lengthwise.explanation.verdict import LengthShares, Share
 
 MOST = 32
 """Lengths that are looked at, beside those of random strings."""
@@ -36,6 +36,25 @@ def suspected(subject: Subject, lengths: Sequence[int], seed: int) -> dict[int, 
         for length in {*trained[:1], *beyond[:1], *sorted(wrong, key=lambda n: -wrong[n])[:1]}:
             found.setdefault(length, []).append(kind)
     return found
+
+
+def random_at(
+    subject: Subject, rows: Mapping[int, LengthShares], lengths: Sequence[int], seed: int
+) -> dict[int, Share]:
+    """Right random strings at all lengths, a few where they were not asked."""
+
+    def ask(length: int) -> Share:
+        batch = subject.task.batch(length, EACH, stream(seed, "explain", "coverage", length))
+        return Share(int(subject.right(batch).all(axis=1).sum()), batch.size)
+
+    return {length: rows[length].random if length in rows else ask(length) for length in lengths}
+
+
+def turns(shares: Mapping[int, Share], train: int) -> list[int]:
+    """The first length beyond training that breaks, and the first right one after it, where there are such."""
+    broken = next((n for n, share in shares.items() if n > train and share.breaks), None)
+    again = next((n for n, share in shares.items() if broken is not None and n > broken and share.holds), None)
+    return [n for n in (broken, again) if n is not None]
 
 
 def covered(subject: Subject, kinds: Sequence[WeakKind], lengths: Sequence[int], seed: int) -> list[WeakKind]:

@@ -16,7 +16,7 @@ from lengthwise.core.rng import stream
 from lengthwise.core.table import Table
 from lengthwise.core.vocab import SPECIALS
 from lengthwise.explanation.common_cause import CommonCause, common_cause
-from lengthwise.explanation.coverage import covered, spread, suspected
+from lengthwise.explanation.coverage import covered, random_at, spread, suspected, turns
 from lengthwise.explanation.features import CLEAR, LEAST, Compared, Feature, telling_feature, telling_nearby, values_in
 from lengthwise.explanation.kinds import NONE, Way, WeakKind, distinct, hard_strings, is_apart, weak_kinds, weakest_way
 from lengthwise.explanation.mistakes import STOPS, Failure, Wrong, facts, first_wrong, most_common_mistake
@@ -26,6 +26,7 @@ from lengthwise.explanation.verdict import CUT, LengthShares, Share, Verdict
 from lengthwise.languages.automaton import Dfa
 from lengthwise.models.generate import END
 from lengthwise.tasks.kinds import select
+from lengthwise.tasks.language import Language
 
 AT_RANDOM = "found among random strings"
 WITHIN, SHOWN = 2, 5
@@ -152,6 +153,8 @@ class Failures:
     """Which part of the prompt decides: of strings of a kind, or of random ones that break, where one surely does."""
     common: CommonCause | None = None
     """Values that make strings fail wherever they stand."""
+    by_length: tuple[tuple[int, Share], ...] = ()
+    """Right random strings at the lengths of `rows` and at further ones; of tasks with answers."""
 
     def __repr__(self) -> str:
         return f"Failures({' '.join([*itertools.chain(*self.findings), self.example.shown if self.example else ''])})"
@@ -294,12 +297,14 @@ def find_failures(
         ask(length)
     settle()
     sweep, suspects = sorted(rows), dict[int, list[str]]()
-    if verdict().learned and subject.task.kinds:
+    drawn: dict[int, Share] = {}
+    if verdict().learned and not isinstance(subject.task, Language):
         sweep = spread(subject, sweep) if further else sweep
-        suspects = suspected(subject, sweep, seed)
-        for length in sorted(suspects.keys() - rows.keys()):
+        suspects, drawn = suspected(subject, sweep, seed), random_at(subject, rows, sweep, seed)
+        for length in sorted({*suspects, *turns(drawn, subject.train)} - rows.keys()):
             ask(length)
         settle()
+        drawn |= {length: row.random for length, row in rows.items()}
     shares = verdict().rows
     smallest, strings = list[Failure](), dict[tuple[str, ...], bool]()
     if not verdict().learned:
@@ -373,7 +378,7 @@ def find_failures(
     return Failures(
         tuple(shares), tuple(smallest), ids[0] or None, telling_feature(strings, seed), subject.train, ids[1],
         least >= 2 * LEAST, within, at_border, kinds, _ways(made), kinds_asked,
-        tuple(each for each in anew if each is not None and each.cause), common,
+        tuple(each for each in anew if each is not None and each.cause), common, tuple(sorted(drawn.items())),
     )  # fmt: skip
 
 

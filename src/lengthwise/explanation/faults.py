@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lengthwise.explanation.failures import AT_RANDOM, Failures, first_break
-from lengthwise.explanation.kinds import TOLD, WeakKind
+from lengthwise.explanation.kinds import TOLD, WeakKind, coverage
 from lengthwise.explanation.mistakes import Failure
 from lengthwise.explanation.verdict import Verdict
 from lengthwise.tasks.values import spoken
@@ -92,7 +92,9 @@ def _of_random(failures: Failures, verdict: Verdict, number: int, *, alone: bool
         shares = {row.length: row.random if how else row.hard for row in verdict.rows}
         longest = max(n for n, share in shares.items() if share.n)
         more = f", {shares[longest].wrong} at {longest}" * (longest > at)
-        told = [f"{shares[at].wrong} wrong at length {at}{more}.", *told[: not failures.kinds]]
+        again = how and any(length > at and share.holds for length, share in failures.by_length)
+        where = [coverage(failures.by_length)] if again else []
+        told = [f"{shares[at].wrong} wrong at length {at}{more}.", *where, *told[: not failures.kinds]]
     why = _why_random(failures, verdict, number)
     strings = "random strings" if how == AT_RANDOM else "edited strings"
     return Fault(strings, "", tuple(told), tuple(lines), tuple(why), example)

@@ -44,6 +44,8 @@ NAMED, TOLD = 3, 2
 """So many of the worst kinds are asked at all lengths of random strings; so many at further ones, and told in full."""
 Asked = tuple[Batch, ndarray, list[Wrong]]
 """Strings, which of them are right, and the first wrong tokens of the others."""
+MOST_RUNS = 5
+"""Lengths that break are named if they are no more, neighbours as one."""
 TRIES = 4
 """Random prompts for each string of a kind that nothing makes."""
 
@@ -108,12 +110,8 @@ class WeakKind:
 
     @property
     def coverage(self) -> str:
-        """At which lengths it breaks, and at which longer ones it is right, in a sentence."""
-        lengths = [length for length, _ in self.by_length]
-        breaks = [length for length, share in self.by_length if share.breaks]
-        right = [length for length, share in self.by_length if share.holds]
-        also = f", is right at {runs(lengths, right)}" * bool(right)
-        return f"Of lengths asked, it breaks at {runs(lengths, breaks)}{also}."
+        """At which lengths it breaks, and at which it is right, in a sentence."""
+        return coverage(self.by_length)
 
     @property
     def worst(self) -> KindShare:
@@ -215,11 +213,26 @@ def of_kinds(task: Task, kinds: Sequence[str], batch: Batch, row: int) -> bool:
     return any(kind in task.kinds and task.of_kind(kind, prompt) for kind in kinds)
 
 
-def runs(lengths: Sequence[int], some: Sequence[int]) -> str:
-    """Some of the lengths asked, neighbours among these as one: "3, 4, 7–10"."""
+def coverage(by_length: Sequence[tuple[int, Share]]) -> str:
+    """At which lengths strings break, and at which they are right, in a sentence; empty if at none they break."""
+    lengths = [length for length, _ in by_length]
+    breaks, right = ([n for n, share in by_length if said(share)] for said in (lambda s: s.breaks, lambda s: s.holds))
+    if not breaks:
+        return ""
+    parts = [_runs(lengths, some) for some in (breaks, right)]
+    if max(map(len, parts)) > MOST_RUNS:
+        of = f"{len(lengths)} lengths asked, the first {breaks[0]}, the last {breaks[-1]}"
+        return f"It breaks at {len(breaks)} of {of}, and is right at {len(right)} of them."
+    told = f"Of lengths asked, it breaks at {', '.join(parts[0])}"
+    told += f", is right at {', '.join(parts[1])}" * bool(right)
+    return f"{told}{', unsure at others' * (len(breaks) + len(right) < len(lengths))}."
+
+
+def _runs(lengths: Sequence[int], some: Sequence[int]) -> list[str]:
+    """Some of the lengths asked, neighbours among these as one: "3", "4", "7–10"."""
     groups = itertools.groupby(enumerate(some), key=lambda each: lengths.index(each[1]) - each[0])
     parts = [[n for _, n in group] for _, group in groups]
-    return ", ".join(f"{part[0]}–{part[-1]}" if len(part) > 2 else ", ".join(map(str, part)) for part in parts)
+    return [each for part in parts for each in ([f"{part[0]}–{part[-1]}"] if len(part) > 2 else map(str, part))]
 
 
 def _of_kind(subject: Subject, kind: str, length: int, count: int, rng: Rng) -> Iterator[Batch]:

@@ -23,7 +23,7 @@ MOST = 96
 SURE = 0.001
 """p of a difference that is told, as three parts are compared."""
 COLUMNS = "the wrong token's column", "the column before the wrong token's"
-LAST = "the last column", "the column before the last"
+LAST = "the last column", "the last column but one"
 TOKENS = "the tokens that the wrong one follows from", "those that the one before it follows from"
 """What the two parts are called: where tokens of a prompt share places, if the wrong one has some or not; else."""
 

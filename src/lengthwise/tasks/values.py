@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy import ndarray
@@ -86,8 +86,7 @@ class Values:
 
     def planted(self, names: Sequence[str], where: str = ANYWHERE) -> Change:
         """Half of the places ``where`` get the same one of these values; raises `ValueError` for values of no place."""
-        some = {INSIDE: slice(1, -1), FIRST: slice(1), LAST: slice(-1, None)}.get(where, slice(None))
-        places = self.places[some]
+        places = self._at(where)
 
         def change(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
             reject(not set(names) <= {*self.named}, "no such values")
@@ -97,9 +96,9 @@ class Values:
 
         return change
 
-    def without(self, names: Sequence[str]) -> Change:
-        """Places with these values get others."""
-        others = self.others(names)
+    def without(self, names: Mapping[str, str]) -> Change:
+        """Places with these values, of which each has where it matters, get others."""
+        others = self.others([*names])
 
         def change(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
             for place in self._split(names, prompt)[0]:
@@ -107,7 +106,7 @@ class Values:
 
         return change
 
-    def own_instead(self, names: Sequence[str], kind: str) -> Change:
+    def own_instead(self, names: Mapping[str, str], kind: str) -> Change:
         """Places with these values get those of other places; raises `ValueError` if it is no longer of the kind."""
 
         def change(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
@@ -123,10 +122,17 @@ class Values:
         values = self.named[names[int(rng.integers(len(names)))]]
         return values[int(rng.integers(len(values)))]
 
-    def _split(self, names: Sequence[str], prompt: ndarray) -> tuple[list[ndarray], list[ndarray]]:
-        """The places that have such values, and the others."""
-        values = {value for name in names for value in self.named[name]}
+    def _at(self, where: str) -> list[ndarray]:
+        """The places ``where``."""
+        return self.places[{INSIDE: slice(1, -1), FIRST: slice(1), LAST: slice(-1, None)}.get(where, slice(None))]
+
+    def _split(self, names: Mapping[str, str], prompt: ndarray) -> tuple[list[ndarray], list[ndarray]]:
+        """The places that have such values where these matter, those inside anywhere, and the others."""
         sides: tuple[list[ndarray], list[ndarray]] = [], []
+        ends = {FIRST: self.places[:1], LAST: self.places[-1:]}
         for place in self.places:
-            sides[tuple(prompt[place].tolist()) not in values].append(place)
+            value = tuple(prompt[place].tolist())
+            here = (where for name, where in names.items() if value in self.named[name])
+            has = any(where not in ends or any(place is end for end in ends[where]) for where in here)
+            sides[not has].append(place)
         return sides
