@@ -9,6 +9,7 @@ The names below are loaded at first use, so that importing the package costs nex
 from __future__ import annotations
 
 import importlib
+import types
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -162,6 +163,10 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'lengthwise' has no attribute {name!r}; it has {', '.join(__all__)}")
     value = getattr(importlib.import_module(_HOMES[name]), name)
+    if isinstance(value, types.FunctionType):
+        from lengthwise.core.config import named_call
+
+        value = named_call(value)
     globals()[name] = value
     return value
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from typing import Any
 
@@ -134,3 +135,19 @@ def test_a_table_without_rows_is_latex_that_compiles() -> None:
     text = Table(("system", "length"), ()).to_latex()
     assert text.splitlines()[1] == "\\begin{tabular}{ll}"
     assert Table(("a",), (("1",),)).to_latex().splitlines()[1] == "\\begin{tabular}{l}"
+
+
+@pytest.mark.parametrize("name", [n for n in lw.__all__ if inspect.isfunction(getattr(lw, n))])
+def test_a_public_function_names_the_argument_that_was_meant(name: str) -> None:
+    function = getattr(lw, name)
+    parameters = inspect.signature(function).parameters.values()
+    if any(each.kind is each.VAR_KEYWORD for each in parameters):
+        return
+    given = [None for each in parameters if each.default is each.empty]
+    with pytest.raises(LengthwiseError, match=f"argument of {name} 'x_known'"):
+        function(*given, x_known=1)
+
+
+def test_a_misspelt_argument_has_a_suggestion() -> None:
+    with pytest.raises(LengthwiseError, match=r"unknown argument of predict 'tst'\. Did you mean 'test'\?"):
+        lw.predict(tst=200)  # type: ignore[call-arg]

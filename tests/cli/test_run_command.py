@@ -165,6 +165,10 @@ def test_a_language_learns_under_ids_modulo_its_period(terminal: Terminal, tmp_p
         (["(aa)*", "--scheme", "modulo", "--encoding", "ropee"], "unknown encoding 'ropee'. Did you mean 'rope'?"),
         (["(aa)*", "--scheme", "modulo", "--set", "scheme.m=0"], "m"),
         (["(aa)*", "--scheme", "modulo", "--test-lengths", "long"], "--test-lengths needs whole numbers"),
+        (
+            ["(ab)*c*", "--max-length", "10", "--test-lengths", "5"],
+            "--test-lengths must have one above --max-length 10",
+        ),
         (["missing.crasp", "--scheme", "modulo"], "missing.crasp"),
     ],
 )

@@ -377,7 +377,7 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
         parts = [" ".join(prompt[1:end]).split(" + ") for prompt, end in zip(prompts, ends, strict=True)]
         assert sum(holds([part.split() for part in each]) for each in parts) > 0.05 * 640
     # Of what no data set makes, none is advised.
-    unnamed = dataclasses.replace(told.failures.kinds[0], kind="a token matters far away")
+    unnamed = dataclasses.replace(told.failures.kinds[0], kind="the symbol that decides is far back")
     other, command = advice(subject, call, dataclasses.replace(told.failures, kinds=(unnamed,)))
     assert other.startswith("Train it on for as many steps. Of ten adders, ")
     assert not command

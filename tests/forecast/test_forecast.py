@@ -985,7 +985,9 @@ def test_the_place_of_the_last_prompt_token_is_named_and_the_change_helps(tmp_pa
         found = lw.predict(f"{file}:EverySecond")
         assert bool(found.span) is far
         assert (found["coupled"].verdict == "yes") is not far
-        assert ("write '<sep>' with the place of what the token after it needs: place=11" in found.helps) is far
+        assert ("place=layout.length, and all other places one lower" in found.helps) is far, (
+            "what the loop writes next"
+        )
 
 
 def test_the_record_of_wrong_forecasts_is_that_of_the_study():
@@ -1105,8 +1107,21 @@ def test_a_row_says_nothing_of_a_system_that_is_not_its_own() -> None:
     alone = predict("(ab|ba)*", encoding="alibi")
     assert alone.systems[0].interval == found["alibi"].interval
     assert alone.systems[0].chance in repr(alone)
-    # The sentence that has the count says why the chance is another.
-    assert "weighs other positions and other kinds" in " ".join(alone.text().split())
+
+
+@pytest.mark.parametrize("target", ["(ab|ba)*", "(a|b)*abb", "(aa)*", "(a(bb)*)*"])
+@pytest.mark.parametrize("encoding", ["nope", "ape", "rope", "alibi"])
+def test_what_pulls_a_forecast_away_from_the_count_is_counted_beside_it(target: str, encoding: str) -> None:
+    found = predict(target, encoding=encoding).systems[0]
+    if found.probability is None:
+        return
+    right, of = found.together
+    assert found.record[0] <= right
+    assert found.record[1] < of
+    text = " ".join(predict(target, encoding=encoding).text().split())
+    assert f"With all positions together {right} of {of} were, which the forecast weighs." in text
+    share = right / of
+    assert abs(found.probability - share) < max(0.15, abs(found.probability - found.record[0] / found.record[1]))
 
 
 def test_the_test_that_tells_is_one_that_the_command_makes() -> None:
@@ -1165,7 +1180,7 @@ def test_a_row_says_what_the_system_alone_does(target: str) -> None:
         said = re.findall(r"(\d+ of \d+) (?:similar|other) (?:task|language)s?", measured)
         cell = found[name].seen
         assert not cell.endswith("similar") or said == [cell.removesuffix(" similar")]
-        assert cell or not said or "the forecast weighs" in measured.lower()
+        assert cell or not said or "which the forecast weighs" in measured.lower()
 
 
 def test_a_setting_with_which_the_same_positions_were_right_is_named() -> None:

@@ -1179,3 +1179,9 @@ def test_an_abandoned_setting_with_fewer_seeds_is_not_what_is_weighed() -> None:
     name = next(one.label for one in of(*few, *more, *low).systems if len(one.fitted) == 5 and "coupled" in one.label)
     assert f": {name} is above rope" in table.answer[SURE]
     assert table.answer[SURE].startswith("Significant")
+
+
+@pytest.mark.parametrize("many", [1, 4])
+def test_without_a_test_beyond_training_nothing_is_said_of_longer_lengths(many: int) -> None:
+    made = [each for name in ("coupled", "rope", "nope", "fire")[:many] for each in seeds(name, {8: 200})]
+    assert re.fullmatch(r"Trained on lengths up to 8, .* was tested at a longer length\.", headline(of(*made).systems))

@@ -181,7 +181,7 @@ def endpoint(url: str, model: str, **settings: Any) -> Asker:
     """
     from lengthwise.audit.endpoint import Endpoint
 
-    return Endpoint(url, model, **settings)
+    return arguments.named_call(Endpoint)(url, model, **settings)
 
 
 def _folder(plan: AuditPlan, asker: Asker, other: Asker | None) -> Path:

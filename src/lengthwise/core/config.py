@@ -141,9 +141,14 @@ def named_arguments(cls: type[T]) -> type[T]:
     return cls
 
 
-def _bound(method: Any, called: str) -> Any:
+def named_call(function: Any) -> Any:
+    """The same function; called with arguments that it lacks it names those that it takes, in one line."""
+    return _bound(function, function.__name__, 0)
+
+
+def _bound(method: Any, called: str, own: int = 1) -> Any:
     signature = inspect.signature(method)
-    known = [*signature.parameters][1:]
+    known = [*signature.parameters][own:]
     any_name = any(each.kind == each.VAR_KEYWORD for each in signature.parameters.values())
 
     @functools.wraps(method)
@@ -153,7 +158,7 @@ def _bound(method: Any, called: str) -> Any:
         except TypeError as error:
             strange = next((name for name in options if name not in known and not any_name), None)
             if strange is not None:
-                methods = inspect.getmembers(type(given[0]), inspect.isfunction)
+                methods = inspect.getmembers(type(given[0]), inspect.isfunction) if own else ()
                 public = ((name, inspect.signature(each).parameters) for name, each in methods if name[0] != "_")
                 other = next((name for name, takes in public if strange in takes), "")
                 way = f"{strange} is an argument of {other}, such as .{other}({strange}=…); {called} takes "

@@ -32,7 +32,7 @@ from lengthwise.core.user_code import code_of
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.experiments import defaults
 from lengthwise.experiments.cluster import reclaim
-from lengthwise.experiments.defaults import chosen_systems, default_experiment, model_systems
+from lengthwise.experiments.defaults import check_beyond, chosen_systems, default_experiment, model_systems
 from lengthwise.experiments.engine import end_of, sweep
 from lengthwise.experiments.events import Event, Progress, reporter, unwatched
 from lengthwise.experiments.execute import Executor, Processes, Unit
@@ -609,8 +609,7 @@ def wanted_plan(
     if test_lengths is not None:
         tests = tuple(sorted(set(test_lengths)))
         task.check_lengths(tests)
-        beyond = f"test_lengths must have one above max_length={max_length}, got {', '.join(map(str, tests))}"
-        require(bool(tests) and tests[-1] > max_length, beyond)
+        check_beyond(tests, max_length)
     return Plan(TASKS.describe(task), systems, max_length, tests, seeds, FEWEST_STEPS, code=code_of(task))
 
 

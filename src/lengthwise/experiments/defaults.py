@@ -77,6 +77,12 @@ def default_experiment(
     )
 
 
+def check_beyond(tests: Sequence[int], max_length: int) -> None:
+    """Raise `LengthwiseError` where no test is longer than all that is trained on."""
+    says = f"test_lengths must have one above max_length={max_length}, got {', '.join(map(str, tests))}"
+    require(any(length > max_length for length in tests), says)
+
+
 def default_tests(task: Task, max_length: int, multiples: Sequence[float] = (1, 2, 4)) -> tuple[int, ...]:
     """These multiples of the training length, each moved down to the nearest length with instances."""
     nothing = f"task {task.name!r} has no instances of lengths 1 to {max_length}; give another max_length"
@@ -167,6 +173,8 @@ def default_recipe(
     """
     if preset not in PRESETS:
         raise UnknownNameError("preset", preset, PRESETS)
+    if test_lengths is not None:
+        check_beyond(test_lengths, max_length)
     steps, seeds = {"quick": (STEPS, 1), "standard": (3 * STEPS, 3), "full": (10 * STEPS, 5)}[preset]
     jobs = tuple(
         Job(

@@ -255,12 +255,14 @@ def _hard_words(task: Language, length: int, count: int, rng: Rng, learned: Dfa 
     else:
         good = [w for w in near if own is None or own.live[own.run(w)]]
     found: dict[str, Callable[[], ndarray]] = (
-        {"one symbol of a right string was edited": lambda: np.array(good)} if good else {}
+        {"one symbol of a random word was changed": lambda: np.array(good)} if good else {}
     )
     if own is not None:
-        found["a token matters far away"] = lambda: hard_words(own, length, count, rng)
-        found["a part is repeated"] = lambda: pumped_words(own, length, count, rng)
-        found["an end is as far away as can be"] = lambda: boundary_words(own, length, count, rng)
+        found["the symbol that decides is far back"] = lambda: hard_words(own, length, count, rng)
+        found["one part is repeated over and over"] = lambda: pumped_words(own, length, count, rng)
+        found["the word passes the state farthest from an accepting one"] = lambda: boundary_words(
+            own, length, count, rng
+        )
     if own is not None and learned is not None and learned != own:
         differs = minimize(product(own, learned, lambda right, says: right and not says))
         if count_words(differs, length):

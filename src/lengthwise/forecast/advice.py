@@ -17,6 +17,7 @@ from lengthwise.forecast.answer import (
     MOST_NAMED,
     NEAR_ALONE,
     NOT_KNOWN,
+    NOTHING_BETTER,
     OWN_LANGUAGE,
     PROMISING,
     RIGHT,
@@ -26,6 +27,7 @@ from lengthwise.forecast.answer import (
     USUAL,
     WRONG,
     Instead,
+    Insteads,
     SystemForecast,
     exceptions,
     in_words,
@@ -71,18 +73,18 @@ def instead_of(
     pad: Instead | None,
     setting: Instead | None,
     train_it: Callable[[SystemForecast], str],
-) -> tuple[Instead, ...]:
+) -> Insteads:
     """What would do better: the cheapest system with a forecast above `GOOD_FROM`, else ids modulo m where these were
     mostly right, else the best of the others, attention to near ids, another setting of the task, and a scratchpad."""
     own = share(found) or 0.0
     if found.answer == RIGHT or own >= GOOD_FROM:
-        return ()
+        return NOTHING_BETTER
     others = [f for f in ranked if f.system not in (found.system, "modulo") and f.answer != WRONG]
     cheapest = sorted(others, key=lambda f: CHEAPEST.index(f.system) if f.system in CHEAPEST else len(CHEAPEST))
     best = first_with_command([f for f in cheapest if (sure(f) or 0.0) > max(GOOD_FROM, own)], train_it)
     good = bool(best)
     if not best and periods is not None and found.system != periods.system and better(periods.share, found):
-        return (periods,)
+        return Insteads((periods,))
     better_ones = [
         f
         for f in others
@@ -99,7 +101,7 @@ def instead_of(
         known.append(Instead(f.system, words(f.system), *number, seen, line, share=share(f)))
     near = None if near is not None and near.system == found.system else near
     tasks = [each for each in (near, setting, pad) if each is not None and better(each.share, found)]
-    return (*known, *tasks * (not good))
+    return Insteads((*known, *tasks * (not good)))
 
 
 def share(found: SystemForecast) -> float | None:

@@ -110,6 +110,16 @@ class Instead:
         return f"<{self.line}>"
 
 
+class Insteads(tuple[Instead, ...]):
+    """What would do better, printed one below the other, each with its command."""
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{each.line}\n  {each.command}".rstrip() for each in self) or "nothing better is known"
+
+
+NOTHING_BETTER = Insteads()
+
+
 @dataclass(frozen=True, repr=False)
 class SystemForecast:
     """The forecast for one position system."""
@@ -128,7 +138,7 @@ class SystemForecast:
     """What was measured of this target, or of similar ones."""
     refusal: str = ""
     """Why there is no probability."""
-    instead: tuple[Instead, ...] = ()
+    instead: Insteads = NOTHING_BETTER
     """What would do better, the cheapest first."""
     probe: str = ""
     """How far a probe got and what it found; empty without one."""
@@ -145,6 +155,8 @@ class SystemForecast:
     """Tasks that are `SIMILAR` and not counted, since they did not fit or were not tested near M / N."""
     record: tuple[int, int] = (0, 0)
     """Of the targets `SIMILAR` to this one that were measured, how many were right, and of how many."""
+    together: tuple[int, int] = (0, 0)
+    """The same of languages with all positions together, which a forecast weighs."""
     own: str = ""
     """What was measured of this target that is no answer at these lengths, in two or three words."""
     verdict: Answer = "unknown"

@@ -335,12 +335,13 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
 
 
 def also_weighs(best: SystemForecast) -> str:
-    """What the chance comes from, beside what was measured of the target or of those `SIMILAR`; empty without both."""
+    """What the chance comes from, beside what was measured of the target or of those `SIMILAR` with these positions."""
     if best.probability is None or best.by_probe:
         return ""
     if best.own.endswith("right"):
         return "the forecast comes from all measured tasks; how this one came out depends on the model's settings"
-    return "the forecast weighs other positions and other kinds of languages, too" * bool(best.record[1])
+    right, of = best.together
+    return f"with all positions together {right} of {of} were, which the forecast weighs" * (of > best.record[1] > 0)
 
 
 def alike_in_words(found: Forecasts, best: SystemForecast, alone: bool) -> str:

@@ -26,7 +26,7 @@ from lengthwise.forecast.answer import (
 )
 from lengthwise.languages.automaton import Dfa, minimize
 from lengthwise.measured.cells import Format, MeasuredCell, cells, others
-from lengthwise.positions.system import PositionSystem
+from lengthwise.positions.system import SYSTEMS, PositionSystem
 from lengthwise.prediction import programs
 from lengthwise.tasks import TASKS, Task
 
@@ -318,6 +318,20 @@ def measured_language(
     line = f"{elsewhere}{said} were right with {words(system)} {near_ratio(ratio)}"
     named = exceptions(*alike.values())[2:-1] if len(alike) == 1 else ""
     return Measured(line + f"; {named}" * bool(named), None, counts)
+
+
+@cache
+def of_all_positions(needs: str, format: Format, ratio: float, cut: float) -> tuple[int, int]:
+    """Of the languages of a kind (`of_kind`), each counted under every system with a forecast, how many were right."""
+    found = dict[tuple[PositionSystem, str], bool]()
+    for cell in cells():
+        system = next((one for one in SYSTEMS if trained_plainly(cell, one) and one.scheme != "modulo"), None)
+        if system is None or cell.rung is None or cell.format != format or (place := bin_of(ratio, cell)) is None:
+            continue
+        dfa = features.language_of(cell.task)
+        if dfa is not None and of_kind(dfa, format, system) == needs:
+            found[system, str(cell.task["language"])] = (cell.accuracy(*place) or 0.0) >= cut
+    return sum(found.values()), len(found)
 
 
 def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float, cut: float) -> tuple[Measured, bool, float]:

@@ -60,6 +60,7 @@ from lengthwise.forecast.measured import (
     measured_task,
     name_in_full,
     never_fitted,
+    of_all_positions,
     of_kind,
     others_by_name,
     scratchpads,
@@ -312,10 +313,14 @@ def not_near(theory: Prediction, task: Task | None) -> tuple[str, str]:
     )
     spans = {span for _, span in found}
     lonely = step.places[before] == 1 == step.places.count(1)
-    lower = ", all places one lower, since they begin at 1" * lonely
+    lower = ", and all other places one lower, as they begin at 1" * lonely
+    ends = {each.places[each.needed] - lonely - n for (each, _), n in zip(found, row.lengths, strict=True)}
+    place = f"{step.places[step.needed] - lonely} at length {length}"
+    if len(ends) == 1:
+        place = "layout.length" + "".join(f" {end:+d}" for end in ends - {0})
     mend = (
         f"write {step.text[before]!r} with the place of what the token after it needs: "
-        f"place={step.places[step.needed]} at length {length}{lower}; under coupled ids all that a token needs is then "
+        f"place={place}{lower}; under coupled ids all that a token needs is then "
         + (f"at most {max(spans)} place{'s' * (max(spans) != 1)} away" if max(spans) else "of its own place")
     )
     return why, mend * (len(found) > 1 and len(spans) == 1 and step.distance > max(spans))
@@ -414,7 +419,7 @@ def probe_line(probe: Probe) -> str:
             fits = ", ".join(f"{fit:.2f}" for fit in last.fits)
             saw = f"fits {fits} of the strings of trained lengths so far (rung {last.rung}, a seed each); not tested "
             saw += "longer; "
-        return f"{saw}not done: {probe.stopped}; the same again goes on there, and the forecast does without it"
+        return f"{saw}not done: {probe.stopped}; with more time it goes on there, and the forecast does without it"
     if probe.status == "not fitted":
         return f"does not fit lengths up to {probe.trained[1]}: {probe.stopped}"
     return (
@@ -514,7 +519,8 @@ def of_language(
         forecast = found.forecast(values, cut)
         known = answered(system, forecast, theory, measured, cut)
         known = replace(known, weak=weak_spot(kind, format, system.encoding) * (known.answer in (LIKELY, UNCERTAIN)))
-    known = replace(known, record=measured.alike)
+    together = of_all_positions(of_kind(dfa, format, system), format, test / train, cut) if known.forecast else (0, 0)
+    known = replace(known, record=measured.alike, together=together)
     if system.scheme == "modulo":
         known = replace(known, m=programs.period(dfa, format))
         if known.accuracy is None:

@@ -426,7 +426,6 @@ class _Climb:
     def __post_init__(self) -> None:
         self.started = time.monotonic()
         self.line_at = self.needs = 0.0
-        self.told = False
         described = [cell.described() for cell in self.cells]
         code = [cell.code for cell in self.cells]
         self.identity = digest(
@@ -529,6 +528,8 @@ class _Climb:
 
 FIRST_STEPS = 20
 """Steps after which the time that is needed is said."""
+SURELY = 0.7
+"""The share of that time that is surely needed: without as much a rung stops at once."""
 
 
 def _size(rung: Rung) -> float:
@@ -559,7 +560,7 @@ class _Watch:
         self.by_step, self.values = _MEASURED.validate_python(found)
         """By step and run the share of right strings, and at the end of the rung each run."""
         self.probe_words = self._words("probe", (TRAINED[0], cells[0].half), self.settings.probe_words, trained=True)
-        self.loss, self.began = float("nan"), (time.monotonic(), 0)
+        self.loss, self.began, self.told = float("nan"), (time.monotonic(), 0), False
 
     def __call__(self, step: int, loss: float) -> None:
         """Raise `OutOfTimeError` when the time is up, after a checkpoint."""
@@ -575,17 +576,20 @@ class _Watch:
             self._write()  # The trainer saves its own checkpoint right after this.
             if not last:
                 return
-        if not climb.told and step - self.began[1] >= FIRST_STEPS:
-            climb.told = True
+        hopeless = False
+        if not self.told and step - self.began[1] >= FIRST_STEPS:
+            self.told = True
+            hopeless = SURELY * self._left(step) > climb.ends - time.monotonic()
             climb._say(f"by its first steps about {duration(self._left(step))} for this rung, and "
                        f"{duration(self._needs(step))} if every rung is needed; tests come on top")  # fmt: skip
         if time.monotonic() - climb.line_at > LINE_EVERY or last:
             climb._say(self._line(step))
-        if not last and time.monotonic() > climb.ends:
+        if not last and (hopeless or time.monotonic() > climb.ends):
             self.trainer.suspend()
             climb.needs = round(self._needs(step), 1)
+            ended = "is too short, as seen" if hopeless else "ended"
             raise OutOfTimeError(
-                f"the budget ended at step {step:,} of {self.rung.steps:,} of rung {self.number} of "
+                f"the budget {ended} at step {step:,} of {self.rung.steps:,} of rung {self.number} of "
                 f"{len(self.settings.ladder)}, loss {loss:.4f}; to say something "
                 f"it needs {duration(self._left(step))} to {duration(climb.needs)} more, by its pace so far"
             )

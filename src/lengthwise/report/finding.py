@@ -86,6 +86,8 @@ def _finding(order: Sequence[SystemSummary], between: str) -> str:
         every = f"right on at least {share} of every tested length"
         said = _groups(found, every, of, alike) if many else [f"{whose} is {every} {_goes(best)}"]
         said += [f"{_and_trained(one, alike)} {_goes(one)}" for one in tested[1:] if not many]
+    elif all(cell.length <= one.max_length for one in tested for cell in one.cells):
+        return _no_finding(order)
     else:
         none = f"none of {of}" if many else "no system" * (len(tested) > 1) or f"{whose} not"
         if any(rate_of(cell) >= REACH for one in tested for cell in one.cells if cell.length > one.max_length):
