@@ -55,7 +55,7 @@ def test_json(terminal: Terminal) -> None:
     found = terminal("predict", "addition", "--encoding", "ape", "--encoding", "coupled", "--json").json()
     assert [(v["system"], v["answer"], v["basis"]) for v in found["verdicts"]] == [
         ("ape", "no", "ours"),
-        ("coupled", "yes", "ours"),
+        ("coupled+learned", "yes", "ours"),
     ]
     assert {row["scheme"]: len(row["span"]) for row in found["structure"]} == {"sequential": 4, "coupled": 4}
     assert len(found["caveats"]) == 5, "a yes and a no"

@@ -108,7 +108,7 @@ def test_the_verdict_on_predicted_ids_is_conditional() -> None:
     by_system = {v.system: v for v in predict_target("variable-assignment").verdicts}
     assert "the model learns which id comes next" in by_system["predictive-coupling"].condition
     assert "slot 1" in by_system["predictive-coupling"].condition
-    assert by_system["coupled"].condition == GIVEN
+    assert by_system["coupled+learned"].condition == GIVEN
     (argument,) = by_system["predictive-coupling"].arguments
     programs = argument.certificate["id_rule"]["programs"]
     assert len(programs) == 2

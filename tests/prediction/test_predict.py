@@ -138,7 +138,7 @@ def test_sets_of_next_tokens_are_no_sparsity() -> None:
 def test_coupling_makes_addition_local() -> None:
     prediction = predict_target("addition")
     found = answers(prediction)
-    assert (found["coupled"], found["ape"], found["rope"]) == ("yes", "no", "no")
+    assert (found["coupled+learned"], found["ape"], found["rope"]) == ("yes", "no", "no")
     spans = {row.scheme: row.span for row in prediction.structure}
     assert len(set(spans["coupled"])) == 1 < len(set(spans["sequential"]))
     assert {v.help.split(" (")[0] for v in prediction.verdicts if v.answer != "yes"} == {"coupled positions"}
@@ -209,7 +209,7 @@ def test_plain_ids_need_selectors_in_the_window_too() -> None:
     row = StructureRow("sequential", (5, 10, 20), (1, 1, 1), (2, 2, 2), (1, 1, 1), (5, 10, 20), (2, 2, 2), (5, 10, 20))
     near = StructureRow("sequential", (5, 10, 20), (1, 1, 1), (2, 2, 2), (1, 1, 1), (3, 3, 3), (2, 2, 2), (3, 3, 3))
     rope = next(system for system in SYSTEMS if system.known_as == "rope")
-    coupled = next(system for system in SYSTEMS if system.known_as == "coupled")
+    coupled = next(system for system in SYSTEMS if system.known_as == "coupled+learned")
     assert arguments_from_locality(rope, row) == []
     assert "parents and selectors (Theorem A" in arguments_from_locality(rope, near)[0].why
     assert arguments_from_locality(coupled, row)
@@ -217,7 +217,7 @@ def test_plain_ids_need_selectors_in_the_window_too() -> None:
 
 def test_no_theorem_is_claimed_for_several_levels_of_positions():
     found = predict_target("addition-running-sums")
-    verdict = next(verdict for verdict in found.verdicts if verdict.system == "coupled")
+    verdict = next(verdict for verdict in found.verdicts if verdict.system == "coupled+learned")
     assert (verdict.answer, verdict.arguments) == ("unknown", ())
     assert "under which it is local on 2 levels; nothing is proved" in verdict.help
 
@@ -240,7 +240,7 @@ def test_attention_to_near_ids_alone_has_the_verdict_of_coupled_ids_where_its_wi
             found = {v.system: v for v in predict_task(TASKS.build(name)).verdicts}
         except LengthwiseError:
             continue
-        table, near = found["coupled"], found["coupled+local-bias-sink"]
+        table, near = found["coupled+learned"], found["coupled+local-bias-sink"]
         assert near.condition == table.condition or near.limit
         if near.limit:
             beyond.add(name)

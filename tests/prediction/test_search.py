@@ -100,13 +100,13 @@ def test_three_answers_take_two_programs() -> None:
 
 def test_places_are_found_where_none_are_stated_and_the_ids_are_given() -> None:
     found = predict_with_search(Unplaced())
-    verdict = next(v for v in found.verdicts if v.system == "coupled")
+    verdict = next(v for v in found.verdicts if v.system == "coupled+learned")
     assert (verdict.answer, verdict.basis) == ("yes", "evidence")
     assert verdict.condition == f"{GIVEN}, by the places found"
     assert "answer, n symbols                  place 2 + i" in verdict.arguments[0].certificate["lines"]
     assert found.searched[1] == "searched: a coupling: found, checked at lengths 4, 5, 6, 10"
     assert answers(Unplaced())["predictive-coupling"] == "unknown"
-    assert next(v for v in predict_task(Unplaced()).verdicts if v.system == "coupled").answer == "unknown"
+    assert next(v for v in predict_task(Unplaced()).verdicts if v.system == "coupled+learned").answer == "unknown"
 
 
 def test_the_search_has_a_bound_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,9 @@ from lengthwise.prediction.predict import predict_task
 from lengthwise.prediction.verdict import CAVEATS, SHOWN
 from lengthwise.report.page import write_report
 
-SHOWN_SYSTEMS = {"nope": "no positions", "rope": "RoPE", "ape": "plain positions", "coupled": "coupled positions"}
+SHOWN_SYSTEMS = {
+    "nope": "no positions", "rope": "RoPE", "ape": "plain positions", "coupled+learned": "coupled positions",
+}  # fmt: skip
 """The position systems that the first step names, and what they are called there."""
 
 

@@ -33,6 +33,7 @@ from lengthwise.forecast.answer import (
     in_words,
     near_ratio,
     percent,
+    scratchpads_first,
     words,
 )
 from lengthwise.forecast.measured import (
@@ -150,7 +151,7 @@ def setting_instead(
 
 
 def scratchpad_instead(
-    task: Task | None, train: int, at: tuple[int, int], best_of: Callable[[Task], SystemForecast]
+    task: Task | None, train: int, at: tuple[int, int], forecasts_of: Callable[[Task], Sequence[SystemForecast]]
 ) -> Instead | None:
     """A scratchpad of the states of a machine, under the best positions of its own forecast, with its record.
 
@@ -167,11 +168,12 @@ def scratchpad_instead(
         writes = "before the answer the model writes a machine's state after each symbol"
     else:
         return None
-    best = best_of(pad)
+    best, *others = forecasts_of(pad)
     command = run_command(pad, typed, named_scheme(best), best.encoding, train, *at)
     known = best.others or best.record
     line = (
-        f"{writes}; with {best.words} {in_words(known, best.alike)} {near_ratio(at[0] / train)}{exceptions(best.named)}"
+        f"{writes}; {scratchpads_first(best, others)}with {best.words} {in_words(known, best.alike)} "
+        f"{near_ratio(at[0] / train)}{exceptions(best.named)}"
     )
     for cell, place in traced_cells(at[0] / train):
         if TASKS.build(cell.task["task"]) == task:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -61,7 +61,7 @@ ASKED: dict[Format, str] = {
 NAMES = {
     "nope": "no positions (nope)", "ape": "learned positions (ape)", "rope": "RoPE", "alibi": "ALiBi", "t5": "T5 bias",
     "modulo": "ids modulo m", "randomized": "randomized ids", "pose": "PoSE", "fire": "FIRE",
-    "sinusoidal": "sinusoidal positions", "coupled": "coupled ids",
+    "sinusoidal": "sinusoidal positions",
     "predictive-coupling": "coupled ids that are predicted (predictive-coupling)",
 }  # fmt: skip
 """What a position system is called in a sentence, its name of rows and commands among the words; others by that."""
@@ -138,7 +138,7 @@ class SystemForecast:
     """What was measured of this target, or of similar ones."""
     refusal: str = ""
     """Why there is no probability."""
-    instead: Insteads = NOTHING_BETTER
+    instead: tuple[Instead, ...] = NOTHING_BETTER
     """What would do better, the cheapest first."""
     probe: str = ""
     """How far a probe got and what it found; empty without one."""
@@ -151,6 +151,8 @@ class SystemForecast:
     than that."""
     named: Mapping[str, bool] = field(default_factory=dict)
     """The other tasks that are counted, and whether each was right."""
+    nearest: Mapping[str, bool] = field(default_factory=dict)
+    """Of `named`, the scratchpads, where this is one; empty where all are."""
     left_out: tuple[str, ...] = ()
     """Tasks that are `SIMILAR` and not counted, since they did not fit or were not tested near M / N."""
     record: tuple[int, int] = (0, 0)
@@ -251,8 +253,9 @@ class SystemForecast:
         return self.answer == WRONG or (sure and self.answer == UNLIKELY)
 
     @property
-    def rank(self) -> tuple[int, float, float, float]:
-        """What systems are ordered by, the best last: the answer, theory, the number that is shown, similar ones.
+    def rank(self) -> tuple[int, float, float, float, float]:
+        """What systems are ordered by, the best last: the answer, the nearest tasks, theory, the number that is shown,
+        similar ones.
 
         Ids that a model predicts ask more of it than the same ids given, so they come after these; and a table, which
         must learn to attend to near ids, asks more than attention that does.
@@ -267,7 +270,14 @@ class SystemForecast:
         by_theory -= 0.25 * (self.scheme == "coupled" and self.encoding != LOCAL_BIAS)
         by_theory *= self.answer in (NOT_KNOWN, PROMISING)
         word = "possible in theory" if hoped else self.answer
-        return ORDER.index(word), by_theory, number, self.record[0] / self.record[1] if self.record[1] else 0.0
+        by_nearest = sum(self.nearest.values()) / len(self.nearest) if self.nearest else 0.5
+        return (
+            ORDER.index(word),
+            by_nearest,
+            by_theory,
+            number,
+            self.record[0] / self.record[1] if self.record[1] else 0.0,
+        )
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -349,11 +359,20 @@ def counted(number: int, of: str = "task") -> str:
     return f"{number} {of}{'s' * (number != 1)}"
 
 
+def scratchpads_first(best: SystemForecast, others: Iterable[SystemForecast]) -> str:
+    """How many of the nearest tasks were right under a system, and under those with the same ids and answer."""
+    alike = [best, *(f for f in others if f is not best and (f.scheme, f.answer) == (best.scheme, best.answer))]
+    alike = [f for f in alike if f.nearest]
+    said = [f"{sum(f.nearest.values())} of {len(f.nearest)} with {f.words}" for f in alike]
+    names = sorted({name for f in alike for name in f.nearest})
+    return f"scratchpads ({', '.join(names[:MOST_NAMED])}) that were right: {', '.join(said)}; " if said else ""
+
+
 def exceptions(counted: Mapping[str, bool]) -> str:
     """The fewer of those that were right and those that were not, by name; of few that came out alike all of them."""
     right, wrong = ([name for name, good in counted.items() if good is of] for of in (True, False))
     if not counted or (len(counted) > FEWEST and not (right and wrong)):
         return ""
-    few, word = (wrong, "not") if not right or 0 < len(wrong) <= len(right) else (right, "namely")
+    few, word = (wrong, "wrong:") if not right or 0 < len(wrong) <= len(right) else (right, "right:")
     more = f" and {len(few) - MOST_NAMED} more" * (len(few) > MOST_NAMED)
     return f" ({word} {', '.join(few[:MOST_NAMED])}{more})"

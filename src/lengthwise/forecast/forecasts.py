@@ -40,6 +40,7 @@ from lengthwise.forecast.answer import (
     UNCERTAIN,
     UNLIKE_TRAINED,
     UNLIKELY,
+    UNLIKELY_TO,
     UNTRIED,
     USUAL,
     WRONG,
@@ -48,6 +49,7 @@ from lengthwise.forecast.answer import (
     exceptions,
     in_words,
     near_ratio,
+    scratchpads_first,
     words,
 )
 from lengthwise.forecast.features import SCHEMES_OF_PLACES
@@ -231,7 +233,10 @@ def steps(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tuple
         would = f"; training with {best.words} would only confirm this" * best.against
         yield f"train with {in_short(better.line)}{would}", settle
         if found.confirm:
+            right, of = best.others or best.record
             proof = " all the same: a forecast is no proof" if best.counted else " itself"
+            if best.counted is None and of and 100 * right <= UNLIKELY_TO * of:
+                proof += f", which is unlikely to be right: {right} of {of} {SIMILAR} were"
             yield f"train with {best.words}{proof}", found.confirm
     elif found.by_hand or settle:
         yield found.by_hand or purpose(found, best), settle
@@ -249,7 +254,7 @@ def purpose(found: Forecasts, best: SystemForecast) -> str:
         return "go on with the probe where it stopped"
     if command.startswith("lengthwise compare"):
         minutes = command.partition("--budget ")[2].partition("m")[0]
-        usual = f" ({USUAL}, since most models have it)" * bool(re.search(rf",{USUAL}\b", command))
+        usual = f" ({USUAL}: most models have it)" * bool(re.search(rf",{USUAL}\b", command))
         return "train and compare these" + f", {minutes} minutes" * bool(minutes) + usual
     trained = {"scheme": "sequential", "encoding": "learned"} | dict(re.findall(r"--(scheme|encoding) (\S+)", command))
     name = PositionSystem(*named_pair(**trained)).known_as
@@ -311,8 +316,10 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     basis = BASES[max(bases, key=STRONGEST.index)] if bases else ""
     if found.format == "next" and basis == BASES["ours"]:
         basis = basis.replace("proof", "proof on next symbols")
-    attends = f"; the proof is of {NEAR_ALONE}, which {LOCAL_BIAS} has and a table must learn"
-    attends *= best.scheme in SCHEMES_OF_PLACES and best.encoding == "learned" and best.verdict == "yes"
+    attends = f"; the proof is of {NEAR_ALONE}, which tables must learn"
+    tables = [f for f in (best, *found) if f.scheme == best.scheme and f.encoding == "learned"]
+    attends *= any(f is best or (f.answer == best.answer and not alone) for f in tables)
+    attends *= best.scheme in SCHEMES_OF_PLACES and best.verdict == "yes"
     yield "theory", f"{first}{f' ({basis})' * bool(basis)}{semicolon}{rest}{attends}"
     if found.span and (best.verdict != "yes" if not alone else best.scheme in SCHEMES_OF_PLACES):
         yield "", brief(found.span)
@@ -359,11 +366,12 @@ def alike_in_words(found: Forecasts, best: SystemForecast, alone: bool) -> str:
         were = "was" if len(tasks) == 1 else "were"
         return f"{which} {were} right under any of these positions {found.near}{exceptions(tasks)}" * bool(tasks)
     by_places = best.scheme in SCHEMES_OF_PLACES and best.verdict == "yes"
-    kind = "sparse and local under such ids" if by_places else f"{IN_THEORY[best.verdict]} in theory, too"
     if not of:
+        kind = "sparse and local under such ids" if by_places else f"{IN_THEORY[best.verdict]} in theory, too"
         return f"no {SIMILAR} task was trained: {kind}"
     were = "was" if of == 1 else "were"
-    return f"{right} of {counted(of, f'{SIMILAR} task')} ({kind}) {were} right {found.near}{exceptions(best.named)}"
+    said = f"{right} of {counted(of, f'{SIMILAR} task')} {were} right {found.near}{exceptions(best.named)}"
+    return scratchpads_first(best, () if alone else found) + said
 
 
 def table(found: Forecasts) -> list[str]:
@@ -425,9 +433,8 @@ def legend(found: Forecasts, rows: Sequence[str], said: str) -> str:
         means += [f"{IF_PREDICTABLE}: possible if the model can predict its ids"]
     if f" {NO_PLACES} " in said:
         means += [f"{NO_PLACES}: the task states none"]
-    if LOCAL_BIAS in said and NEAR_ALONE not in said:
-        proof = any(f.encoding == LOCAL_BIAS and f.verdict == "yes" for f in found)
-        means += [f"{LOCAL_BIAS}: {NEAR_ALONE}" + ", as in the proof" * proof]
+    if LOCAL_BIAS in said and f"{NEAR_ALONE} (" not in said:
+        means += [f"{LOCAL_BIAS}: {NEAR_ALONE}"]
     if ELSEWHERE in said:
         means += [f"{ELSEWHERE}: with other settings of the task, or trained to other lengths"]
     return ". ".join(means)
@@ -568,8 +575,8 @@ def in_short(measured: str) -> str:
     """What was measured without its study and names, and, where that is this very language, without others."""
     if own := re.search(rf"{OWN_LANGUAGE}.* seeds({TOO_FAR} \d+)?(?=; \d)", measured):
         return measured[: own.end()]
-    more = r"\d+ of \d+ seeds of .*|[\w-]+(, commit \w+)?(?=;|$)|(not|namely|these are) [^;]*|the forecast without .*"
-    return re.sub(rf"; ({more})", "", measured)
+    more = r"\d+ of \d+ seeds of .*|[\w-]+(, commit \w+)?(?=;|$)|(wrong:|right:|these are) [^;]*"
+    return re.sub(rf"; ({more}|the forecast without .*)", "", measured)
 
 
 def in_sentences(text: str) -> str:

@@ -202,7 +202,7 @@ def predict(
     pad = None  # What a probe saw to work has no rival that nobody measured.
     if probe is None or (probe.accuracy or 0.0) < cut:
         pad = scratchpad_instead(
-            trainable, train, at, lambda pad: predict(pad, train, test, cut=cut, tested=at[-1]).systems[0]
+            trainable, train, at, lambda pad: predict(pad, train, test, cut=cut, tested=at[-1]).systems
         )
     if any(found.by_probe for found in forecasts):
         count = forecaster(f"{'task' if regular is None else 'language'} with probe").cells
@@ -510,7 +510,10 @@ def of_language(
     elif dfa.size > domain["states"]:
         refusal = f"no language of more than {domain['states']} states was measured, this has {dfa.size}"
     elif not domain["train"][0] <= train <= domain["train"][1]:
-        refusal = f"languages were trained to {domain['trained'][0]}{UNLIKE_TRAINED}{train} for percentages"
+        refusal = (
+            f"languages were trained to {domain['trained'][0]}{UNLIKE_TRAINED}{train} for percentages: there are some "
+        )
+        refusal += f"from {low} on" if train < (low := domain["train"][0]) else f"up to {domain['train'][1]}"
     if refusal:
         known, values = answered(system, None, theory, measured, cut, refusal), dict[str, float]()
     else:
@@ -573,7 +576,9 @@ def of_task(
         if measured.accuracy is None and (alike or not refusal):
             theirs = left_out(system, test / train, verdict.short) if verdict and verdict.answer != "unknown" else ()
             theirs = tuple(name for name in theirs if name != name_in_full(TASKS.show(task)))
-            known = replace(known, others=counts, named=alike, left_out=theirs)
+            pads = {name: right for name, right in alike.items() if "scratchpad" in name or " with its states" in name}
+            near = "scratchpad" in task.name or isinstance(task, Traced)
+            known = replace(known, others=counts, named=alike, nearest=pads if near else {}, left_out=theirs)
         # Tasks of which theory says nothing, as of this one, are alike in nothing else.
         counts = counts if verdict is not None and verdict.answer != "unknown" else (0, 0)
         known = replace(known, measured=measured.line, accuracy=measured.accuracy)

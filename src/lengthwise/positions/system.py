@@ -124,7 +124,7 @@ THEORY: dict[tuple[str, str], Theory] = {
     ("randomized", "learned"): Theory("randomized", None, "no theorem"),
     ("pose", "rope"): Theory("pose", None, "no theorem; buys coverage of offsets"),
     ("coupled", "local-bias-sink"): Theory("coupled+local-bias-sink", None, _OURS, coupled=True),
-    ("coupled", "learned"): Theory("coupled", None, _OURS, coupled=True),
+    ("coupled", "learned"): Theory("coupled+learned", None, _OURS, coupled=True),
     ("predictive-coupling", "learned"): Theory("predictive-coupling", None, _OURS, coupled=True),
 }
 """By scheme and encoding, in the order in which verdicts are listed."""
@@ -132,7 +132,7 @@ THEORY: dict[tuple[str, str], Theory] = {
 SYSTEMS: tuple[PositionSystem, ...] = tuple(PositionSystem(*names) for names in THEORY)
 """The systems that get a verdict."""
 
-ALIASES = {"learned": "ape", "ppc": "predictive-coupling"}
+ALIASES = {"learned": "ape", "coupled": "coupled+learned", "ppc": "predictive-coupling"}
 
 
 def contains(larger: str, smaller: str) -> bool:
@@ -145,7 +145,9 @@ def named_pair(scheme: str, encoding: str) -> tuple[str, str]:
 
     Under another scheme, ``ape`` is its table.
     """
-    short = {system.known_as: system for system in SYSTEMS if system.known_as != system.encoding}
+    known = {system.known_as: system for system in SYSTEMS}
+    known |= {alias: known[name] for alias, name in ALIASES.items()}
+    short = {name: system for name, system in known.items() if name != system.encoding}
     found = short.get(spelled(encoding, short))
     if found is None:
         return scheme, encoding
