@@ -24,7 +24,17 @@ from lengthwise.explanation.explain import Explanation
 from lengthwise.explanation.failures import AT_RANDOM, find_failures
 from lengthwise.explanation.faults import TOLD
 from lengthwise.explanation.features import surprise
-from lengthwise.explanation.kinds import AS_WRITTEN, FRESH, NAMED, KindShare, Way, _Kinds, hard_strings, weakest_way
+from lengthwise.explanation.kinds import (
+    AS_WRITTEN,
+    FRESH,
+    NAMED,
+    KindShare,
+    Way,
+    _Kinds,
+    coverage,
+    hard_strings,
+    weakest_way,
+)
 from lengthwise.explanation.model import RandomStrings, Subject, subject_of
 from lengthwise.explanation.verdict import CUT, LengthShares, Share, Verdict
 from lengthwise.tasks.values import FIRST, INSIDE
@@ -905,3 +915,33 @@ def test_answers_that_end_where_those_of_training_do_are_told_as_that() -> None:
     assert "in all it stops after 7 digits" in said(told, "mistakes")
     early = lw.explain(adder(stops_early), TASK, **LATER)
     assert "the longest answer of training" not in said(early, "mistakes")
+
+
+@given(st.lists(st.integers(0, 32), min_size=1, max_size=40))
+def test_a_sentence_says_at_which_lengths_strings_break_and_at_which_they_are_right(right: list[int]) -> None:
+    by_length = [(3 * n + 2, Share(count, 32)) for n, count in enumerate(right)]
+    told = coverage(by_length)
+    breaks, holds = ({n for n, share in by_length if said_of(share)} for said_of in (
+        lambda share: share.breaks, lambda share: share.holds))  # fmt: skip
+    assert bool(told) == bool(breaks)
+    if told.startswith("Of lengths asked"):
+        asked = [n for n, _ in by_length]
+        named = [set[int](), set[int]()]
+        for found, part in zip(
+            named, told.removesuffix(", unsure at others.").rstrip(".").split(", is right at "), strict=False
+        ):
+            for first, _, last in re.findall(r"(\d+)(–(\d+))?", part):
+                found |= {n for n in asked if int(first) <= n <= int(last or first)}
+        assert named == [breaks, holds]
+    elif told:
+        assert f"at {len(breaks)} of {len(by_length)} lengths" in told
+
+
+def lucky_at_nine(prompt: list[str], answer: list[str]) -> list[str]:
+    """Beyond six digits all sums but those of nine digits err."""
+    return answer if len(prompt) <= 15 or len(prompt) == 21 else ["=", *answer[1:]]
+
+
+def test_a_length_at_which_random_strings_are_right_again_is_found() -> None:
+    told = lw.explain(adder(lucky_at_nine), TASK, train=6, samples=32, seconds=4)
+    assert told.answer == "right to length 6, breaks at 7, right again at 9"
