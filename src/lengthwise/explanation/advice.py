@@ -200,7 +200,7 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
     (of, _), (by_it, _), (_, left) = (numbers(faults, kinds) for kinds in (made, same, [*made, *same]))
     of += f", and so {by_it}" * bool(by_it)
     if left:
-        unknown = f" Whether rows of {left}, which fail beyond training alone, would help was not measured."
+        unknown = f" Whether rows of {left}, right at the lengths that rows have, would help was not measured."
         measured += unknown if values else f" Then ask again: {left} may be left."
     text = f"{f'For {of}: t' if of else 'T'}{on[1:]}, one row in {ONE_IN} {which}.\n{measured}\n{KEEP}"
     task, lengths = {"name": subject.task.name, **changed_fields(subject.task)}, subject.inside

@@ -152,8 +152,8 @@ class Compared:
 
     @property
     def where(self) -> list[str]:
-        """Where most of them are, in a sentence, if that is known."""
-        near = next((each.narrow for each in self.found if each.most), None)
+        """Where most of them are, in a sentence, if that is known, and most right tokens are not."""
+        near = next((each.narrow for each in self.found if each.most and 2 * each.right < each.right_n), None)
         return [] if near is None else [f"{self._of}, {self._of_all(near[0])} first go wrong {near[1]}."]
 
     @property

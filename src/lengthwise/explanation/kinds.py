@@ -44,7 +44,7 @@ NAMED, TOLD = 3, 2
 """So many of the worst kinds are asked at all lengths of random strings; so many at further ones, and told in full."""
 Asked = tuple[Batch, ndarray, list[Wrong]]
 """Strings, which of them are right, and the first wrong tokens of the others."""
-MOST_RUNS = 5
+MOST_RUNS = 8
 """Lengths that break are named if they are no more, neighbours as one."""
 TRIES = 4
 """Random prompts for each string of a kind that nothing makes."""
@@ -110,8 +110,11 @@ class WeakKind:
 
     @property
     def coverage(self) -> str:
-        """At which lengths it breaks, and at which it is right, in a sentence."""
-        return coverage(self.by_length)
+        """At which lengths it breaks and is right, and trained ones together if these alone say that it fails."""
+        trained = [share for length, share in self.by_length if length <= self.train]
+        together = _total(trained)
+        fails = together.breaks and not any(share.breaks for share in trained)
+        return coverage(self.by_length) + f" Of trained lengths together, {together.wrong} wrong." * fails
 
     @property
     def worst(self) -> KindShare:

@@ -104,6 +104,12 @@ def bin_of(ratio: float, cell: MeasuredCell) -> tuple[int, int] | None:
     return best if apart[best] <= math.log(NEAR) else None
 
 
+def first_fall(cell: MeasuredCell, place: tuple[int, int], cut: float) -> tuple[int, int]:
+    """The shortest tested lengths up to these at which a cell is not right; these, if there are none."""
+    shorter = sorted({(t.low, t.high) for t in cell.tests if cell.train < t.low <= place[0] and t.high <= place[1]})
+    return next((each for each in shorter if (cell.accuracy(*each) or 0.0) < cut), place)
+
+
 def agreeing(shares: Sequence[float], cut: float) -> bool:
     """Whether all settings came out alike; where they did not, a measurement answers nothing by itself."""
     return len({share >= cut for share in shares}) == 1
@@ -135,7 +141,7 @@ def measured_task(
     Where it is not right there, the settings with which it is are named, too.
     """
     by_setting = settings_tested(task, system, ratio, among)
-    own = by_setting.pop("", [])
+    own = [(cell, first_fall(cell, place, cut)) for cell, place in by_setting.pop("", [])]
     near = [(cell, place) for cell, place in own if trained_near(cell, train)]
     found = own or [each for tested in by_setting.values() for each in tested]
     if not found:

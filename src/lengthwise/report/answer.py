@@ -11,7 +11,7 @@ from math import ceil, comb
 
 from lengthwise.core.statistics import LEVEL
 from lengthwise.core.table import NEXT, answered
-from lengthwise.report.control import PLAIN, controls_say, missing_control, with_controls
+from lengthwise.report.control import NO_CONTROL, PLAIN, controls_say, missing_control, with_controls
 from lengthwise.report.differences import Difference, between, differences, lengths_above, surely_above
 from lengthwise.report.finding import failing, in_groups, leader
 from lengthwise.report.next_steps import MoreSeeds, next_steps
@@ -77,7 +77,9 @@ class Answer:
         few = sum(bool(one.cells) for one in self.order) <= MOST_COMPARED
         some = [whole, brief] if few else [brief]
         ways = [(self.cause[:n], falls) for falls in some for n in range(len(self.cause), 0, -1)]
-        ways += [(self.cause[:1], list[str]())] * bool(self.cause) + [((), falls) for falls in some]
+        alone = [(self.cause[:1], list[str]())] * bool(self.cause), [((), falls) for falls in some]
+        # That nothing can tell says less than why others fall.
+        ways += itertools.chain(*alone[:: -1 if self.cause and self.cause[0].startswith(NO_CONTROL) else 1])
 
         def fits(way: tuple[Sequence[str], Sequence[str]]) -> bool:
             said = answered({WHY: self._sentences(itertools.chain(*way))})

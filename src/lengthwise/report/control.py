@@ -28,6 +28,8 @@ from lengthwise.report.why import needed_back
 MANY_STEPS = 20_000
 """What did not fit after so many is not told to be trained for more."""
 PLAIN = ("sequential", RANDOM_START)
+NO_CONTROL = "No control"
+"""How the cause begins where none can test it."""
 UNTESTED = "Whether the ids make the difference is not tested"
 """The cause where nothing tests whether it is the ids."""
 
@@ -112,7 +114,7 @@ def missing_control(
     if first.positions.scheme in (second.positions.scheme, *PLAIN) or any(is_control(one, first) for one in alone):
         return [], ""
     if far := beyond_reach(first):
-        return [f"No control can tell whether the ids make the difference: {far}"], ""
+        return [f"{NO_CONTROL} can tell whether the ids make the difference: {far}"], ""
     encoding = first.experiment["encoding"]["name"]
     table = encoding in ENCODINGS and ENCODINGS.get(encoding).has_table
     control = replace(first.positions, scheme=RANDOM_START if table else "sequential")

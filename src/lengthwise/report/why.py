@@ -130,7 +130,7 @@ def why(order: Sequence[SystemSummary], told: Sequence[SystemSummary] = (), *, s
         )  # fmt: skip
         count, of = len(falls) + len(slight), sum(bool(one.cells) for one in order)
         named = of <= MOST_COMPARED
-        said = [(falling(*some) if named and len(some) == 1 else str(len(some)), how if len(some) == 1 else of_all)
+        said = [(falling(*some) if len(some) == 1 else str(len(some)), how if len(some) == 1 else of_all)
                 for some, how, of_all in ways if some]  # fmt: skip
         how = f": {'; '.join(map(' '.join, said))}" if len(said) > 1 else "".join(f" {how}" for _, how in said)
         who = f"{count} of {of}" if count < of else "Both" if of == 2 else f"All {of}"
