@@ -137,7 +137,7 @@ def test_the_task_is_shown_under_the_scheme(answers: dict[str, Any], prefix: str
 @pytest.mark.parametrize("prefix", ["", "file "])
 def test_a_verdict_and_a_coupling(answers: dict[str, Any], prefix: str) -> None:
     verdicts = {v["system"]: v["answer"] for v in told(answers[f"{prefix}predict"])["verdicts"]}
-    assert verdicts["coupled"] == verdicts["predictive-coupling"] == "yes"
+    assert verdicts["coupled+learned"] == verdicts["predictive-coupling"] == "yes"
     found = told(answers[f"{prefix}couple"])
     assert found["holds"]
     assert found["agrees"] == {"5": True, "8": True}

@@ -113,7 +113,7 @@ def test_coupled_ids_have_a_yes_for_a_trace_and_none_for_the_answer_alone() -> N
         trace: {verdict.system: verdict.answer for verdict in predict_task(Traced(trace=trace)).verdicts}
         for trace in KINDS
     }
-    assert {trace for trace in KINDS if answers[trace]["coupled"] == "yes"} == {"states", "signposts"}
+    assert {trace for trace in KINDS if answers[trace]["coupled+learned"] == "yes"} == {"states", "signposts"}
     assert {trace for trace in KINDS if answers[trace]["ape"] == "no"} == {"states", "changes", "none"}
 
 

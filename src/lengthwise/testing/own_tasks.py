@@ -12,9 +12,12 @@ from lengthwise.tasks import Task
 _broken: dict[tuple[type[Task], str], str] = {}
 """By the class, its code and the fields of a task: how it breaks the first law that it does; empty without one."""
 
+BESIDE = ("json_round_trip", "nonsense_is_refused")
+"""Laws that no verdict rests on; `check` says which of them a task breaks, too."""
+
 
 def refuse_broken(target: Task | str) -> None:
-    """Hold a task of the user's own, by itself or by its name, to every law that `lengthwise check` tests.
+    """Hold a task of the user's own, by itself or by its name, to every law that a verdict rests on.
 
     Other targets, such as expressions, and tasks of this package pass. Raises `LengthwiseError` with the first law that
     is broken, where, and what to change. A task is checked once for each text of its code.
@@ -33,7 +36,7 @@ def refuse_broken(target: Task | str) -> None:
         from lengthwise.testing import checks
 
         # A class that was typed into a notebook has no name to be rebuilt by.
-        found = (one.broken for one in checks("task", target) if one.broken and one.law != "json_round_trip")
+        found = (one.broken for one in checks("task", target) if one.broken and one.law not in BESIDE)
         _broken[key] = next(found, "")
     broken = _broken[key]
     if broken:

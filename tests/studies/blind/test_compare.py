@@ -104,6 +104,8 @@ def _seed(fitted: bool, uniform: float, adversarial: float | None) -> dict[str, 
 def test_the_score_is_the_median_of_the_lower_sets_of_fitted_seeds() -> None:
     seeds = [_seed(True, 1.0, 0.2), _seed(True, 0.6, 0.9), _seed(True, 0.9, 0.8), _seed(False, 0.0, 0.0)]
     assert cell_score(seeds) == 0.6
+    assert cell_score(seeds, words="uniform") == 0.9
+    assert cell_score(seeds, words="adversarial") == 0.8
     assert cell_score([_seed(True, 0.75, None)]) == 0.75
     assert cell_score([_seed(False, 1.0, 1.0)]) is None
     assert [is_right("yes", 0.7, 0.7), is_right("no", 0.7, 0.7), is_right("unknown", 1.0, 0.7)] == [True, False, None]

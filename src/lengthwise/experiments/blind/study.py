@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from lengthwise.core.config import canonical_json, from_fields
 from lengthwise.core.errors import LengthwiseError, require
@@ -32,6 +32,8 @@ TABLES = ("languages", "published")
 """The study's own languages, and the 25 published tasks under the same ladder: two tables that are never mixed."""
 CUT = 0.70
 """Score from which on a cell generalizes."""
+WordSet = Literal["lower", "uniform", "adversarial"]
+"""The lower accuracy of the two sets, or one of them."""
 DECIDING = "101-150"
 """The bin whose accuracy decides."""
 
@@ -208,11 +210,17 @@ def is_right(predicted: str, score: float | None, cut: float) -> bool | None:
     return (score >= cut) == (predicted == "yes")
 
 
-def cell_score(seeds: Sequence[Mapping[str, Any]]) -> float | None:
-    """The median over fitted seeds of the lower accuracy of the two sets in `DECIDING`; None if none was measured."""
-    sets = (seed["sets"].get(DECIDING) for seed in seeds if seed["fitted"])
-    found = [min(rates["rate"] for rates in kinds.values()) for kinds in sets if kinds]
+def cell_score(seeds: Sequence[Mapping[str, Any]], name: str = DECIDING, words: WordSet = "lower") -> float | None:
+    """The median over fitted seeds of the accuracy in one bin; None where none of them was measured on such words."""
+    values = [seed_score(seed, name, words) for seed in seeds if seed["fitted"]]
+    found = [value for value in values if value is not None]
     return statistics.median(found) if found else None
+
+
+def seed_score(seed: Mapping[str, Any], name: str = DECIDING, words: WordSet = "lower") -> float | None:
+    """Accuracy of one seed in one bin."""
+    rates = [found["rate"] for kind, found in seed["sets"].get(name, {}).items() if words == "lower" or kind == words]
+    return min(rates, default=None)
 
 
 def _results(study: BlindStudy, table: str, entry: StudyEntry, encoding: str) -> list[dict[str, Any]]:
