@@ -200,7 +200,7 @@ def _at(asked: _Asked, near: Collection[str], samples: int) -> CommonCause | Non
         for name in worst:
             usual = Share(every.right - first[name].right, every.n - first[name].n)
             share = asked.right(AGAIN, f"again {where}", [name], where)
-            if share.breaks and _worse(share, usual) * len(worst) < SURE:
+            if share.breaks and _worse(share, usual) * len(worst) * len(found) < SURE:
                 some.append(Value(name, where, share.right, asked.behind(name)))
     values = list[Value]()
     least = min((value.right for value in itertools.chain(*found.values())), default=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lengthwise.explanation.failures import AT_RANDOM, Failures, first_break
 from lengthwise.explanation.kinds import TOLD, WeakKind, coverage
@@ -54,6 +54,8 @@ def faults_of(failures: Failures, train: int) -> list[Fault]:
     kinds = failures.kinds[:TOLD]
     number = len(kinds) + 1
     found = [_of_kind(each, failures, number) for each in kinds]
+    if found and failures.feature is not None:
+        found[0] = replace(found[0], mistakes=(*found[0].mistakes, failures.feature.line))
     if common is not None:
         found.append(Fault(f"where {common.strings}", common.kind, common.fails, common.mistakes, (), None))
     broken = verdict.broken()

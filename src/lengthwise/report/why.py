@@ -118,12 +118,12 @@ def why(order: Sequence[SystemSummary], told: Sequence[SystemSummary] = (), *, s
         by_ids = [one for one in left if any(one is other for other in told) and id(one) not in alone]
         late = any(UNKNOWN.lower() in says for says in untrained.values())
         new_ids = "at first for no known reason, then " * late + "since ids were never trained"
-        settings = {setting for _, setting, _ in alone.values()}
+        settings = {f"its {setting} is {values.partition(' and ')[0]}" for _, setting, values in alone.values()}
         ways = (
             ([one for one in falls if id(one) in untrained], *[new_ids] * 2),
             (predicted, *["perhaps as a token is too far"] * 2),
             (by_ids, "for its ids, as said above", "for their ids, as said above"),
-            ([one for one in left if id(one) in alone], f"perhaps for its {''.join(settings)}",
+            ([one for one in left if id(one) in alone], f"perhaps as {' or '.join(sorted(settings))}",
              "perhaps for one setting"),
             (unknown, *["for no known reason"] * 2),
             (slight, *["only slightly"] * 2),
