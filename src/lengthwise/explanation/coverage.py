@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -65,7 +66,8 @@ def covered(subject: Subject, kinds: Sequence[WeakKind], lengths: Sequence[int],
         if number < TOLD and each.kind in subject.task.kinds:
             worse = [other.kind for other in kinds[:number]]
             known = {n: _ask(subject, each.kind, n, EACH, seed, worse) for n in lengths} | known
-        found.append(each.at_lengths(tuple((n, share) for n, share in sorted(known.items()) if share.n >= FEW)))
+        shares = tuple((n, share) for n, share in sorted(known.items()) if share.n >= FEW)
+        found.append(replace(each, by_length=shares))
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -103,10 +102,6 @@ class WeakKind:
         """From which length it breaks, or at which first; a comma before."""
         first, *later = itertools.dropwhile(lambda each: not each[1].breaks, self.by_length)
         return f", {'from' if all(share.breaks for _, share in later) else 'first at'} length {first[0]}"
-
-    def at_lengths(self, shares: tuple[tuple[int, Share], ...]) -> WeakKind:
-        """The same with shares of more lengths."""
-        return dataclasses.replace(self, by_length=shares)
 
     @property
     def coverage(self) -> str:

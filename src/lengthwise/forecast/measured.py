@@ -294,7 +294,7 @@ def measured_language(
         if cell.format == format and trained_plainly(cell, system)
         if (other := features.language_of(cell.task)) and (place := bin_of(ratio, cell))
     ]
-    own = [(cell, place) for cell, other, place in tested if other == dfa]
+    own = [(cell, first_fall(cell, place, cut)) for cell, other, place in tested if other == dfa]
     kind, needs = features.kind(dfa, format, system.encoding), of_kind(dfa, format, system)
     alike: dict[str, dict[str, bool]] = {}
     for cell, other, place in tested:
