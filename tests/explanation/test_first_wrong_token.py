@@ -19,7 +19,7 @@ import lengthwise as lw
 from explained import said
 from lengthwise.explanation import redrawn
 from lengthwise.explanation.advice import Call, advice
-from lengthwise.explanation.common_cause import CommonCause, Value
+from lengthwise.explanation.common_cause import UNKNOWN, CommonCause, Value
 from lengthwise.explanation.explain import Explanation
 from lengthwise.explanation.failures import AT_RANDOM, find_failures
 from lengthwise.explanation.faults import TOLD
@@ -31,8 +31,8 @@ from lengthwise.explanation.kinds import (
     KindShare,
     Way,
     _Kinds,
-    coverage,
     hard_strings,
+    lengths_of,
     weakest_way,
 )
 from lengthwise.explanation.model import RandomStrings, Subject, subject_of
@@ -97,7 +97,7 @@ def test_a_shared_first_wrong_token_is_found(explained) -> None:
     assert fault.kind == "both numbers have leading zeros"
     assert fault.mistakes[-1] == "At length 6, in all it stops one digit early, where 0 is due."
     # All such sums fail, and with another last column they are no such sums.
-    assert fault.why == ("Not known.",)
+    assert fault.why == (UNKNOWN,)
     # The model's own words stand beside the failing string.
     first = fault.example
     assert first is not None
@@ -111,9 +111,10 @@ def test_edge_cases_are_hard_strings_and_named_where_they_fail(explained) -> Non
     (worst,) = told.failures.kinds
     assert (worst.kind, worst.length, worst.share.right) == ("both numbers have leading zeros", 6, 0)
     assert worst.share.n == FRESH
-    kind = f"Where both numbers have leading zeros: {FRESH} of {FRESH} wrong at length 6."
-    assert said(told, "fails") == f"{kind} Of lengths asked, it breaks at {told.failures.rows[0].length}–12."
-    assert told.fails_where.startswith(kind)
+    wrong = f"{FRESH} of {FRESH} at 6"
+    first = told.failures.rows[0].length
+    assert told.overview.rows[0] == ("both numbers have leading zeros", wrong, "–", f"{first}–12")
+    assert told.fails_where.startswith(f"Where both numbers have leading zeros: wrong {wrong}.")
     assert "breaks" not in told.answer  # Random ones have them rarely, and kinds are counted apart.
 
 
@@ -203,7 +204,7 @@ def test_the_part_of_a_prompt_that_decides_is_tested_by_drawing_it_anew(monkeypa
     assert anew.before.value > 0.7 > 0.2 > max(anew.own.value, anew.other.value)
     counts = f"{anew.before.counts} failing strings become right; with others elsewhere, {anew.other.counts} (tested)."
     assert anew.cause == f"It depends on {redrawn.COLUMNS[1]}: with other tokens there, {counts}"
-    assert "where many columns are 0 + 0" in [fault.strings for fault in told.faults]
+    assert "many columns are 0 + 0" in [fault.strings for fault in told.faults]
     by_chance_alone = lw.explain(adder(by_chance), TASK, train=6, lengths=[6, 12], samples=512, seconds=4)
     assert "ested" not in by_chance_alone.why
 
@@ -272,9 +273,7 @@ def test_a_kind_is_asked_at_all_lengths_and_the_next_shorter_one_is_named() -> N
     assert 0.5 < weak.share.value < 0.85
     asked = [row.length for row in told.failures.rows]
     assert asked == [row.length for row in weak.rows] == [4, 6, 12, 18]
-    assert f"Where {weak.kind}: {weak.share.wrong} wrong at length 12, {weak.rows[-1].share.wrong} at 18." in said(
-        told, "fails"
-    )
+    assert told.faults[0].cells[:2] == (weak.kind, f"{weak.share.wrong} at 12, {weak.rows[-1].share.wrong} at 18")
     fails = f"fails where {weak.kind}, from length {weak.length}"
     assert told.answer == f"right on random strings to length 18, the longest asked; {fails}"
 
@@ -300,7 +299,7 @@ def test_what_was_not_learned_is_described_from_trained_lengths_alone() -> None:
     assert within.does == "writes a wrong digit as the first digit of the answer"
     assert within.alike == within.n
     assert within.does in said(told, "mistakes")
-    assert told.why == "Not known."
+    assert told.why == UNKNOWN
     assert told.failures.border is None
     assert {failure.length for failure in told.failures.smallest} == {6}
     assert "last token but one" not in told.fails_where
@@ -536,7 +535,7 @@ def test_of_two_numbers_the_one_that_matters_is_named_and_at_which_length_it_fai
     (worst,) = told.failures.kinds
     asked = [row.length for row in told.failures.rows if row.length > 6]
     assert worst.length == min(set(asked) - {7, 8})
-    assert f" at length {worst.length}." in said(told, "fails")
+    assert told.faults[0].wrong.endswith(f" at {worst.length}")
     assert worst.mistake is not None
     assert worst.mistake.what.startswith("writes 3 instead of 4")
 
@@ -624,7 +623,7 @@ def test_first_line_list_and_example_are_of_the_kind_that_was_planted(fault: str
     assert worst.mistake.what.startswith(mistake)
     assert 0.9 * worst.share.n <= worst.mistake.n <= worst.mistake.of == worst.share.n
     # The kind, its count and its example are the same in the first line, the list, the screen and the page.
-    assert f"{worst.share.wrong} wrong at length {worst.length}." in said(told, "fails")
+    assert told.faults[0].wrong == f"{worst.share.wrong} at {worst.length}"
     assert told.faults[0].kind == kind
     # Every kind that is named is marked in the table of all that were asked, and the others have a reason.
     found = {way.how: way.found for way in told.failures.asked}
@@ -642,21 +641,18 @@ def test_first_line_list_and_example_are_of_the_kind_that_was_planted(fault: str
         number >= TOLD for number in range(len(told.failures.kinds))
     ]
     whole = " ".join(told.text(why=True).split())
-    assert all(
-        f"{each.share.wrong} wrong at length {each.length}." in whole.partition(f"here {each.kind}")[2]
-        for each in told.failures.kinds
-    )
+    assert all(f"{each.share.wrong} at {each.length}" in whole for each in told.failures.kinds)
     example = told.faults[0].example
     assert example is not None
     assert example == worst.example
     assert (example.length, example.kind) == (worst.length, f"where {kind}")
-    assert said(told, "example").splitlines() == [example.shown, TASK.written]
+    assert told.blocks()[0][1]["example"] == [example.shown, TASK.written]
     assert TASK.written in told.html()
     prompt = list(example.tokens[: example.tokens.index("=") + 1])
     assert TASK.of_kind(kind, prompt)
     assert of(prompt)
     page = told.html()
-    assert all(each.counts in page for each in told.failures.kinds)
+    assert all(each.wrong in page for each in told.failures.kinds)
     assert " ".join(repr(told).split()).count(example.whole) == 1
 
 
@@ -756,9 +752,9 @@ def test_the_example_is_of_the_length_and_kind_that_is_named() -> None:
     told = lw.explain(adder(sixes_most), TASK, train=8, lengths=[4, 6, 8, 12], samples=64, seconds=4)
     (worst,) = told.failures.kinds
     assert worst.kind == "both numbers have leading zeros"
-    assert said(told, "fails").startswith(f"{FRESH} of {FRESH} wrong at length 6.")
+    assert told.faults[0].wrong.startswith(f"{FRESH} of {FRESH} at 6")
     assert told.answer.endswith(f"; fails where {worst.kind}, from length 6")
-    assert told.text().splitlines()[2:4] == ["", f"1. Where {worst.kind}"]
+    assert told.overview.rows[0][0] == f"1. {worst.kind}"
     example = told.faults[0].example
     assert example is not None
     assert (example.length, example.kind) == (6, f"where {worst.kind}")
@@ -794,7 +790,9 @@ def test_a_kind_that_fails_at_one_length_alone_is_found(at: int) -> None:
     (kind,) = told.failures.kinds
     assert kind.kind == "both numbers have leading zeros"
     assert told.answer.endswith(f"fails where {kind.kind}, first at length {at}")
-    assert f" it breaks at {at}, is right at 2–{at - 1}, {at + 1}" in said(told, "fails")
+    *_, right, breaks = told.faults[0].cells
+    assert right.startswith(f"2–{at - 1}, {at + 1}")
+    assert breaks == f"{at}"
 
 
 def test_a_kind_that_fails_by_strings_of_a_worse_one_alone_is_not_told() -> None:
@@ -851,10 +849,10 @@ def test_values_that_make_sums_fail_are_named_with_what_is_right_without_them() 
     names = [value.name for value in common.values]
     number = next(n for n, fault in enumerate(told.faults, 1) if fault.kind == common.kind)
     blamed, *_, random = told.faults[number - 1 :]
-    assert blamed.strings == f"where many columns are {' or '.join(names)}"
+    assert blamed.strings == f"many columns are {' or '.join(names)}"
     each, others = common.each, common.each - common.others
     said_of = f": {each} with {names[0]} in half of the columns, {each} with {names[1]}; {others} with a random other "
-    assert said_of in blamed.fails[0]
+    assert said_of in blamed.found[0]
     assert random.strings == "random strings"
     assert random.why[0].startswith(f"By {number}: without such columns 0 of {common.n} are wrong, as drawn ")
 
@@ -888,17 +886,17 @@ def test_values_that_matter_in_one_place_alone_are_named_with_it() -> None:
     assert common.none == common.n
     assert not common.kind
     first, second, last = [value.name for value in common.values]
-    blamed = next(fault for fault in told.faults if fault.strings.startswith("where the first column"))
-    assert blamed.strings == f"where the first column is {first}, {second} or {last}"
+    blamed = next(fault for fault in told.faults if fault.strings.startswith("the first column"))
+    assert blamed.strings == f"the first column is {first}, {second} or {last}"
     each = common.each
-    assert f": {each} with {first} in the first column, {each} with {second}, {each} with {last}; " in blamed.fails[0]
+    assert f": {each} with {first} in the first column, {each} with {second}, {each} with {last}; " in blamed.found[0]
 
 
 def test_what_is_left_to_chance_has_no_cause() -> None:
     told = lw.explain(adder(one_in_six), TASK, **LATER)
     assert told.verdict.broken() is not None
     assert told.failures.common is None
-    assert told.why.startswith("Not known.")
+    assert told.why.startswith(UNKNOWN)
 
 
 def ends_as_in_training(prompt: list[str], answer: list[str]) -> list[str]:
@@ -918,23 +916,16 @@ def test_answers_that_end_where_those_of_training_do_are_told_as_that() -> None:
 
 
 @given(st.lists(st.integers(0, 32), min_size=1, max_size=40))
-def test_a_sentence_says_at_which_lengths_strings_break_and_at_which_they_are_right(right: list[int]) -> None:
+def test_a_row_says_at_which_lengths_strings_are_right_and_at_which_they_break(right: list[int]) -> None:
     by_length = [(3 * n + 2, Share(count, 32)) for n, count in enumerate(right)]
-    told = coverage(by_length)
-    breaks, holds = ({n for n, share in by_length if said_of(share)} for said_of in (
-        lambda share: share.breaks, lambda share: share.holds))  # fmt: skip
-    assert bool(told) == bool(breaks)
-    if told.startswith("Of lengths asked"):
-        asked = [n for n, _ in by_length]
-        named = [set[int](), set[int]()]
-        for found, part in zip(
-            named, told.removesuffix(", unsure at others.").rstrip(".").split(", is right at "), strict=False
-        ):
-            for first, _, last in re.findall(r"(\d+)(–(\d+))?", part):
-                found |= {n for n in asked if int(first) <= n <= int(last or first)}
-        assert named == [breaks, holds]
-    elif told:
-        assert f"at {len(breaks)} of {len(by_length)} lengths" in told
+    asked, shares = [n for n, _ in by_length], dict(by_length)
+    for told, says in zip(lengths_of(by_length), ("holds", "breaks"), strict=True):
+        some = [n for n in asked if getattr(shares[n], says)]
+        if ":" in told:
+            assert told == f"{some[0]} to {some[-1]}: {len(some)} of {len(range(some[0], some[-1] + 1, 3))}"
+            continue
+        runs = re.findall(r"(\d+)(?:–(\d+))?", told)
+        assert [n for first, last in runs for n in asked if int(first) <= n <= int(last or first)] == some
 
 
 def lucky_at_nine(prompt: list[str], answer: list[str]) -> list[str]:

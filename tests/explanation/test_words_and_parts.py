@@ -138,7 +138,7 @@ def test_a_wrong_vocabulary_is_told_from_wrong_training_lengths_and_no_training_
     assert "vocabulary" not in ended.answer + ended.next
     # What decides it is a string whose right answer the training script can be asked for.
     assert swapped.failures.example is not None
-    assert said(swapped, "example") == swapped.failures.example.shown
+    assert swapped.blocks()[0][1]["example"] == [swapped.failures.example.shown]
 
 
 def test_json_has_the_sentences() -> None:
@@ -528,7 +528,7 @@ def test_what_first_mistakes_share_has_its_base_rate_and_is_no_cause(alike: int)
     assert (said(told, "mistakes") == line) == (alike >= 12), "the rest of the findings has it"
     # All findings have the base rate.
     assert "of right tokens at the same places, 2 of 192 are" in told.fails_where
-    assert told.why == "Not known."
+    assert told.why == "Why is not known."
     # What the model does there is a sentence of its own, and no cause.
     does = dataclasses.replace(border, does="writes a digit one too large", alike=24)
     assert does.lines[-1].lower().endswith("in all it writes a digit one too large.")

@@ -196,7 +196,9 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
     else:
         return f"{on}. Of ten adders, five were then right farther, one less far. {KEEP}", ""
     faults = faults_of(failures, subject.train)
-    same = [each.kind for each in failures.common.kinds] if failures.common is not None and values else []
+    same = (
+        [each.kind for each in failures.common.kinds if each.mended] if failures.common is not None and values else []
+    )
     (of, _), (by_it, _), (_, left) = (numbers(faults, kinds) for kinds in (made, same, [*made, *same]))
     of += f", and so {by_it}" * bool(by_it)
     if left:

@@ -37,6 +37,7 @@ LIKELY = 0.05
 """p of random strings that are right more often without these values."""
 CERTAIN = 0.001
 """p of a kind that is right more often without these values."""
+UNKNOWN = "Why is not known."
 ENOUGH = 0.75
 """Strings of a length that breaks are changed if so many random ones are right; else those of the last right length."""
 
@@ -49,6 +50,17 @@ class OfKind:
     length: int
     drawn: Share
     without: Share
+    """Those of which this leaves strings of the kind."""
+
+    @property
+    def inseparable(self) -> bool:
+        """Whether most strings are no longer of the kind without these values."""
+        return 2 * self.without.n < self.drawn.n
+
+    @property
+    def mended(self) -> bool:
+        """Whether surely more are right without these values."""
+        return not self.inseparable and _worse(self.drawn, self.without) < CERTAIN
 
 
 @config
@@ -82,7 +94,7 @@ class CommonCause:
     random: int
     """As they are drawn."""
     kinds: tuple[OfKind, ...]
-    """Kinds that are surely right more often without these values."""
+    """What becomes of failing kinds without these values."""
 
     @property
     def kind(self) -> str:
@@ -107,7 +119,17 @@ class CommonCause:
         return f"{of} {spoken(names, 'or')}" if names else ""
 
     @property
-    def fails(self) -> tuple[str, ...]:
+    def worst(self) -> Share:
+        """Of strings with the worst value."""
+        return Share(min(value.right for value in self.values), self.each)
+
+    @property
+    def wrong(self) -> str:
+        """How many of these are wrong."""
+        return f"{self.worst.wrong} at {self.length}"
+
+    @property
+    def found(self) -> tuple[str, ...]:
         """How many strings are wrong with each value, and with others, in sentences."""
         counts = list[str]()
         for where in (INSIDE, FIRST, LAST):
@@ -127,14 +149,22 @@ class CommonCause:
             f"With {worst.name}, {worst.after.counts} wrong answers first go wrong right after such a {self.what}.",
         )
 
-    def of_kind(self, kind: str, number: int) -> list[str]:
-        """Why strings of a kind fail, if that is since they have such values, which have a number, in a sentence."""
-        return [
-            f"{'B' if each.without.holds else 'In part, b'}y {number}: without such {self.what}s "
-            f"{each.without.wrong} are wrong at length {each.length}, as drawn {each.drawn.wrong} (tested)."
-            for each in self.kinds
-            if each.kind == kind
-        ]
+    def of_kind(self, kind: str, number: int, causes: Sequence[str]) -> list[str]:
+        """Why strings of a kind fail, in sentences: these values, which have a number, or causes that are known."""
+        of = next((each for each in self.kinds if each.kind == kind), None)
+        if of is None:
+            return [*(causes or [UNKNOWN])]
+        if of.inseparable:
+            said = (
+                f"Perhaps by {number}: they have such {self.what}s, and without these they are no longer of this kind."
+            )
+            return [*causes, said]
+        counts = (
+            f"without such {self.what}s {of.without.wrong} are wrong at length {of.length}, as drawn {of.drawn.wrong}"
+        )
+        if of.mended:
+            return [f"{'B' if of.without.holds else 'In part, b'}y {number}: {counts} (tested)."]
+        return [*(causes or [UNKNOWN, f"Not shown to be by {number}: {counts} (tested)."])]
 
     def of_random(self, broken: int | None, number: int) -> list[str]:
         """The same of random strings, which break at a length; or that it is not shown."""
@@ -179,11 +209,10 @@ def common_cause(
     names = {value.name: value.where for value in cause.values}
     same = list[OfKind]()
     for number, each in enumerate(kinds):
-        tests = (
-            _of_kind(subject, each.kind, length, kinds_named[:number], names, samples, seed)
-            for length in dict.fromkeys((each.length, each.worst.length))
-        )
-        same += itertools.islice(filter(None, tests), 1)
+        lengths = dict.fromkeys((each.length, each.worst.length))
+        tests = [_of_kind(subject, each.kind, n, kinds_named[:number], names, samples, seed) for n in lengths]
+        found = sorted(filter(None, tests), key=lambda test: (not test.mended, test.drawn.value))
+        same += found[:1]
     return replace(cause, kinds=tuple(same))
 
 
@@ -305,13 +334,12 @@ def _as_drawn(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
 def _of_kind(
     subject: Subject, kind: str, length: int, worse: Sequence[str], names: Mapping[str, str], count: int, seed: int
 ) -> OfKind | None:
-    """What becomes of strings of a kind, and of no worse one, without these values, if that surely mends them."""
+    """What becomes of strings of a kind, and of no worse one, without these values; None where none is drawn."""
     asked, rng = _Asked(subject, length, [], seed), stream(seed, "explain", "planted", "kind", kind)
     with suppress(LengthwiseError):
         some = drawn_of(subject.task, length, count, kind, rng)
         some = select(some, [row for row in range(some.size) if not of_kinds(subject.task, worse, some, row)])
         before = Share(int(subject.right(some).all(axis=1).sum()), some.size)
         after = asked.changed(some, asked.values.own_instead(names, kind), rng)
-        if 2 * after.n >= count and _worse(before, after) < CERTAIN:
-            return OfKind(kind, length, before, after)
+        return OfKind(kind, length, before, after)
     return None

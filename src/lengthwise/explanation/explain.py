@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lengthwise.core.config import digest, fields_of, from_fields
@@ -20,7 +21,7 @@ from lengthwise.core.user_code import code_of
 from lengthwise.explanation.advice import Call, advice
 from lengthwise.explanation.automaton import Automaton, learn_automaton
 from lengthwise.explanation.failures import Failures, find_failures
-from lengthwise.explanation.faults import Fault, faults_of, others_named
+from lengthwise.explanation.faults import RANDOM, Fault, at_random, faults_of, others_named
 from lengthwise.explanation.forecast import ModelForecast, forecast_model
 from lengthwise.explanation.given import title_of
 from lengthwise.explanation.heads import Heads, explain_heads
@@ -35,7 +36,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 35
+VERSION = 36
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -49,6 +50,8 @@ ASKED = "accuracy.json"
 """The first part, which tells of what call a folder holds the answer."""
 INDENT = 12
 """Of what stands beside a name."""
+WIDTHS = 28, 17, 12, 13
+"""Most columns of the cells of an overview."""
 RULES = (f"right: at least {100 * CUT:.0f} %", "breaks: surely below", "unsure: below, not surely")
 """What is said of a length, and when."""
 AT_RANDOM = "; random strings: "
@@ -148,22 +151,32 @@ class Explanation(Tabular):
         """All that tells failing strings from right ones, or wrong tokens from right ones, a finding a line."""
         return "\n".join(" ".join(each) for each in self.failures.findings)
 
+    @property
+    def overview(self) -> Table:
+        """Which strings fail, how many, and at which lengths, a row for each fault; random strings in any case."""
+        faults = self.faults
+        rows = [(f"{n}. " * (len(faults) > 1), each) for n, each in enumerate(faults, 1)]
+        if all(each.strings != RANDOM for each in faults):
+            rows.append(("", at_random(self.failures)))
+        cells = ((number + each.cells[0], *each.cells[1:]) for number, each in rows)
+        return Table(("strings", "wrong", "right at", "breaks at"), tuple(cells))
+
     def blocks(self, whole: bool = False) -> list[tuple[str, dict[str, list[str]]]]:
-        """The faults, each a heading and what is said of it by name; without a heading, one fault and what is left.
+        """What is known of the faults, by name, behind a heading where there is one; and what is left.
 
         Arguments:
-            whole: each has an example, with all of its tokens.
+            whole: all of it, a heading for each fault; else what a reader needs first, by number.
         """
-        faults = self.faults
-        found = [
-            (f"{number}. {fault.heading}" * (len(faults) > 1), fault.rows(alone=len(faults) == 1, whole=whole))
-            for number, fault in enumerate(faults, 1)
-        ]
-        shown = [rows for _, rows in found if "example" in rows]
-        for rows in shown[:1]:
-            rows["example"] += [self.written] * bool(self.written)
-        for rows in () if whole else shown[1:]:
-            del rows["example"]
+        faults, found = self.faults, list[tuple[str, dict[str, list[str]]]]()
+        for number, each in enumerate(faults, 1):
+            rows = {"found": [*each.found], "mistakes": [*each.mistakes], "why": [*each.why]}
+            if not whole:
+                said = *each.found, *each.mistakes * (number == 1 or each.unknown), *each.why
+                rows = {f"{number}." if len(faults) > 1 else "why": [*said]}
+            if each.example is not None and (whole or number == 1):
+                rows["example"] = [each.example.whole if whole else each.example.shown]
+                rows["example"] += [self.written] * bool(self.written and number == 1)
+            found.append((f"{number}. {each.heading}" * (whole and len(faults) > 1), rows))
         rows = {
             "why": [f"{self.accuracy.not_finite} They count as wrong: it is broken there, not mistaken."]
             if self.accuracy.not_finite else [],
@@ -171,15 +184,20 @@ class Explanation(Tabular):
             "next": self.next.splitlines(), "command": self.command.splitlines(),
             "computes": [self.computes] if not faults or whole else [],
         }  # fmt: skip
-        return [*found, ("", {name: said for name, said in rows.items() if any(said)})]
+        return [
+            (heading, {name: said for name, said in rows.items() if any(said)})
+            for heading, rows in (*found, ("", rows))
+        ]
 
     @property
     def lines(self) -> list[str]:
         """The explanation in a few sentences, the answer first."""
-        told = list[str]()
-        for heading, rows in self.blocks():
-            told += [heading] * bool(heading)
-            told += [f"{name}: {' '.join(said)}" for name, said in rows.items() if name != "command"]
+        told = [
+            f"{strings}: {wrong} wrong; right at {right}; breaks at {breaks}"
+            for strings, wrong, right, breaks in self.overview.rows
+        ]
+        for _, rows in self.blocks():
+            told += [f"{name.rstrip('.')}: {' '.join(said)}" for name, said in rows.items() if name != "command"]
         told = [line.replace("\u00a0", " ") for line in told]
         return [self.answer, *told, *filter(None, [self.command, self.measured]), *self.notes]
 
@@ -196,13 +214,13 @@ class Explanation(Tabular):
         """
         end = "no longer ones" if self.verdict.first("random") is None else "\0"
         left = [note for note in self.notes if why or (self.asked and note.startswith("length ")) or end in note]
-        lines = fill(self._of + self.answer, "", 2)
+        lines = [*fill(self._of + self.answer, "", 2), "", *_side_by_side(self.overview), ""]
         for heading, rows in [*self.blocks(why), ("", {"findings": self.others if why else [], "notes": left})]:
             lines += ["", *fill(heading, "", 3)] if heading else [""] * ("next" in rows and bool(lines[-1]))
             for name, said in rows.items():
                 for number, sentence in enumerate(said):
                     lines += (typed if name == "command" else beside)("" if number else name, sentence, INDENT)
-        whole = "\n".join([*lines, "", *self._small_table(why)])
+        whole = "\n".join([*lines, "", *(self._small_table(why) if why or self.asked else ())])
         legend = [each for each in self.legend if each.partition(":")[0] in whole]
         legend = "; ".join([*legend, *[f"more:\u00a0{MORE}"] * (not why)])
         return "\n".join([whole, *fill(legend, "", 0)]).replace("\u00a0", " ")
@@ -315,6 +333,25 @@ def _cell(share: Share) -> float | None:
     """A share with its interval, unless all strings were asked."""
     value = round(share.value, 4) if share.n else None
     return value if value is None or share.every else Spread(value, *(round(end, 4) for end in share.interval))
+
+
+def _side_by_side(table: Table) -> list[str]:
+    """A table of texts in 80 columns, cells in as many lines as they need."""
+    rows = [table.columns, *table.rows]
+    widths = [min(most, max(len(row[at]) for row in rows)) for at, most in enumerate(WIDTHS)]
+    lines = list[str]()
+    for number, row in enumerate(rows):
+        cells = (
+            wrap(re.sub(r" ([+*]|of|at) ", "\u00a0\\1\u00a0", cell), width, subsequent_indent="   " * (at == 0))
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        parts = itertools.zip_longest(*cells, fillvalue="")
+        lines += [
+            "  " + "  ".join(f"{each:{width}}" for each, width in zip(part, widths, strict=True)).rstrip()
+            for part in parts
+        ]
+        lines += ["  " + "  ".join("-" * width for width in widths)] * (number == 0)
+    return lines
 
 
 class _Stages:

@@ -6,13 +6,14 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lengthwise.explanation.failures import AT_RANDOM, Failures, first_break
-from lengthwise.explanation.kinds import TOLD, WeakKind, coverage
+from lengthwise.explanation.common_cause import UNKNOWN
+from lengthwise.explanation.failures import Failures, first_break
+from lengthwise.explanation.kinds import TOLD, WeakKind, lengths_of
 from lengthwise.explanation.mistakes import Failure
-from lengthwise.explanation.verdict import Verdict
+from lengthwise.explanation.verdict import Share, Verdict
 from lengthwise.tasks.values import spoken
 
-UNKNOWN = "Not known."
+RANDOM = "random strings"
 
 
 @dataclass(frozen=True)
@@ -20,11 +21,15 @@ class Fault:
     """One way in which a model fails, with all that is known of it, in sentences."""
 
     strings: str
-    """Which strings fail, as "where both numbers have leading zeros" or "random strings"."""
+    """Which strings fail, as "both numbers have leading zeros" or "random strings"."""
     kind: str
     """The same as `lengthwise.hf.dataset` draws them; empty for random and edited strings."""
-    fails: tuple[str, ...]
-    """How many, at which lengths."""
+    wrong: str
+    """How many, of how many, at which lengths."""
+    by_length: tuple[tuple[int, Share], ...]
+    """Right ones at all lengths that were asked."""
+    found: tuple[str, ...]
+    """Which of them fail, or how that was found."""
     mistakes: tuple[str, ...]
     """What the first wrong tokens share."""
     why: tuple[str, ...]
@@ -37,12 +42,16 @@ class Fault:
         """Which strings fail, as a heading."""
         return self.strings[:1].upper() + self.strings[1:]
 
-    def rows(self, *, alone: bool, whole: bool) -> dict[str, list[str]]:
-        """What is said of it, by name; ``alone`` which strings fail, too, and of the example the ``whole`` string."""
-        fails = [f"{self.heading}: " * (alone and bool(self.kind)) + " ".join(self.fails)] if self.fails else []
-        example = [self.example.whole if whole else self.example.shown] if self.example else []
-        rows = {"fails": fails, "mistakes": [*self.mistakes], "why": [*self.why], "example": example}
-        return {name: said for name, said in rows.items() if said}
+    @property
+    def cells(self) -> tuple[str, str, str, str]:
+        """What a table says of it: which strings, how many are wrong, at which lengths they are right, and break."""
+        right, breaks = lengths_of(self.by_length)
+        return self.strings, self.wrong, right, breaks
+
+    @property
+    def unknown(self) -> bool:
+        """Whether the cause is not known."""
+        return self.why[:1] in ((), (UNKNOWN,))
 
 
 def faults_of(failures: Failures, train: int) -> list[Fault]:
@@ -55,51 +64,58 @@ def faults_of(failures: Failures, train: int) -> list[Fault]:
     number = len(kinds) + 1
     found = [_of_kind(each, failures, number) for each in kinds]
     if found and failures.feature is not None:
-        found[0] = replace(found[0], mistakes=(*found[0].mistakes, failures.feature.line))
+        found[0] = replace(found[0], found=(failures.feature.line,))
     if common is not None:
-        found.append(Fault(f"where {common.strings}", common.kind, common.fails, common.mistakes, (), None))
+        worst = ((common.length, common.worst),)
+        found.append(Fault(common.strings, common.kind, common.wrong, worst, common.found, common.mistakes, (), None))
     broken = verdict.broken()
     if broken is not None or not verdict.learned:
-        return [*found, _of_random(failures, verdict, number, alone=not found)]
+        return [*found, _of_random(failures, verdict, number)]
     if not found and failures.within is not None and failures.within.lines:
-        found = [Fault("some strings", "", (), tuple(failures.within.lines), (), failures.example)]
+        found = [replace(at_random(failures), mistakes=tuple(failures.within.lines), example=failures.example)]
     return found
 
 
 def _of_kind(kind: WeakKind, failures: Failures, number: int) -> Fault:
     """A kind that fails; ``number`` is that of the values, which may be why."""
-    why = list[str]()
+    why = [each.cause for each in failures.redrawn if each.kind == kind.kind]
     if failures.common is not None:
-        why += failures.common.of_kind(kind.kind, number)
-    if not why:
-        why = [each.cause for each in failures.redrawn if each.kind == kind.kind]
-    why, told = tuple(why or [UNKNOWN]), (kind.counts, kind.coverage)
-    return Fault(f"where {kind.kind}", kind.kind, told, tuple(kind.does), why, kind.example)
+        why = failures.common.of_kind(kind.kind, number, why)
+    why = why or [UNKNOWN]
+    return Fault(kind.kind, kind.kind, kind.wrong, kind.by_length, (), tuple(kind.does), tuple(why), kind.example)
 
 
-def _of_random(failures: Failures, verdict: Verdict, number: int, *, alone: bool) -> Fault:
+def at_random(failures: Failures, at: Sequence[int] = ()) -> Fault:
+    """Random strings, how many are wrong at some lengths, or at the longest; nothing more."""
+    shares = dict(failures.by_length) | {row.length: row.random for row in failures.rows if row.random.n}
+    wrong = ", ".join(f"{shares[n].wrong} at {n}" for n in at or [max(shares)])
+    return Fault(RANDOM, "", wrong, tuple(sorted(shares.items())), (), (), (), None)
+
+
+def _of_random(failures: Failures, verdict: Verdict, number: int) -> Fault:
     """Random strings, or edited ones where these break and random ones do not."""
     (at, how), train = first_break(verdict), verdict.train
-    example = failures.example
     if not verdict.learned:
+        trained = [(row.length, row.random) for row in verdict.rows if row.length <= train and row.random.n]
         lines = failures.within.lines if failures.within is not None else []
         why = [each.cause for each in failures.redrawn if not each.kind] if failures.apart is not None else []
         where = failures.where[0] if failures.where and not failures.kinds else ()
-        return Fault("strings of trained lengths", "", where, tuple(lines), tuple(why or [UNKNOWN]), example)
+        wrong = f"{verdict.trained.wrong} at {trained[0][0]}–{trained[-1][0]}"
+        return Fault(RANDOM, "", wrong, tuple(trained), where, tuple(lines), tuple(why or [UNKNOWN]), failures.example)
     assert at is not None
     pools = (failures.within, failures.border)[:: 1 if at <= train else -1]
     lines = next((pool.lines for pool in pools if pool is not None and pool.lines), [])
-    told = [failures.feature.line] if failures.feature else [failures.edited] if failures.edited else []
-    if not alone:
-        shares = {row.length: row.random if how else row.hard for row in verdict.rows}
-        longest = max(n for n, share in shares.items() if share.n)
-        more = f", {shares[longest].wrong} at {longest}" * (longest > at)
-        again = how and any(length > at and share.holds for length, share in failures.by_length)
-        where = [coverage(failures.by_length)] if again else []
-        told = [f"{shares[at].wrong} wrong at length {at}{more}.", *where, *told[: not failures.kinds]]
-    why = _why_random(failures, verdict, number)
-    strings = "random strings" if how == AT_RANDOM else "edited strings"
-    return Fault(strings, "", tuple(told), tuple(lines), tuple(why), example)
+    rule = [failures.feature.line] if failures.feature else [failures.edited] if failures.edited else []
+    hard = [(row.length, row.hard) for row in verdict.rows if row.hard.n]
+    longest = max(n for n, _ in hard) if not how else max(row.length for row in verdict.rows if row.random.n)
+    found = at_random(failures, sorted({at, longest}))
+    if not how:
+        wrong = ", ".join(f"{share.wrong} at {n}" for n, share in hard if n in (at, longest))
+        found = replace(found, strings="edited strings", wrong=wrong, by_length=tuple(hard))
+    return replace(
+        found, found=tuple(rule[: not failures.kinds]), mistakes=tuple(lines),
+        why=tuple(_why_random(failures, verdict, number)), example=failures.example,
+    )  # fmt: skip
 
 
 def _why_random(failures: Failures, verdict: Verdict, number: int) -> list[str]:

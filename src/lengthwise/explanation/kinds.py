@@ -44,7 +44,7 @@ NAMED, TOLD = 3, 2
 Asked = tuple[Batch, ndarray, list[Wrong]]
 """Strings, which of them are right, and the first wrong tokens of the others."""
 MOST_RUNS = 8
-"""Lengths that break are named if they are no more, neighbours as one."""
+"""Lengths are named if they are no more, neighbours as one."""
 TRIES = 4
 """Random prompts for each string of a kind that nothing makes."""
 
@@ -104,23 +104,19 @@ class WeakKind:
         return f", {'from' if all(share.breaks for _, share in later) else 'first at'} length {first[0]}"
 
     @property
-    def coverage(self) -> str:
-        """At which lengths it breaks and is right, and trained ones together if these alone say that it fails."""
-        trained = [share for length, share in self.by_length if length <= self.train]
-        together = _total(trained)
-        fails = together.breaks and not any(share.breaks for share in trained)
-        return coverage(self.by_length) + f" Of trained lengths together, {together.wrong} wrong." * fails
-
-    @property
     def worst(self) -> KindShare:
         """Of the length at which most fail."""
         return min((row for row in self.rows if row.weak), key=lambda row: row.share.value, default=self._told)
 
     @property
-    def counts(self) -> str:
-        """How many of its strings are wrong, in a sentence."""
-        more = f", {self.worst.share.wrong} at {self.worst.length}" * (self.worst.share.value < self.share.value)
-        return f"{self.share.wrong} wrong at length {self.length}{more}."
+    def wrong(self) -> str:
+        """How many of its strings are wrong, at the length that is told and where most are; else together."""
+        trained = {length: share for length, share in self.by_length if length <= self.train}
+        together = _total([*trained.values()])
+        if together.breaks and not any(share.breaks for share in trained.values()):
+            return f"{together.wrong} at {min(trained)}–{max(trained)}"
+        rows = [self._told, self.worst] if self.worst.share.value < self.share.value else [self._told]
+        return ", ".join(f"{row.share.wrong} at {row.length}" for row in rows)
 
     @property
     def does(self) -> list[str]:
@@ -211,19 +207,18 @@ def of_kinds(task: Task, kinds: Sequence[str], batch: Batch, row: int) -> bool:
     return any(kind in task.kinds and task.of_kind(kind, prompt) for kind in kinds)
 
 
-def coverage(by_length: Sequence[tuple[int, Share]]) -> str:
-    """At which lengths strings break, and at which they are right, in a sentence; empty if at none they break."""
+def lengths_of(by_length: Sequence[tuple[int, Share]]) -> tuple[str, str]:
+    """At which lengths strings are right, and at which they break: "2–4" and "5, 6, 8–61"."""
     lengths = [length for length, _ in by_length]
-    breaks, right = ([n for n, share in by_length if said(share)] for said in (lambda s: s.breaks, lambda s: s.holds))
-    if not breaks:
-        return ""
-    parts = [_runs(lengths, some) for some in (breaks, right)]
-    if max(map(len, parts)) > MOST_RUNS:
-        of = f"{len(lengths)} lengths asked, the first {breaks[0]}, the last {breaks[-1]}"
-        return f"It breaks at {len(breaks)} of {of}, and is right at {len(right)} of them."
-    told = f"Of lengths asked, it breaks at {', '.join(parts[0])}"
-    told += f", is right at {', '.join(parts[1])}" * bool(right)
-    return f"{told}{', unsure at others' * (len(breaks) + len(right) < len(lengths))}."
+
+    def told(some: Sequence[int]) -> str:
+        runs = _runs(lengths, some)
+        if len(runs) > MOST_RUNS:
+            return f"{some[0]} to {some[-1]}: {len(some)} of {sum(some[0] <= n <= some[-1] for n in lengths)}"
+        return ", ".join(runs) or "–"
+
+    right, breaks = ([n for n, share in by_length if says(share)] for says in (lambda s: s.holds, lambda s: s.breaks))
+    return told(right), told(breaks)
 
 
 def _runs(lengths: Sequence[int], some: Sequence[int]) -> list[str]:
