@@ -242,7 +242,9 @@ def test_a_title_and_a_legend_of_ones_own_lose_nothing(size: tuple[float, float]
     assert not legend.overlaps(title.get_window_extent())
     assert not legend.overlaps(box)
     axes.legend()
-    assert {"lost (not fitted)", "chance 0.50"} <= {text.get_text() for text in axes.get_legend().get_texts()}
+    assert {"lost (did not fit, not drawn)", "chance 0.50"} <= {
+        text.get_text() for text in axes.get_legend().get_texts()
+    }
 
 
 def test_the_name_of_chance_covers_no_data() -> None:

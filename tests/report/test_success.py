@@ -56,5 +56,5 @@ def test_random_words_are_named_where_others_are_harder(language: str, says: str
 def test_theory_is_perhaps_why_one_falls(language: str, no: bool) -> None:
     fallen = systems(language, {"nope": (40,)})
     said = answer_rows(fallen, without_program(fallen), 1)[WHY]
-    assert said.startswith("nope falls, perhaps since no program" if no else "Not known why nope falls")
+    assert said.startswith("nope: perhaps since no program" if no else "nope: not known")
     assert "\n" not in said

@@ -288,8 +288,8 @@ class Table:
         ]
         finding, *answered = self.answer.items() or [("", "")]
         whole = self.printed or self.caption or finding[1]
-        first = ((name, says.partition("\n")[0]) for name, says in answered)
-        notes = [*self._below("bold"), *(f"{name}: {says.rstrip('.')}" for name, says in first)]
+        sure, whys = ([f"{name}: {says.rstrip('.')}" for name, says in some] for some in (answered[:1], answered[1:]))
+        notes = [*self._below("bold"), *sure]
         bare = caption == "" or not (caption or label or whole or notes)
         sizes = [size for size, of in SIZES.items() if self._wide(columns, *of) <= PAGE][:1]
         broad = ["wider than a page: choose fewer lengths, or shorter labels"] * (not sizes)
@@ -298,7 +298,7 @@ class Table:
         comments = [
             line
             for line in (
-                *((whole, *notes) if bare else ()), *[finding[1]] * (finding[1] != whole), *broad, *said,
+                *((whole, *notes) if bare else ()), *[finding[1]] * (finding[1] != whole), *whys, *broad, *said,
                 *(part for line in self.advice for part in line.split("\n")), self.source,
             )
             if line

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,8 +9,8 @@ from itertools import count
 from math import ceil, comb
 
 from lengthwise.core.statistics import LEVEL
-from lengthwise.core.table import NEXT, answered
-from lengthwise.report.control import NO_CONTROL, PLAIN, controls_say, missing_control, with_controls
+from lengthwise.core.table import NEXT
+from lengthwise.report.control import PLAIN, Control, controls_say, longer_control, missing_control, with_controls
 from lengthwise.report.differences import Difference, between, differences, lengths_above, surely_above
 from lengthwise.report.finding import failing, in_groups, leader
 from lengthwise.report.next_steps import MoreSeeds, next_steps
@@ -31,14 +30,14 @@ from lengthwise.report.summary import (
     some_of,
     trained_alike,
 )
-from lengthwise.report.why import needed_back, same_task, why
+from lengthwise.report.why import needed_back, one_setting, same_task, why
 from lengthwise.report.words import setting_text, weight
 from lengthwise.tasks.values import spoken
 
 SURE, WHY = "how sure", "why"
 """What rows of an answer are called, behind the finding."""
-MOST_LINES = 4
-"""Lines of a terminal that *why* has."""
+MOST_REASONS = 5
+"""Reasons why systems fall that *why* has a line for."""
 ALONE = "No other system fits, so this shows nothing about positions."
 
 
@@ -56,37 +55,23 @@ class Answer:
     """As `next_steps`."""
     controls: Sequence[SystemSummary] = ()
     """Those whose fall `cause` explains."""
+    without: Sequence[SystemSummary] = ()
+    """Those of which theory has no program."""
 
     @cached_property
     def why(self) -> str:
         """Why the best leads, then why others fall, a line for each reason; what has no room is in `falls`."""
-        return self._sentences(self._parted[0])
+        return "\n".join(f"{says}." for says in self._lines[: len(self.cause) + MOST_REASONS])
 
     @property
     def falls(self) -> list[str]:
-        """For the author: what `why` has no room for, with why others fall where it has counts alone."""
-        return [in_quotes(says, self.order) for says in self._parted[1]]
-
-    def _sentences(self, said: Iterable[str]) -> str:
-        return "\n".join(f"{in_quotes(says, self.order)}." for says in said)
+        """For the author: what `why` has no room for."""
+        return self._lines[len(self.cause) + MOST_REASONS :]
 
     @cached_property
-    def _parted(self) -> tuple[list[str], list[str]]:
-        """The sentences of `why`, and the others."""
-        whole, brief = (why(self.order, self.controls, short=short) for short in (False, True))
-        few = sum(bool(one.cells) for one in self.order) <= MOST_COMPARED
-        some = [whole, brief] if few else [brief]
-        ways = [(self.cause[:n], falls) for falls in some for n in range(len(self.cause), 0, -1)]
-        alone = [(self.cause[:1], list[str]())] * bool(self.cause), [((), falls) for falls in some]
-        # That nothing can tell says less than why others fall.
-        ways += itertools.chain(*alone[:: -1 if self.cause and self.cause[0].startswith(NO_CONTROL) else 1])
-
-        def fits(way: tuple[Sequence[str], Sequence[str]]) -> bool:
-            said = answered({WHY: self._sentences(itertools.chain(*way))})
-            return len("\n".join(said).splitlines()) <= MOST_LINES
-
-        cause, falls = next(filter(fits, ways), ways[-1])
-        return [*cause, *falls], [*self.cause[len(cause) :], *(whole if falls is not whole else [])]
+    def _lines(self) -> list[str]:
+        said = (*self.cause, *why(self.order, self.controls, self.without))
+        return [in_quotes(says, self.order) for says in said]
 
     @property
     def rows(self) -> dict[str, str]:
@@ -228,25 +213,26 @@ class _Contest:
         )
 
     @cached_property
-    def causes(self) -> tuple[list[str], str]:
+    def causes(self) -> tuple[list[str], Control]:
         """What controls show, or that there is none, and what else differs; then which control to train."""
         first, (lead, controls) = self.ranked[0], self.led
         told = [controls_say(lead, other, self.between(lead, other)) for other in controls]
-        said, limits = [says for says, _ in told], list(dict.fromkeys(one for _, some in told for one in some))
+        said = [*(says for says, _ in told), *dict.fromkeys(one for _, some in told for one in some)]
         if said and lead is not first:
             plain = f"{first.label} has plain ids, so they are not why it leads"
             untested = f"Whether its ids make {first.label} lead is not tested"
             said.append(plain if first.positions.scheme in PLAIN else untested)
         mine = [two for two in (self.pair, *self.pairs) if self.pairs and (two[0] is first or not said)]
         mine = [two for two in mine if _ids_may_count(*two, self.tests)]
-        control = ""
+        control = next((way for one in controls if (way := longer_control(lead, one)).step), Control())
         if mine and (not said or lead.positions != first.positions):
             tests = self.between(*mine[0])
             enough = _enough(tests[0].made + len(tests) * sum(bool(one.fitted) for one in self.there))
-            untested, control = missing_control(*mine[0], self.rivals, self.there, enough)
-            said = said or untested
-        confounded = _confounded(*self.pair) if self.pairs else ""
-        return [*filter(None, [self.instead, *said, confounded, *limits])], control
+            untested, missing = missing_control(*mine[0], self.rivals, self.there, enough)
+            said, control = said or untested, control if control.step else missing
+        alone = bool(self.pairs) and one_setting(self.pair[1], self.pair[:1]) is not None  # `why` has it
+        confounded = _confounded(*self.pair) if self.pairs and not alone else ""
+        return [*filter(None, [self.instead, *said, confounded])], control
 
     @cached_property
     def named(self) -> SystemSummary:
@@ -290,7 +276,7 @@ class _Contest:
     def answer(self, fails: SystemSummary | None) -> Answer:
         """`answer` for these systems; ``fails`` is the first where even that is wrong beyond training."""
         if not self.rivals:
-            steps = next_steps(self.order, fails, "", (0, "", "", []), ([], [])) if self.order else ()
+            steps = next_steps(self.order, fails, Control(), (0, "", "", []), ([], [])) if self.order else ()
             return Answer(order=self.order, steps=tuple(steps))
         cause, control = self.causes
         aside = f"; why not {self.named.label}: see *why*" * (self.pair[0] is not self.named)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from json import dumps
-from typing import Any
+from typing import Any, NamedTuple
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.table import rounded
@@ -25,11 +25,18 @@ from lengthwise.report.summary import (
 )
 from lengthwise.report.why import needed_back
 
+
+class Control(NamedTuple):
+    """The step that trains a control, or shows it."""
+
+    step: str = ""
+    anew: bool = False
+    """Whether it trains the system with other settings, so that its runs are of no use to later steps."""
+
+
 MANY_STEPS = 20_000
 """What did not fit after so many is not told to be trained for more."""
 PLAIN = ("sequential", RANDOM_START)
-NO_CONTROL = "No control"
-"""How the cause begins where none can test it."""
 UNTESTED = "Whether the ids make the difference is not tested"
 """The cause where nothing tests whether it is the ids."""
 
@@ -69,7 +76,6 @@ def controls_say(first: SystemSummary, control: SystemSummary, tests: Sequence[D
     """
     fitted, seeds = len(control.fitted), len(control.results)
     limits = [f"Of {control.label} {fitted} of {seeds} seeds fitted"] * (fitted < seeds)
-    limits += [f"It may be {what}"] if (what := in_what(first, control)) else []
     if not (lengths := lengths_above(tests)):
         other = f"{control.label}, the same but for its ids, is as good in some seed at every length"
         return f"The ids may not make the difference: {other}", limits
@@ -82,6 +88,7 @@ def controls_say(first: SystemSummary, control: SystemSummary, tests: Sequence[D
     falls = f"{first.label} has {rounded(ours[most])} at {most}, its control {control.label} {rounded(theirs[most])}"
     apart = all(test.apart for test in tests if test.length in lengths)
     how = f"{'Every seed' * apart or first.label} is above at {in_runs(lengths, tested)}"
+    limits += [f"Their ids differ in {what}; which counts is not tested"] if (what := in_what(first, control)) else []
     return f"{make} the difference: {falls}. {how}", limits
 
 
@@ -104,7 +111,7 @@ def missing_control(
     rivals: Sequence[SystemSummary],
     there: Sequence[SystemSummary],
     enough: int,
-) -> tuple[list[str], str]:
+) -> tuple[list[str], Control]:
     """That no run is shown which tells whether the ids of ``first`` are the cause, or its encoding, and what to do.
 
     The control has plain ids and all else of the first; beside a table they have a random start, since the table would
@@ -112,9 +119,9 @@ def missing_control(
     """
     alone = [other for other in rivals if ids_alone(first, other) and not is_overtaken(other, there)]
     if first.positions.scheme in (second.positions.scheme, *PLAIN) or any(is_control(one, first) for one in alone):
-        return [], ""
+        return [], Control()
     if far := beyond_reach(first):
-        return [f"{NO_CONTROL} can tell whether the ids make the difference: {far}"], ""
+        return [f"No control can tell whether the ids make the difference: {far}"], Control()
     encoding = first.experiment["encoding"]["name"]
     table = encoding in ENCODINGS and ENCODINGS.get(encoding).has_table
     control = replace(first.positions, scheme=RANDOM_START if table else "sequential")
@@ -130,15 +137,11 @@ def missing_control(
             own = (key for key in one.flat if key.startswith(("model.", "training.")))
             keys = [key for key in own if one.flat[key] != first.flat.get(key)]
             words = [word for key in keys for word in ("--set", f"{key}={dumps(one.flat[key])}")]
-            return [other], f"train {first.label} with the settings of {name}: {tells}{run_commands([(first, words)])}"
+            own = f"train {first.label} with the settings of {name}: {tells}{run_commands([(first, words)])}"
+            return [other], Control(own, anew=True)
         if one.fitted:
-            return [f"{UNTESTED} by the systems shown"], f"show the control {name}: {tells}"
-        steps = one.experiment["training"]["steps"]
-        words = ("--set", f"training.steps={2 * steps}")
-        here = f"it has {rounded(one.in_distribution.median)} at training lengths after {steps:,}, and tells"
-        longer = f"train the control {name} for {2 * steps:,} steps: {here}{tells.removeprefix('it tells')}"
-        longer = longer + run_commands([(one, words)], steps=2) if steps < MANY_STEPS else ""
-        return [f"{UNTESTED}: the control {name} did not fit"], longer
+            return [f"{UNTESTED} by the systems shown"], Control(f"show the control {name}: {tells}")
+        return [f"{UNTESTED}: the control {name} did not fit"], longer_control(first, one, name)
     if ENCODINGS.is_built_in(encoding):  # its settings are those of the first, too, such as a sink
         with suppress(LengthwiseError, TypeError):
             control = replace(control, encoding=ENCODINGS.build(first.experiment["encoding"]).label)
@@ -149,15 +152,29 @@ def missing_control(
     train = f"train the control {control.name}, else as {first.label}{both}: {tells}{commands}"
     if alone := [other for other in alone if is_untrained(other)]:
         beyond = f"{UNTESTED} by {alone[0].label}, whose table met no id beyond training"
-        return ([beyond], train) if control.random_start else ([], "")
-    return [UNTESTED], train
+        return ([beyond], Control(train)) if control.random_start else ([], Control())
+    return [UNTESTED], Control(train)
+
+
+def longer_control(first: SystemSummary, control: SystemSummary, name: str = "") -> Control:
+    """To train a system and its control for twice the steps, where half or more of the seeds of this did not fit."""
+    steps, fitted, seeds = control.experiment["training"]["steps"], len(control.fitted), len(control.results)
+    if 2 * fitted > seeds or steps >= MANY_STEPS:
+        return Control()
+    words = ("--set", f"training.steps={2 * steps}")
+    right = f"{rounded(control.in_distribution.median)} at training lengths"
+    has = f"{fitted} of {seeds} seeds that fitted" if fitted else right
+    both = f"train {first.label} and its control {name or control.label} for {2 * steps:,} steps: the control has {has}"
+    commands = run_commands([(first, words), (control, words)], steps=2)
+    tells = "and tells, if it fits, whether the ids make the difference"
+    return Control(f"{both} after {steps:,}, {tells}{commands}", anew=True)
 
 
 def in_what(first: SystemSummary, control: SystemSummary) -> str:
-    """In what the ids of two systems differ, where training draws them differently; else empty."""
+    """In which two things ids differ, where these are which tokens share one and how training draws them."""
     one, other = (system.experiment["scheme"] for system in (first, control))
-    kinds = ["which tokens share one"] * (_sharing(one) != _sharing(other)) + ["how training draws them"]
-    return ", or ".join(kinds) * (_draw(one) != _draw(other))
+    differ = _sharing(one) != _sharing(other) and _draw(one) != _draw(other)
+    return "which tokens share one and how training draws them" * differ
 
 
 def _sharing(scheme: Mapping[str, Any]) -> Any:

@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import count
 from math import log
 from pathlib import Path
-from statistics import median_high
+from statistics import median, median_high
 from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib
@@ -40,6 +40,8 @@ from lengthwise.report.finding import headline
 from lengthwise.report.looks import COLOURS, MARKERS, Gray, Look
 from lengthwise.report.names import LONGEST_NAME, hidden_text, whole_names
 from lengthwise.report.summary import (
+    RIGHT,
+    WRONG,
     Brackets,
     Cell,
     Panel,
@@ -49,7 +51,7 @@ from lengthwise.report.summary import (
     chance_of,
     chance_text,
     common_chance,
-    falling,
+    fallen_seeds,
     is_interval,
     left_out_text,
     panels,
@@ -435,7 +437,7 @@ def _described(
         "thin lines: each of these seeds" * (max(counts) > 1) + ", with small marks where aside" * ("marks" in drew),
         f"band: {brackets_text(banded, band)}" * bool(banded),
         *(says for kind, says in KINDS.items() if kind in drew),
-        f"line of dashes: {chance_text(systems, metric=metric) or 'chance'}" * ("chance" in drew),
+        f"dashes and dots: {chance_text(systems, metric=metric) or 'chance'}" * ("chance" in drew),
         *(f"gray: {says} ({'; '.join(names)})" for says, names in grays.items()),
         f"shaded: {'lengths that all systems drawn were trained on' if 'trained' in drew else 'training lengths'}",
         _cut(parts, systems, metric),
@@ -470,6 +472,8 @@ def _cut(parts: Sequence[_Panel], systems: Sequence[SystemSummary], metric: str)
 
 LEAST_HEIGHT = 1.5
 """Inches of a panel with its texts; where they would be lower on one another, panels stand side by side."""
+CHANCE = (0, (5, 2, 1, 2))
+"""The style of the line of chance, which no other has: those with gaps have dashes."""
 BAR = "bar: trained to"
 APART = 9
 """Points between the centres of the bars of one length."""
@@ -568,7 +572,10 @@ def _unfitted(systems: Sequence[SystemSummary], most: int) -> list[Any]:
     """The entries of a legend for the systems without a fitted seed, which names so many."""
     names = _not_fitted(systems)
     names = names if len(names) <= most else [f"{len(names)} systems"]
-    return [Line2D([], [], color=QUIET, marker="x", ms=4.5, ls="none", label=f"{name} (not fitted)") for name in names]
+    return [
+        Line2D([], [], color=QUIET, marker="x", ms=4.5, ls="none", label=f"{name} (did not fit, not drawn)")
+        for name in names
+    ]
 
 
 def _handle(part: _Panel, index: int, name: str) -> Any:
@@ -586,8 +593,10 @@ def _with_fitted(system: SystemSummary, letters: int) -> str:
     """The system on lines of ``letters`` characters, how many seeds fitted, and how many fall that a median hides."""
     name, fitted, seeds = short_name(system.label, letters), len(system.fitted), len(system.results)
     name += f"\nfitted: {fitted} of {seeds}" * (fitted < seeds)
-    falls = falling(system).removesuffix(f" of {system.label}")
-    return name if falls == system.label else f"{name}\n{falls} fall{'s' * falls.startswith('1 of')}"
+    rates = [[score.rate() for score in cell.scores] for cell in system.cells if cell.length > system.max_length]
+    hidden = min(map(median, rates), default=0.0) >= RIGHT and min(map(min, rates)) < WRONG
+    fallen = len(fallen_seeds(system))
+    return name + f"\n{fallen} of {fitted} seeds fall{'s' * (fallen == 1)}" * hidden
 
 
 def _on_one_line(systems: Sequence[SystemSummary]) -> list[str]:
@@ -672,7 +681,7 @@ class _Panel:
             of = chance_of([self.systems[index] for index in self.panel.cells], self.metric)
             of = of or "answer" * (not legend)
             label = f"chance {rounded(chance, 2)}{f' ({of})' * bool(of)}"
-            line = plot.axhline(chance, color=QUIET, lw=1, ls=(0, (2, 3)), zorder=1, label=label)
+            line = plot.axhline(chance, color=QUIET, lw=1, ls=CHANCE, zorder=1, label=label)
             self.named.append(line)
         if several:
             self.drew.add("trained")

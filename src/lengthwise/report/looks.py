@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d")
 """The palette of Okabe and Ito (2008), which stays distinguishable under all common forms of colour blindness."""
+BLUES = (0, 5)
+"""Those that are much alike in a small figure: the second of them is taken last."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "*")
 SIGNS = ("●", "■", "▲", "◆", "▼", "✚", "★")
 """Of the markers, as text. None is a cross, which is the sign of what did not fit."""
@@ -114,6 +116,10 @@ def _free(name: str, taken: set[Look], like: Look | None) -> Look:
     unused = [Look(family) for family in families if family not in colours]
     some = [Look(family, member) for member in range(len(MARKERS)) for family in families]
     plenty = (Look(family, member) for member in count(len(MARKERS)) for family in families)
-    kept = [sorted(looks, key=lambda look: look.marker in markers) for looks in (unused, some)]
+    blue = bool(colours & {*BLUES})
+    kept = [
+        sorted(looks, key=lambda look: (blue and look.family in BLUES, look.marker in markers))
+        for looks in (unused, some)
+    ]
     own = [] if like is None else [like]
     return next(look for look in chain(kept[0], own, kept[1], plenty) if look not in taken)

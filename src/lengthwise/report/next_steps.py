@@ -9,12 +9,14 @@ from typing import Any
 
 from lengthwise.core.rank import seed_far
 from lengthwise.core.table import rounded
-from lengthwise.report.control import MANY_STEPS, PLAIN, beyond_reach
+from lengthwise.report.control import MANY_STEPS, PLAIN, Control, beyond_reach
 from lengthwise.report.finding import in_groups, leader
 from lengthwise.report.summary import (
     MOST_NAMED,
+    WRONG,
     Setting,
     SystemSummary,
+    differ_text,
     explain_command,
     fall,
     hardest,
@@ -45,41 +47,27 @@ MoreSeeds = tuple[int, str, str, Sequence[SystemSummary]]
 
 
 def next_steps(
-    order: Sequence[SystemSummary], fails: SystemSummary | None, control: str, seeds: MoreSeeds, confounds: Confounds,
-    aside: str = "",
+    order: Sequence[SystemSummary], fails: SystemSummary | None, control: Control, seeds: MoreSeeds,
+    confounds: Confounds, aside: str = "",
 ) -> list[str]:  # fmt: skip
     """What to do next with systems that are compared with each other, as lines: the first is the one to take.
 
-    First comes what did not fit where nothing is left to compare, then, where not even the best goes beyond training,
-    why it ``fails``, the ``control``, settings that should be equal, why a better one fails at last, and more seeds.
-    Other systems that did not fit come last. What is said ``aside`` is why equal settings or seeds are of others.
+    First comes what did not fit where nothing is left to compare, then the ``control``, then, where not even the best
+    goes beyond training, why it ``fails``, settings that should be equal, why a better one fails at last, and more
+    seeds. A later step goes on with the settings of the earlier ones, or is left out. What is said ``aside`` is why
+    equal settings or seeds are of others.
     """
     said, longer = list[str](), _longer(order)
-    fitted = [one for one in order if one.fitted]
+    fitted, anew = [one for one in order if one.fitted], control.anew
     if longer and len(fitted) < min(2, len(order)):
-        said.append(longer)
+        said, anew = [longer], True
+    said += [control.step] * bool(control.step)
     falls = fails or next((one for one in order if fall(one)), None)
     about = [] if falls is None else _about(falls, fails)
     if fails is not None and not any(fails is one for one in in_groups(order).far):
         said += about
-    said += [control] * bool(control)
-    who, every = confounds
-    settings = [one for one in every if one[0] != "task"]  # tasks that are compared are to differ
-    positions = len({system.positions for system in who}) > 1
-    alone = every[:1] if len(every) > 1 and not positions else []
-    tried = [one for one in order if one.results[0].system in {of.results[0].system for of in who}]
-    same = _values(tried, [one for one in settings if one not in alone]) if positions or alone else {}
-    if same:
-        equal = f"so that they differ in {setting_text(f'{alone[0][0]}.{alone[0][2]}')} alone" if alone else EQUAL
-        there = [one.label for one in order if one.positions in {of.positions for of in who} and _has(one, same)]
-        enough = len({one.positions for one in order if one.label in there}) == 2
-        words = [word for (part, _, name), value in same.items() for word in ("--set", f"{part}.{name}={dumps(value)}")]
-        lack, each = [one for one in who if not _has(one, same)], max(seeds[0], *(len(one.results) for one in who))
-        with_same = f"train {some_of([one.label for one in lack or who])} with {_as_arguments(same)}"
-        stays = [f"{setting_text(f'{part}.{name}')} of {value_text(of)}" for part, of, name in settings if of]
-        with_same += f"; {some_of(stays)} still differ{'s' * (len(stays) == 1)}" * bool(stays)
-        with_same += aside + run_commands([(one, words) for one in lack], seeds=each)
-        said.append(f"{equal}, " + (f"show those alone: `.only(systems={there})`" if enough else with_same))
+    equal, trained = ("", list[SystemSummary]()) if anew else _equal(order, confounds, seeds[0], control, aside)
+    said += [equal] * bool(equal)
     if about and falls is (fails or leader(order)):
         said += [line for line in about if line not in said]
     wanted, reason, less, pair = seeds
@@ -87,14 +75,17 @@ def next_steps(
     first = order[0]
     plain = first.positions.scheme not in PLAIN and not beyond_reach(first)
     needed = [one for one in order if one in few or (plain and not one.fitted and ids_alone(one, first))]
-    if longer and longer not in said and any(2 * len(one.fitted) <= len(one.results) for one in needed):
-        said.append(longer)
-    if few:
+    if longer and not (anew or equal) and any(2 * len(one.fitted) <= len(one.results) for one in needed):
+        said, anew = [*said, longer], True
+    trained += confounds[0][: control.step.startswith("train")]
+    few = [one for one in few if not any(one is other for other in trained)]
+    if few and not anew:
         runs = max(ceil(wanted * len(one.results) / len(one.fitted)) for one in few)
         of = "each system" if len(few) == len(order) else some_of([one.label for one in few])
         lost = f", and {wanted} of {runs} may fit" * (runs > wanted)
         again = run_commands([(one, ()) for one in few], seeds=runs)
-        said.append(f"train {of} to {runs} seeds: {reason}{lost}{less}{aside}{again}")
+        unlike = "" if equal else "; ".join(["", *filter(None, [differ_text(pair)])])
+        said.append(f"train {of} to {runs} seeds: {reason}{lost}{less}{unlike}{aside}{again}")
     end = max((cell.length for cell in first.cells), default=0)
     if not said and end > first.max_length and not fall(first):
         short = [one for one in first.fitted if seed_far(one, 0)[0] < end]
@@ -110,9 +101,41 @@ def next_steps(
     return [*(f"{'then' if at else 'next'}: {step}" for at, step in enumerate(said)), *more]
 
 
+def _equal(
+    order: Sequence[SystemSummary], confounds: Confounds, wanted: int, control: Control, aside: str
+) -> tuple[str, list[SystemSummary]]:
+    """How to make settings equal, to those of the first where a ``control`` has these, and whom this trains."""
+    who, every = confounds
+    settings = [one for one in every if one[0] != "task"]  # tasks that are compared are to differ
+    positions = len({system.positions for system in who}) > 1
+    alone = every[:1] if len(every) > 1 and not positions else []
+    tried = [one for one in order if one.results[0].system in {of.results[0].system for of in who}]
+    wanted_same = [one for one in settings if one not in alone] if positions or alone else []
+    same = _values(tried, wanted_same)
+    if control.step:
+        same = {key: _value(who[0], key[0], key[2]) for key in wanted_same if not key[1]}
+    if not same:
+        return "", []
+    equal = f"so that they differ in {setting_text(f'{alone[0][0]}.{alone[0][2]}')} alone" if alone else EQUAL
+    there = [one.label for one in order if one.positions in {of.positions for of in who} and _has(one, same)]
+    if len({one.positions for one in order if one.label in there}) == 2:
+        return f"{equal}, show those alone: `.only(systems={there})`", list(who)
+    words = [word for (part, _, name), value in same.items() for word in ("--set", f"{part}.{name}={dumps(value)}")]
+    lack, each = (
+        [one for one in who if not _has(one, same)] or list(who),
+        max(wanted, *(len(one.results) for one in who)),
+    )
+    with_same = f"train {some_of([one.label for one in lack])} with {_as_arguments(same)}"
+    stays = [f"{setting_text(f'{part}.{name}')} of {value_text(of)}" for part, of, name in settings if of]
+    with_same += f"; {some_of(stays)} still differ{'s' * (len(stays) == 1)}" * bool(stays)
+    return f"{equal}, {with_same}{aside}{run_commands([(one, words) for one in lack], seeds=each)}", lack
+
+
 def _about(falls: SystemSummary, fails: SystemSummary | None) -> list[str]:
     rate, length, layout = hardest(falls) or (0.0, 0, "")
-    right = f"{falls.label} has {rounded(rate)} at {length}{layout}"
+    low = min((score.rate() for cell in falls.cells if cell.length == length for score in cell.scores), default=rate)
+    seed = rate >= WRONG and low < rate
+    right = f"{'a seed of ' * seed}{falls.label} has {rounded(low if seed else rate)} at {length}{layout}"
     said = f"see which other positions are likelier to be right there, as {right}: {predict_command(falls)}"
     command = explain_command(falls)
     return [said] * (fails is not None) + [f"see why {falls.label} falls: {command}"] * bool(command)

@@ -13,8 +13,7 @@ from lengthwise.languages.hard_words import window_pairs
 from lengthwise.languages.settled import MOST, settling_symbols
 from lengthwise.report.answer import ALONE, answer
 from lengthwise.report.finding import leader
-from lengthwise.report.summary import SystemSummary, falling, hardest_of, in_order, median_rates, some_of
-from lengthwise.report.why import UNKNOWN
+from lengthwise.report.summary import SystemSummary, hardest_of, in_order, median_rates
 from lengthwise.tasks.language import Language
 
 HARDER = "lengthwise explain asks harder ones."
@@ -23,14 +22,9 @@ HARDER = "lengthwise explain asks harder ones."
 def answer_rows(systems: Sequence[SystemSummary], without: Sequence[SystemSummary], trained: int) -> dict[str, str]:
     """The rows of `answer`, of so many ``trained`` systems, with how sure it is that the best goes as far as it does.
 
-    That theory has no program for those ``without`` is perhaps why they fall, where else it is not known.
+    That theory has no program for those ``without`` is perhaps why they fall, where it is not known.
     """
-    found, tested = answer(systems), [one for one in in_order(systems) if one.cells]
-    unknown = [line for line in (*found.why.splitlines(), *found.falls) if line.startswith(UNKNOWN)]
-    if told := [one for one in without if any(falling(one) in line for line in unknown)]:
-        fall = f"{some_of([falling(one) for one in told])} fall{'s' * (len(told) == 1)}"
-        cause = f"{fall}, perhaps since no program for such a model does it at every length (theory)"
-        found = replace(found, cause=(*found.cause, cause), controls=(*found.controls, *told))
+    found, tested = replace(answer(systems), without=without), [one for one in in_order(systems) if one.cells]
     if len({one.contest for one in tested}) != 1:
         return found.rows
     first, alone = leader(tested), len(tested) == 1

@@ -23,7 +23,7 @@ from lengthwise.core.config import canonical_json, changed_fields, fields_of
 from lengthwise.core.deadline import duration
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, did_you_mean, listed, require
 from lengthwise.core.files import read_json
-from lengthwise.core.rank import how_far
+from lengthwise.core.rank import how_far, seed_far
 from lengthwise.core.result_file import (
     CHECKPOINT,
     CONFIG,
@@ -926,27 +926,23 @@ def fall(system: SystemSummary) -> tuple[Cell, SeedResult, Score] | None:
     return cell, *min(seeds, key=lambda each: (each[1].rate(), (each[1].tokens or 0) / (each[1].tokens_total or 1)))
 
 
-def falling(system: SystemSummary) -> str:
-    """Its label, or how many of its seeds where the median stays right and some fall."""
-    beyond = [cell for cell in system.cells if cell.length > system.max_length]
-    if not beyond or any(rate_of(cell) < RIGHT for cell in beyond):
-        return system.label
-    low = {at for cell in beyond for at, score in enumerate(cell.scores) if score.rate() < WRONG}
-    return f"{len(low)} of {len(system.fitted)} seeds of {system.label}" if low else system.label
+def fallen_seeds(system: SystemSummary) -> list[SeedResult]:
+    """Those of its fitted seeds that are not right up to the longest test."""
+    end = max((cell.length for cell in system.cells), default=0)
+    return [one for one in system.fitted if seed_far(one, 0, layouts=layouts_of(system))[0] < end]
 
 
-def at_ends(system: SystemSummary) -> str:
+def at_ends(*systems: SystemSummary) -> str:
     """At which lengths how many wrong strings end in the wrong place; empty unless most do in each seed that falls."""
-    beyond = [cell for cell in system.cells if cell.length > system.max_length]
-    low = [[score for score in cell.scores if score.rate() < RIGHT] for cell in beyond]
-    scores = [score for some in low for score in some]
-    counts = [(score.first_error.get("eos", 0), sum(score.first_error.values())) for score in scores]
+    low = [(cell.length, score) for one in systems for cell in one.cells if cell.length > one.max_length
+           for score in cell.scores if score.rate() < RIGHT]  # fmt: skip
+    counts = [(score.first_error.get("eos", 0), sum(score.first_error.values())) for _, score in low]
     if not counts or any(not wrong or ends < RIGHT * wrong for ends, wrong in counts):
         return ""
     ends, wrong = map(sum, zip(*counts, strict=True))
-    where = in_runs({cell.length for cell, some in zip(beyond, low, strict=True) if some}, {c.length for c in beyond})
-    each = " in each seed that falls" * (len(system.fitted) > 1)
-    return f"at {where}{each}, {ends:,} of {wrong:,} wrong strings in all stop too early or too late"
+    where = in_runs({n for n, _ in low}, {cell.length for one in systems for cell in one.cells})
+    seeds = ", all seeds that fall" * any(len(one.fitted) > 1 for one in systems)
+    return f"{ends:,} of {wrong:,} wrong strings stop too early or too late (at {where}{seeds})"
 
 
 def fall_text(system: SystemSummary) -> str:

@@ -13,13 +13,13 @@ import numpy as np
 
 from lengthwise.core.config import canonical_json
 from lengthwise.core.errors import LengthwiseError, listed
-from lengthwise.core.rank import seed_far
 from lengthwise.core.rng import stream
+from lengthwise.core.table import rounded
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES, PositionScheme, scheme_with_ids
 from lengthwise.positions.structure import spans
 from lengthwise.report.summary import (
-    MOST_COMPARED,
+    MOST_NAMED,
     RIGHT,
     WIDE_RANGE,
     WRONG,
@@ -27,17 +27,13 @@ from lengthwise.report.summary import (
     above,
     at_ends,
     chance,
-    falling,
-    layouts_of,
+    fallen_seeds,
     median_rates,
-    some_of,
 )
 from lengthwise.report.words import setting_text, value_text
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.values import spoken
 
-UNKNOWN = "Not known why"
-"""The beginning of the clause of systems of which neither ids nor distances say why they fall."""
 REMEMBERED = 4096
 """Tasks and schemes whose ids and structure are remembered."""
 TRAINED = 2048
@@ -75,6 +71,11 @@ class Distance:
         return f"{self.trained}{' with jumps' * self.jumps}"
 
     @property
+    def tested(self) -> bool:
+        """Whether first mistakes can tell: some were recorded, and not all tokens are such."""
+        return self.share < 1 and bool(sum(self.mistakes))
+
+    @property
     def far(self) -> bool:
         """Whether it is farther than in training."""
         return self.needed > self.trained
@@ -96,148 +97,104 @@ class Distance:
         return self.far and all(there > least * every for there, every in pairs if every)
 
 
-def why(order: Sequence[SystemSummary], told: Sequence[SystemSummary] = (), *, short: bool = False) -> list[str]:
-    """Why systems fall that are compared with each other and in order, as clauses; none where none falls.
+def why(
+    order: Sequence[SystemSummary], told: Sequence[SystemSummary] = (), without: Sequence[SystemSummary] = ()
+) -> list[str]:
+    """Why systems fall that are compared with each other and in order: a clause for each reason, which names them.
 
-    Of those of which it is ``told`` already it is not *not known*.
-
-    First come ids that were never trained, then `distances` in ids, then one setting that alone tells a system from one
-    that does not fall, then of whom none of these says why they fall. In ``short`` it is one clause with the counts of
-    all, also of those that fall only slightly.
+    Each is in one clause, but in none where what it is ``told`` of is all that is known. ``without`` are those of which
+    theory has no program.
     """
     falls = [one for one in order if _falls(one)]
-    untrained = {id(one): says for one in falls if (says := _never_trained(one))}
-    rest = [one for one in falls if id(one) not in untrained]
-    known = {id(one.system): one for one in distances(order)} if rest else {}
-    predicted = [one for one in rest if id(one) in known and known[id(one)].predicted]
-    left = [one for one in rest if not any(one is other for other in predicted)]
-    alone = {id(one): found for one in left if (found := _one_setting(one, order))}
-    unknown = [one for one in left if id(one) not in alone and not any(one is other for other in told)]
-    slight = [one for one in order if falls and _slightly(one)]
-    if short:
-        by_ids = [one for one in left if any(one is other for other in told) and id(one) not in alone]
-        late = any(UNKNOWN.lower() in says for says in untrained.values())
-        new_ids = "at first for no known reason, then " * late + "since ids were never trained"
-        settings = {f"its {setting} is {values.partition(' and ')[0]}" for _, setting, values in alone.values()}
-        ways = (
-            ([one for one in falls if id(one) in untrained], *[new_ids] * 2),
-            (predicted, *["perhaps as a token is too far"] * 2),
-            (by_ids, "for its ids, as said above", "for their ids, as said above"),
-            ([one for one in left if id(one) in alone], f"perhaps as {' or '.join(sorted(settings))}",
-             "perhaps for one setting"),
-            (unknown, *["for no known reason"] * 2),
-            (slight, *["only slightly"] * 2),
-        )  # fmt: skip
-        count, of = len(falls) + len(slight), sum(bool(one.cells) for one in order)
-        named = of <= MOST_COMPARED
-        said = [(falling(*some) if len(some) == 1 else str(len(some)), how if len(some) == 1 else of_all)
-                for some, how, of_all in ways if some]  # fmt: skip
-        how = f": {'; '.join(map(' '.join, said))}" if len(said) > 1 else "".join(f" {how}" for _, how in said)
-        who = f"{count} of {of}" if count < of else "Both" if of == 2 else f"All {of}"
-        if named and count == 1:
-            who, how = falling(*falls), f"s,{how}"
-        return [f"{who} fall{how}"] * bool(falls)
-    return [
-        *_grouped(falls, untrained), *_as_predicted([known[id(one)] for one in predicted]),
-        *_right([one for one in known.values() if one.holds and one.system not in falls], slight, bool(predicted)),
-        *_in_one_setting(left, alone), *_not_known(unknown, known),
+    slight = [one for one in falls if _lowest(one) >= RIGHT - WIDE_RANGE]
+    left = _but(falls, slight)
+    new = {id(one): says for one in left if (says := _never_trained(one))}
+    known = {id(one.system): one for one in distances(order)} if falls else {}
+    far = [its for one in left if id(one) not in new and (its := known.get(id(one))) and its.predicted
+           and len(fallen_seeds(one)) == len(one.fitted)]  # fmt: skip
+    left = [one for one in _but(left, [its.system for its in far]) if id(one) not in new]
+    alone = {id(one): found for one in left if (found := one_setting(one, order))}
+    left = [one for one in left if id(one) not in alone]
+    theory = [one for one in left if any(one is other for other in without)]
+    left = _but(_but(left, theory), told)
+    too = [
+        its.system for its in known.values() if its.far and not any(its.system is one for one in _but(falls, slight))
+    ]
+    groups = [
+        *(([one for one in falls if new.get(id(one)) == says], says) for says in dict.fromkeys(new.values())),
+        *(([its.system for its in some], _too_far(some, too)) for some in (
+            [its for its in far if its.tested], [its for its in far if not its.tested]
+        ) if some),
+        *(([one for one in falls if alone.get(id(one), ("",))[0] == other], _setting_of([*alone.values()], other))
+          for other in dict.fromkeys(other for other, *_ in alone.values())),
+        (theory, "perhaps since no program for such a model does it at every length (theory)"),
+        (left, f"not known{_shared(left, known)}"),
+        (slight, f"too small a fall to explain (no seed below {rounded(min(map(_lowest, slight), default=1.0))})"),
     ]  # fmt: skip
+    return [f"{_named(some)}: {says}" for some, says in groups if some]
 
 
-def _grouped(systems: Sequence[SystemSummary], says: Mapping[int, str]) -> list[str]:
-    same = dict[str, list[str]]()
-    for one in systems:
-        if id(one) in says:
-            same.setdefault(says[id(one)], []).append(one.label)
-    return [f"{some_of(names)} {each}" for each, names in same.items()]
+def _but(systems: Sequence[SystemSummary], others: Sequence[SystemSummary]) -> list[SystemSummary]:
+    return [one for one in systems if not any(one is other for other in others)]
 
 
-def _right(holding: Sequence[Distance], slight: Sequence[SystemSummary], some_fall: bool) -> list[str]:
-    """Who is mostly right, though distances predict a fall; or, where they predict that of others, as they say."""
-    far = [one.system for one in holding if one.far]
-    whole = [one.label for one in far if one not in slight]
-    near = [one.system.label for one in holding if not one.far and one.system not in slight]
-    said = [f"{some_of(whole)} need{'s' * (len(whole) == 1)} one farther back, too, without a fall"] * bool(whole)
-    said += [f"{some_of(near)} need{'s' * (len(near) == 1)} none farther back"] * bool(near and some_fall)
-    return said + [
-        f"{some_of([one.label for one in some])} fall{'s' * (len(some) == 1)} only slightly{though}"
-        for some, though in (
-            ([one for one in slight if one in far], ", though one is needed farther back"),
-            ([one for one in slight if one not in far], ""),
-        ) if some
-    ]  # fmt: skip
+def _named(systems: Sequence[SystemSummary]) -> str:
+    """Their names, of many the first, with how many seeds fall where not all do."""
+    names = list[str]()
+    for one in systems if len(systems) <= MOST_NAMED else systems[: MOST_NAMED - 1]:
+        fallen = len(fallen_seeds(one))
+        names.append(one.label + f" ({fallen} of {len(one.results)} seeds)" * (fallen < len(one.fitted)))
+    return spoken([*names, *[f"{len(systems) - len(names)} more"] * (len(names) < len(systems))])
 
 
-def _in_one_setting(left: Sequence[SystemSummary], alone: Mapping[int, tuple[str, str, str]]) -> list[str]:
-    """Whom one setting alone tells from one that does not fall, those of the same other in one clause."""
-    said = list[str]()
-    for other in dict.fromkeys(other for other, _, _ in alone.values()):
-        mine = [(falling(one), *alone[id(one)][1:]) for one in left if id(one) in alone and alone[id(one)][0] == other]
-        each = some_of([f"{name} ({setting})" for name, setting, _ in mine])
-        (name, setting, values), many = mine[0], len(mine) > 1
-        one = f"{name} falls and {other} does not: they differ in {setting} alone ({values})"
-        said.append(f"{each} fall and {other} does not: each differs from it in one setting alone" if many else one)
-    return said
+def _too_far(found: Sequence[Distance], too: Sequence[SystemSummary]) -> str:
+    """That it may be distance, with an example, the first mistakes that say so, and who needs that ``too``."""
+    first, there, mistakes = found[0], sum(sum(one.there) for one in found), sum(sum(one.mistakes) for one in found)
+    ids = f"{first.needed} ids back at length {first.length}, at most {first.trained_text} in training"
+    same = all((one.needed, one.length, one.trained) == (first.needed, first.length, first.trained) for one in found)
+    told = f"{there:,} of {mistakes:,} first mistakes of all seeds are at such tokens" if first.tested else "not tested"
+    who = too[0].label if len(too) == 1 else f"{len(too)} others"
+    told += f"; {who} need{'s' * (len(too) == 1)} one, too, and hardly fall{'s' * (len(too) == 1)}" * bool(too)
+    token = f"a token {ids} (" if same else f"a token farther back than in training ({first.system.label}: {ids}; "
+    return f"perhaps since {'it needs' if len(found) == 1 else 'they need'} {token}{told})"
 
 
-def _not_known(unknown: Sequence[SystemSummary], known: Mapping[int, Distance]) -> list[str]:
-    """Of whom it is not known why they fall, with what is: that ends are wrong, or where first mistakes are."""
-    ends = {id(one): found for one in unknown if (found := at_ends(one))}
-    said = [f"{_unknown([one], '', '', '')}: {ends[id(one)]}" for one in unknown if id(one) in ends]
-    kinds = dict[bool | None, list[SystemSummary]]()
-    for one in (one for one in unknown if id(one) not in ends):
-        its = known.get(id(one))
-        kinds.setdefault(None if its is None or (its.far and not its.near) else its.far, []).append(one)
-    trained = _already([known[id(one)] for one in kinds.get(True, [])])
-    near = "no token farther back than in training"
-    says = {True: ("errs", "err", trained), False: ("needs", "need", near), None: ("", "", "")}
-    return [*said, *(_unknown(kinds[kind], *says[kind]) for kind in says if kind in kinds)]
+def _setting_of(alone: Sequence[tuple[str, str, str, str]], other: str) -> str:
+    """That it may be the one setting in which these differ from another, which does not fall."""
+    mine = [(setting, value, its) for of, setting, value, its in alone if of == other]
+    settings = spoken(list(dict.fromkeys(setting for setting, *_ in mine)))
+    if len(mine) > 1:
+        return f"perhaps for the one setting in which each differs from {other}, which does not fall ({settings})"
+    return f"perhaps since {settings} is {mine[0][1]}: with {mine[0][2]} it is {other}, which does not fall"
 
 
-def _already(found: Sequence[Distance]) -> str:
-    """Where these err that need a token farther back than in training."""
-    there, every = _counts(found)
+def _shared(systems: Sequence[SystemSummary], known: Mapping[int, Distance]) -> str:
+    """What is known of all of these: that ends are wrong, or where first mistakes are; empty where they differ."""
+    if ends := at_ends(*systems):
+        return f"; {ends}"
+    found = [known[id(one)] for one in systems if id(one) in known]
+    if not found or len(found) < len(systems) or len({one.far for one in found}) > 1:
+        return ""
+    they = ("it needs", "it errs") if len(systems) == 1 else ("they need", "they err")
+    if not found[0].far:
+        return f"; {they[0]} no token farther back than in training"
+    every, there = sum(sum(one.mistakes) for one in found), sum(sum(one.there) for one in found)
     at = spoken([*map(str, sorted({one.length for one in found}))])
     mistakes = f"{every - there:,} of {every:,} first mistakes at {at}, of all seeds"
-    return f"already at tokens whose distance was trained ({mistakes})"
+    near = all(one.near for one in found)
+    return f"; {they[1]} already at tokens whose distance was trained ({mistakes})" * near
 
 
-def _as_predicted(predicted: Sequence[Distance]) -> list[str]:
-    """Who falls as distances predict, with an example and the first mistakes that say so, where these can."""
-    if not predicted:
-        return []
-    names, first, one = some_of([falling(one.system) for one in predicted]), predicted[0], len(predicted) == 1
-    there, mistakes = _counts([one for one in predicted if one.share < 1])
-    told = f"{there:,} of {mistakes:,} first mistakes of all seeds are at such tokens" if mistakes else "not tested"
-    ids = f"{first.needed} ids back at length {first.length}, at most {first.trained_text} in training"
-    many = f"they need a token farther back than in training ({first.system.label}: {ids})"
-    how = f"it needs a token {ids}" if one else many
-    return [f"{names} fall{'s' * one}, perhaps since {how} ({told})"]
-
-
-def _counts(found: Sequence[Distance]) -> tuple[int, int]:
-    """How many first mistakes are at tokens that need one farther back than in training, and of how many."""
-    return sum(sum(one.there) for one in found), sum(sum(one.mistakes) for one in found)
-
-
-def _unknown(systems: Sequence[SystemSummary], verb: str, plural: str, what: str) -> str:
-    """That it is not known why these fall, and what they do; those of which single seeds do come last."""
-    names = sorted(map(falling, systems), key=lambda name: name not in {one.label for one in systems})
-    one = len(names) == 1 and (names[0] == systems[0].label or names[0].startswith("1 of "))
-    who = f"it {verb}" if one else f"they {plural}"
-    return f"{UNKNOWN} {some_of(names)} fall{'s' * one}" + f": {who} {what}" * bool(what)
-
-
-def _one_setting(system: SystemSummary, order: Sequence[SystemSummary]) -> tuple[str, str, str] | None:
+def one_setting(system: SystemSummary, order: Sequence[SystemSummary]) -> tuple[str, str, str, str] | None:
     """One that does not fall and differs from the system in one setting alone, which, and both values; or None."""
     for one in order:
-        if one.cells and not _falls(one) and not _slightly(one) and same_task(one, system) and _leads(one, system):
+        if one.cells and not _falls(one) and same_task(one, system) and _leads(one, system):
             keys = {key for key in {*one.flat, *system.flat} if one.flat.get(key) != system.flat.get(key)}
             keys = {key for key in keys if not key.startswith("evaluation.")}
             if len(keys) == 1 and not keys <= {"scheme.name", "encoding.name"}:  # positions, which are what is compared
                 (key,) = keys
                 mine, other = (value_text(of.flat.get(key), key) for of in (system, one))
-                return one.label, setting_text(key), f"{mine} and {other}"
+                return one.label, setting_text(key), mine, other
     return None
 
 
@@ -288,17 +245,13 @@ def distances_text(order: Sequence[SystemSummary]) -> str:
 
 
 def _falls(system: SystemSummary) -> bool:
-    """Whether it falls beyond training, and clearly below the cut: in its median, or in a seed below one half."""
-    beyond = [cell for cell in system.cells if cell.length > system.max_length]
-    medians = [right for n, right in median_rates(system).items() if n > system.max_length]
-    seeds = (score.rate() for cell in beyond for score in cell.scores)
-    return min(medians, default=1.0) < RIGHT - WIDE_RANGE or min(seeds, default=1.0) < WRONG
+    """Whether a seed is not right to its longest test beyond training."""
+    return any(cell.length > system.max_length for cell in system.cells) and bool(fallen_seeds(system))
 
 
-def _slightly(system: SystemSummary) -> bool:
-    """Whether a seed is not right to its longest test, though it does not fall."""
-    end = max((cell.length for cell in system.cells), default=0)
-    return not _falls(system) and any(seed_far(one, 0, layouts=layouts_of(system))[0] < end for one in system.fitted)
+def _lowest(system: SystemSummary) -> float:
+    """The least that a seed has right beyond training."""
+    return min(score.rate() for cell in system.cells if cell.length > system.max_length for score in cell.scores)
 
 
 def _never_trained(system: SystemSummary) -> str:
@@ -310,9 +263,9 @@ def _never_trained(system: SystemSummary) -> str:
     known, first = _untrained(*parts, end, tuple(sorted(n for n in rates if n > end)))
     if not first or rates[first] >= WRONG:
         return ""
-    ids = f"where ids above {known} begin, which were never trained"
     start = min(n for n in rates if n > end and rates[n] < RIGHT)
-    return f"falls from {first}, {ids}" if start == first else f"falls from {start}, not known why; from {first}, {ids}"
+    late = f"not known from length {start} on; from {first} on " * (start < first)
+    return f"{late}perhaps since ids above {known}{f', from length {first} on,' * (not late)} were never trained"
 
 
 @lru_cache(maxsize=REMEMBERED)
