@@ -16,7 +16,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 import lengthwise as lw
-from lengthwise.report.looks import COLOURS, LOOKS, Look, distinct
+from lengthwise.report.looks import BLUES, COLOURS, LOOKS, Look, distinct
 from lengthwise.report.summary import MOST_DRAWN, SeedResult, panels
 
 NAMES = [name for name in LOOKS if "+" in name and "@" not in name and not name.startswith("random-start")]
@@ -44,9 +44,11 @@ def test_a_system_looks_the_same_beside_any_other_and_in_any_subset(names: list[
     looks = drawn(whole)
     assert len(set(looks.values())) == len(names)
     assert len({colour for colour, _ in looks.values()}) == len(names)
-    families = Counter(LOOKS[name].family for name in {*names} & {*LOOKS})
-    for name in {*names} & {*LOOKS}:
-        if families[LOOKS[name].family] == 1:
+    shared = {name: min(BLUES) if LOOKS[name].family in BLUES else LOOKS[name].family for name in {*names} & {*LOOKS}}
+    families = Counter(shared.values())
+    assert len({colour for colour, _ in looks.values()} & {COLOURS[at] for at in BLUES}) < 2, "much alike"
+    for name, family in shared.items():
+        if families[family] == 1:
             assert looks[name] == (LOOKS[name].colour, LOOKS[name].marker)
     part = whole.only(systems=some)
     assert drawn(part).items() <= looks.items()
@@ -60,6 +62,7 @@ def test_looks_differ_and_colours_repeat_only_when_all_are_taken(wanted: list[Lo
     assert len({look.family for look in given_looks.values()}) == min(len(wanted), len(COLOURS))
     for at, look in enumerate(wanted):
         before = {other.family for other in wanted[:at] if other is not None}
+        before |= {*BLUES} if len(wanted) < len(COLOURS) and before & {*BLUES} else set()
         assert look is None or look.family in before or given_looks[str(at)] == look
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d")
 """The palette of Okabe and Ito (2008), which stays distinguishable under all common forms of colour blindness."""
 BLUES = (0, 5)
-"""Those that are much alike in a small figure: the second of them is taken last."""
+"""Those that are much alike in a small figure: of few systems, the second of them is taken last."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "*")
 SIGNS = ("●", "■", "▲", "◆", "▼", "✚", "★")
 """Of the markers, as text. None is a cross, which is the sign of what did not fit."""
@@ -31,7 +31,7 @@ FAMILIES = (
 )
 """The table: a colour for each family of systems; its members differ in marker and dashes, the first is solid.
 
-Of two members in one figure, the first keeps the colour.
+Of two members in one figure, and of the two `BLUES` of a figure of few systems, the first keeps the colour.
 """
 
 
@@ -91,9 +91,11 @@ def distinct(wanted: Mapping[str, Look | None], given: Mapping[str, Look] | None
     setting, gets a colour that none has, from one on that its name decides; then other markers and dashes, markers that
     none has first.
     """
-    found = dict(given or {})
+    found, few = dict(given or {}), len({*wanted, *(given or {})}) < len(COLOURS)
     for name, look in wanted.items():
-        if name not in found and look is not None and look.family not in {other.family for other in found.values()}:
+        taken = {other.family for other in found.values()}
+        taken |= {*BLUES} if few and taken & {*BLUES} else set()
+        if name not in found and look is not None and look.family not in taken:
             found[name] = look
     for name, look in wanted.items():
         if name not in found:

@@ -114,6 +114,8 @@ def _equal(
     same = _values(tried, wanted_same)
     if control.step:
         same = {key: _value(who[0], key[0], key[2]) for key in wanted_same if not key[1]}
+        if any(_value(one, *STEPS[::2]) > _value(who[0], *STEPS[::2]) for one in who[1:]):  # too few may not fit
+            return "", list(who)
     if not same:
         return "", []
     equal = f"so that they differ in {setting_text(f'{alone[0][0]}.{alone[0][2]}')} alone" if alone else EQUAL

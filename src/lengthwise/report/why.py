@@ -264,7 +264,7 @@ def _never_trained(system: SystemSummary) -> str:
     if not first or rates[first] >= WRONG:
         return ""
     start = min(n for n in rates if n > end and rates[n] < RIGHT)
-    late = f"not known from length {start} on; from {first} on " * (start < first)
+    late = f"not known before length {first}; from there on " * (start < first)
     return f"{late}perhaps since ids above {known}{f', from length {first} on,' * (not late)} were never trained"
 
 
