@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
-from math import ceil, comb
+from math import comb
 
 from lengthwise.core.statistics import LEVEL
 from lengthwise.core.table import NEXT
@@ -36,8 +36,8 @@ from lengthwise.tasks.values import spoken
 
 SURE, WHY = "how sure", "why"
 """What rows of an answer are called, behind the finding."""
-MOST_REASONS = 5
-"""Reasons why systems fall that *why* has a line for."""
+MOST_CAUSES, MOST_REASONS = 3, 5
+"""Clauses that *why* has on why the best leads, and reasons why systems fall that it has a line for."""
 ALONE = "No other system fits, so this shows nothing about positions."
 
 
@@ -61,17 +61,19 @@ class Answer:
     @cached_property
     def why(self) -> str:
         """Why the best leads, then why others fall, a line for each reason; what has no room is in `falls`."""
-        return "\n".join(f"{says}." for says in self._lines[: len(self.cause) + MOST_REASONS])
+        return "\n".join(f"{says}." for some in self._lines for says in some[0])
 
     @property
     def falls(self) -> list[str]:
         """For the author: what `why` has no room for."""
-        return self._lines[len(self.cause) + MOST_REASONS :]
+        return [says for some in self._lines for says in some[1]]
 
     @cached_property
-    def _lines(self) -> list[str]:
-        said = (*self.cause, *why(self.order, self.controls, self.without))
-        return [in_quotes(says, self.order) for says in said]
+    def _lines(self) -> list[tuple[list[str], list[str]]]:
+        """Of causes and of reasons those that have room, and the others."""
+        every = (self.cause, MOST_CAUSES), (why(self.order, self.controls, self.without), MOST_REASONS)
+        said = (([in_quotes(says, self.order) for says in some], most) for some, most in every)
+        return [(some[:most], some[most:]) for some, most in said]
 
     @property
     def rows(self) -> dict[str, str]:
@@ -217,7 +219,7 @@ class _Contest:
         """What controls show, or that there is none, and what else differs; then which control to train."""
         first, (lead, controls) = self.ranked[0], self.led
         told = [controls_say(lead, other, self.between(lead, other)) for other in controls]
-        said = [*(says for says, _ in told), *dict.fromkeys(one for _, some in told for one in some)]
+        said, limits = [says for says, _ in told], dict.fromkeys(limit for _, limit in told)
         if said and lead is not first:
             plain = f"{first.label} has plain ids, so they are not why it leads"
             untested = f"Whether its ids make {first.label} lead is not tested"
@@ -232,7 +234,7 @@ class _Contest:
             said, control = said or untested, control if control.step else missing
         alone = bool(self.pairs) and one_setting(self.pair[1], self.pair[:1]) is not None  # `why` has it
         confounded = _confounded(*self.pair) if self.pairs and not alone else ""
-        return [*filter(None, [self.instead, *said, confounded])], control
+        return [*filter(None, [self.instead, *said, confounded, *limits])], control
 
     @cached_property
     def named(self) -> SystemSummary:
@@ -257,7 +259,7 @@ class _Contest:
         enough, made = _enough(tests[0].made), tests[0].made
         if not self.pairs:
             level = f"with {few}, {self.pair[0].label} and {self.pair[1].label} are not told apart"
-            return max(enough, 2 * few), level, "", list(self.pair)
+            return max(enough, 2 * few), level, list(self.pair)
         agree = (one for one in controls if self.pair[0] is lead and one is not self.pair[1])
         agree = (one for one in agree if lengths_above(self.between(lead, one)))
         weighed = [self.pair, *((lead, one) for one in agree)]
@@ -266,17 +268,14 @@ class _Contest:
             unsure = [two for two in [min(own, key=lambda two: _unlike(*two))] if not surely(two)]
         who = [one for one in self.order if any(one in two for two in unsure)]
         if not who or min(len(one.fitted) for one in who) >= enough:
-            return 0, "", "", who
+            return 0, "", who
         why = f"{enough} that fit can be significant{f' in {made} tests' * (made > 1)}"
-        alone = ceil(_enough(len(tests)) * max(len(one.results) / len(one.fitted) for one in who))  # some may not fit
-        cheaper = len(who) == 2 and alone < max(enough - len(one.results) for one in who)
-        less = f" (or {alone} new ones of these two alone, in another folder)" * cheaper
-        return enough, why, less, who
+        return enough, why, who
 
     def answer(self, fails: SystemSummary | None) -> Answer:
         """`answer` for these systems; ``fails`` is the first where even that is wrong beyond training."""
         if not self.rivals:
-            steps = next_steps(self.order, fails, Control(), (0, "", "", []), ([], [])) if self.order else ()
+            steps = next_steps(self.order, fails, Control(), (0, "", []), ([], [])) if self.order else ()
             return Answer(order=self.order, steps=tuple(steps))
         cause, control = self.causes
         aside = f"; why not {self.named.label}: see *why*" * (self.pair[0] is not self.named)

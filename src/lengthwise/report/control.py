@@ -69,27 +69,30 @@ def with_controls(
     return alike[0], []
 
 
-def controls_say(first: SystemSummary, control: SystemSummary, tests: Sequence[Difference]) -> tuple[str, list[str]]:
+def controls_say(first: SystemSummary, control: SystemSummary, tests: Sequence[Difference]) -> tuple[str, str]:
     """Whether a control shows that the ids are the cause: where every seed of the first is above every one of it.
 
-    Then what limits that: how many of its seeds fitted, and in what else ids differ.
+    Then in what else ids differ; empty where that says nothing.
     """
     fitted, seeds = len(control.fitted), len(control.results)
-    limits = [f"Of {control.label} {fitted} of {seeds} seeds fitted"] * (fitted < seeds)
+    few = f" ({fitted} of {seeds} seeds fitted)" * (fitted < seeds)
     if not (lengths := lengths_above(tests)):
         other = f"{control.label}, the same but for its ids, is as good in some seed at every length"
-        return f"The ids may not make the difference: {other}", limits
+        return f"The ids may not make the difference: {other}{few}", ""
     if fitted == len(first.fitted) == 1:
         both = f"{first.label} and {control.label}"
-        return f"Whether the ids make the difference is not known from one seed each of {both}", limits
+        return f"Whether the ids make the difference is not known from one seed each of {both}{few}", ""
     tested, ours, theirs = {test.length for test in tests}, median_rates(first), median_rates(control)
     most = max(lengths, key=lambda length: (ours[length] - theirs[length], length))
     make = "The ids make" if surely_above(tests) else f"The ids {'likely' if 2 * fitted > seeds else 'may'} make"
-    falls = f"{first.label} has {rounded(ours[most])} at {most}, its control {control.label} {rounded(theirs[most])}"
+    falls = (
+        f"{first.label} has {rounded(ours[most])} at {most}, its control {control.label} {rounded(theirs[most])}{few}"
+    )
     apart = all(test.apart for test in tests if test.length in lengths)
     how = f"{'Every seed' * apart or first.label} is above at {in_runs(lengths, tested)}"
-    limits += [f"Their ids differ in {what}; which counts is not tested"] if (what := in_what(first, control)) else []
-    return f"{make} the difference: {falls}. {how}", limits
+    what = in_what(first, control)
+    limit = f"Their ids differ in {what}; which counts is not tested" * bool(what)
+    return f"{make} the difference: {falls}. {how}", limit
 
 
 def beyond_reach(system: SystemSummary) -> str:

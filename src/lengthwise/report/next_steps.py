@@ -42,8 +42,8 @@ EQUAL = "so that models and training are equal"
 
 Confounds = tuple[Sequence[SystemSummary], Sequence[Setting]]
 """Systems, and the settings in which they differ besides positions."""
-MoreSeeds = tuple[int, str, str, Sequence[SystemSummary]]
-"""How many seeds tests need, why, what would need fewer, and of which systems; 0 where there are enough."""
+MoreSeeds = tuple[int, str, Sequence[SystemSummary]]
+"""How many seeds tests need, why, and of which systems; 0 where there are enough."""
 
 
 def next_steps(
@@ -70,7 +70,7 @@ def next_steps(
     said += [equal] * bool(equal)
     if about and falls is (fails or leader(order)):
         said += [line for line in about if line not in said]
-    wanted, reason, less, pair = seeds
+    wanted, reason, pair = seeds
     few = [one for one in pair if len(one.fitted) < wanted]
     first = order[0]
     plain = first.positions.scheme not in PLAIN and not beyond_reach(first)
@@ -85,7 +85,7 @@ def next_steps(
         lost = f", and {wanted} of {runs} may fit" * (runs > wanted)
         again = run_commands([(one, ()) for one in few], seeds=runs)
         unlike = "" if equal else "; ".join(["", *filter(None, [differ_text(pair)])])
-        said.append(f"train {of} to {runs} seeds: {reason}{lost}{less}{unlike}{aside}{again}")
+        said.append(f"train {of} to {runs} seeds: {reason}{lost}{unlike}{aside}{again}")
     end = max((cell.length for cell in first.cells), default=0)
     if not said and end > first.max_length and not fall(first):
         short = [one for one in first.fitted if seed_far(one, 0)[0] < end]

@@ -51,8 +51,6 @@ class Distance:
     system: SystemSummary
     length: int
     """The shortest length beyond training at which fewer than half of the strings are right, or else the longest."""
-    holds: bool
-    """Whether there is no such length."""
     needed: int
     trained: int
     """The farthest in training, under the ids that training draws."""
@@ -224,7 +222,7 @@ def distances(order: Sequence[SystemSummary]) -> list[Distance]:
             needed = max(high for _, high in tokens)
             scheme, mistakes = one.experiment["scheme"], (*map(len, first),)
             jumps = "pose" in (scheme["name"], scheme.get("draw")) and most > (needed_back(one, one.max_length) or 0)
-            found.append(Distance(one, length, not wrong, needed, most, (*there,), mistakes, share, jumps))
+            found.append(Distance(one, length, needed, most, (*there,), mistakes, share, jumps))
     return found
 
 
