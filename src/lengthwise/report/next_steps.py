@@ -84,7 +84,11 @@ def next_steps(
         of = "each system" if len(few) == len(order) else some_of([one.label for one in few])
         lost = f", and {wanted} of {runs} may fit" * (runs > wanted)
         again = run_commands([(one, ()) for one in few], seeds=runs)
-        unlike = "" if equal else "; ".join(["", *filter(None, [differ_text(pair)])])
+        tasks = some_of([setting_text(f"task.{name}") for part, _, name in confounds[1] if part == "task"])
+        differ = differ_text(pair) or f"besides positions, systems differ in {tasks}" * (
+            bool(tasks) and len({one.positions for one in pair}) > 1
+        )
+        unlike = f"; {differ}" * (bool(differ) and not equal)
         said.append(f"train {of} to {runs} seeds: {reason}{lost}{unlike}{aside}{again}")
     end = max((cell.length for cell in first.cells), default=0)
     if not said and end > first.max_length and not fall(first):
