@@ -88,6 +88,16 @@ def test_an_unfitted_model_is_not_measured_at_long_lengths(tmp_path: Path):
     assert [score["length"] for score in result["scores"]] == [2, 3]
 
 
+def test_of_a_language_hard_words_are_tested_beyond_training(tmp_path: Path):
+    task = {"name": "language", "language": "(a|b|c)*ac*"}
+    edits = ["evaluation.unfitted_too=true", 'scheme={"name": "sequential"}', 'encoding={"name": "nope"}']
+    experiment = RunConfig.from_json(DESCRIPTION | {"task": task}).edited([*edits, "training.steps=4"])
+    result = run(tmp_path / "a", experiment)
+    assert [(score["length"], score["n"], score["test_set"]) for score in result["hard"]] == [(6, 8, "adversarial")]
+    assert {score["length"] for score in result["scores"]} == {2, 3, 6}
+    assert "hard" not in run(tmp_path / "b")
+
+
 def test_directories_are_named_by_configuration_and_seed(tmp_path: Path):
     folders = {run_directory(tmp_path, "test", e, seed) for e in (TINY, SHORT) for seed in (0, 1)}
     assert len(folders) == 4

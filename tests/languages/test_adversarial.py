@@ -5,9 +5,9 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
 from lengthwise.languages.automaton import language
 from lengthwise.languages.counter import COUNTER_LANGUAGES
-from lengthwise.languages.hard_words import boundary_words, pumped_words, window_pairs
+from lengthwise.languages.hard_words import boundary_words, half_pairs, pumped_words, window_pairs
 from lengthwise.languages.named import LANGUAGES
-from lengthwise.languages.sampling import allowed_next
+from lengthwise.languages.sampling import allowed_next, lengths_with_words
 
 LAST_RELEVANT = LANGUAGES["{0,1,2}*02*"].dfa()
 
@@ -23,6 +23,19 @@ def test_pairs_agree_on_the_window_and_need_different_answers(name, window):
     for row, place in enumerate(pairs.positions):
         assert np.array_equal(pairs.left[row, place - window : place], pairs.right[row, place - window : place])
         assert not np.array_equal(labels[0][row, place], labels[1][row, place])
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_half_pairs_are_there_or_none_is_said(name):
+    dfa = LANGUAGES[name].dfa()
+    for length in lengths_with_words(dfa, 1, 40)[-2:]:
+        words = half_pairs(dfa, length, 5, stream(14, name, length))
+        if words is None:
+            with pytest.raises(LengthwiseError):
+                window_pairs(dfa, length // 2, length, 1, stream(14, name))
+        else:
+            assert words.shape == (5, length)
+            assert dfa.accepts_batch(words).all()
 
 
 def test_windows_that_tell_everything_are_said():

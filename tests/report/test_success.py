@@ -7,7 +7,7 @@ from made_up import experiment, result, score
 
 from lengthwise.api.compare import without_program
 from lengthwise.report.answer import ALONE, SURE, WHY
-from lengthwise.report.success import HARDER, answer_rows
+from lengthwise.report.success import BY_FORECAST, HARDER, answer_rows
 from lengthwise.report.summary import SeedResult, SystemSummary, summarize
 
 
@@ -58,3 +58,26 @@ def test_theory_is_perhaps_why_one_falls(language: str, no: bool) -> None:
     said = answer_rows(fallen, without_program(fallen), 1)[WHY]
     assert said.startswith("nope: perhaps since no program" if no else "nope: not known")
     assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("right", "hard", "says"),
+    [
+        ((198,), (194,), "right at 16{}: 0.99 of random words, 0.97 of hard ones (one seed)."),
+        ((200,), (100,), "not right at 16{}: 1.00 of random words, 0.50 of hard ones (one seed)."),
+        ((200,), (), "right at 16{}: 1.00 of random words; there are no hard ones (one seed)."),
+        ((200,), None, ""),
+        ((200, 180, 200), (180, 200, 180),
+         "not right at 16{}: 1.00 of random words, 0.90 of hard ones (medians of 3 seeds)."),
+    ],
+)  # fmt: skip
+def test_a_run_says_whether_the_forecast_came_true(right: tuple[int, ...], hard: tuple[int, ...] | None, says: str):
+    """Both kinds of words count, the lower one of each seed, in the finding, too; older results say nothing of it."""
+    (plain,) = systems("(a|b|c)*ac*", {"nope": right})
+    (some,) = summarize(
+        SeedResult.of(one.to_json() | ({} if hard is None else {"hard": [score(16, n) for n in hard[seed : seed + 1]]}))
+        for seed, one in enumerate(plain.results)
+    )
+    assert answer_rows([some], (), 1).get(BY_FORECAST, "") == says.format(" by the forecast's measure")
+    lowest = [min(n, *(hard or ())[seed : seed + 1], 200) for seed, n in enumerate(right)]
+    assert [one.correct["exact_match"] for one in some.cells[-1].scores] == lowest

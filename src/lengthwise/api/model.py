@@ -95,5 +95,5 @@ def run_folder(source: Result | str | Path, seed: int | None = None, system: str
 def _goodness(run: SeedResult) -> tuple[bool, float, float]:
     """Whether a run fitted, its exact match at the longest test, and that at training lengths."""
     longest = max((score.length for score in run.scores), default=0)
-    there = [score.rate() for score in run.scores if score.length == longest]
+    there = [score.rate() for score in run.lower if score.length == longest]
     return run.fitted, min(there, default=0.0) or 0.0, run.in_distribution.rate()

@@ -112,7 +112,7 @@ def next_step(done: RecipeResult) -> str:
         longest = max(job.experiment.evaluation.lengths)
         # A seed is as good as its hardest layout.
         rates = [
-            min((s.rate("exact_match") for s in found.scores if s.length == longest), default=0.0) for found in fitted
+            min((s.rate("exact_match") for s in found.lower if s.length == longest), default=0.0) for found in fitted
         ]
         ranked.append((sum(rate >= RIGHT for rate in rates), len(fitted), job, fitted, longest, results))
     right, count, job, fitted, longest, made = max(ranked, key=lambda one: one[:2])

@@ -22,7 +22,7 @@ def rates_by_length(
 ) -> dict[int, float]:
     """Exact match, or another metric, by length, of these lengths; of several of these layouts, that of the worst."""
     found: dict[int, float] = {}
-    for score in result.scores:
+    for score in result.lower:
         if (lengths is None or score.length in lengths) and (layouts is None or tuple(score.axes.items()) in layouts):
             rate = score.rate(metric) if metric in score.correct else 0.0
             found[score.length] = min(rate, found.get(score.length, 1.0))

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
@@ -175,6 +176,9 @@ class RunResult(_Result):
     fitted: bool
     in_distribution: Score
     scores: list[Score]
+    hard: list[Score] | None = None
+    """Of a regular language, pairs of words that agree for half their length and need different answers then, at each
+    longer test length that has any; None in older files."""
     steps: WholeNumber | None = None
     seconds: Seconds | None = None
     probes: list[dict[str, Any]] = []
@@ -182,6 +186,12 @@ class RunResult(_Result):
     commit: str = "unknown"
     machine: dict[str, Any] = {}
     time: str = ""
+
+    @cached_property
+    def lower(self) -> list[Score]:
+        """The scores, and of random and of `hard` words of a length the lower one."""
+        hard = {score.length: score for score in self.hard or ()}
+        return [min(s, s if s.axes else hard.get(s.length, s), key=Score.rate) for s in self.scores]
 
     @property
     def max_length(self) -> int:

@@ -24,6 +24,7 @@ from lengthwise.models.kernels import FlatTransformer
 from lengthwise.models.transformer import Transformer
 from lengthwise.positions.schemes import PositionScheme
 from lengthwise.tasks import Task
+from lengthwise.tasks.language import Language
 
 CHUNK_TOKENS = 1 << 15
 """Most tokens of one forward pass, which bounds the memory."""
@@ -225,6 +226,17 @@ def score_bin(
     score = total(score_batch(used, batch, rng, answers=False) for batch in strings.batches)
     score.length, score.test_set = high, strings.name
     score.axes = {"low": low, "high": high, **({"adversarial": 1} if adversarial else {})}
+    return score
+
+
+def score_pairs(evaluated: EvaluatedModel, length: int, samples: int, rng: Rng) -> Score | None:
+    """Measure ``samples`` words of a language that are hard to tell apart (`half_pairs`); None where there are none."""
+    task, used = evaluated.task, evaluated.for_evaluation()
+    batches = task.hard_pairs(length, samples, rng) if isinstance(task, Language) else None
+    if batches is None:
+        return None
+    score = total(score_batch(used, batch, rng, answers=False) for batch in batches)
+    score.test_set = "adversarial"
     return score
 
 

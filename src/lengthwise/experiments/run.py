@@ -25,6 +25,7 @@ from lengthwise.experiments.recipe import STUDY_FILE, Study
 from lengthwise.experiments.run_config import RESULT_FORMAT, RunConfig
 from lengthwise.experiments.run_directory import claim_run_dir, finished, finished_study, run_directory
 from lengthwise.prediction.example import is_built_in, to_store
+from lengthwise.tasks.language import Language
 
 if TYPE_CHECKING:
     from lengthwise.models.transformer import Transformer
@@ -276,6 +277,11 @@ def measure(
         rng = stream(seed, "test", "bin", low, high, int(adversarial))
         scores.append(accuracy.score_bin(evaluated, (low, high), evaluation.samples, rng, adversarial=adversarial))
         report("test", done, len(bins), scores[-1].rate())
+    automaton = task.automaton() if isinstance(task, Language) else None
+    hard = list[Score]()
+    for length in (n for n in lengths if automaton and everywhere and n > experiment.training.max_length):
+        found = accuracy.score_pairs(evaluated, length, evaluation.samples, stream(seed, "test", "hard", length))
+        hard += [found] * (found is not None)
     for length, layout in cells if evaluation.attention else ():
         rng = stream(seed, "attention", length, str(layout))
         found = parent_attention(evaluated, length, layout, evaluation.attention, rng)
@@ -291,6 +297,7 @@ def measure(
             "fitted": fitted,
             "in_distribution": in_distribution,
             "scores": scores,
+            **({"hard": hard} if automaton and everywhere and lengths else {}),
             "steps": state.progress.step,
             "seconds": round(state.progress.seconds, 2),
             "probes": state.progress.probes,

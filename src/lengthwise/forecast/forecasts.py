@@ -12,6 +12,7 @@ from typing import Any
 
 from lengthwise.core.config import fields_of
 from lengthwise.core.errors import UnknownNameError, spelled
+from lengthwise.core.rng import stream
 from lengthwise.core.table import WIDTH, Table, Tabular, command_lines
 from lengthwise.forecast.answer import (
     AFTER,
@@ -54,10 +55,13 @@ from lengthwise.forecast.answer import (
 )
 from lengthwise.forecast.features import SCHEMES_OF_PLACES
 from lengthwise.forecast.model import forecaster
+from lengthwise.languages.hard_words import half_pairs
 from lengthwise.measured.cells import Format
 from lengthwise.positions.system import ALIASES, CITED_LINK, PositionSystem, named_pair, position_systems
+from lengthwise.prediction import programs
 from lengthwise.prediction.predict import predict_target, predict_with_search
 from lengthwise.prediction.search import NOT_SEARCHED
+from lengthwise.prediction.target import parse_target
 from lengthwise.prediction.verdict import CONDITION, NO_ARGUMENT, SHOWN, STRONGEST, Prediction, Verdict, caveats
 from lengthwise.tasks import Task
 from lengthwise.tasks.values import spoken
@@ -418,7 +422,7 @@ def legend(found: Forecasts, rows: Sequence[str], said: str) -> str:
     does = "writes the whole answer" if found.format == "answer" else f"tells {ASKED[found.format]}"
     does += " (not membership)" * (found.format == "next" and not found.membership)
     of = f"of the {'strings' if found.format == 'answer' else 'words'} of this length"
-    if found.format != "answer" and _counts_hard_words(found.systems[0]):
+    if _counts_hard_words(found):
         of = "of random and of hard words of this length"
     means = [f"right: on at least {100 * found.cut:.0f} % {of} it {does}"]
     if any(" %" in row for row in rows[1:]):
@@ -440,9 +444,13 @@ def legend(found: Forecasts, rows: Sequence[str], said: str) -> str:
     return ". ".join(means)
 
 
-def _counts_hard_words(best: SystemForecast) -> bool:
-    """Whether what is said of a language comes from studies that tested hard words wherever there are any."""
-    return best.accuracy is None and best.scheme != "modulo" and bool(best.counted or best.record[1])
+def _counts_hard_words(found: Forecasts) -> bool:
+    """Whether a language has hard words of the length, and what is said of it comes from studies that tested them."""
+    best = found.systems[0]
+    if best.accuracy is not None or best.scheme == "modulo" or not (best.counted or best.record[1]):
+        return False
+    regular = programs.language_in(parse_target(found.source) if isinstance(found.source, str) else found.source)
+    return regular is not None and half_pairs(regular[0], found.test, 2, stream(0, "forecast", "hard")) is not None
 
 
 def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
@@ -462,12 +470,12 @@ def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
     numbers = ["the model: a decoder-only transformer"]
     if any(f.interval for f in found):
         numbers += [f"chance: a forecast by {basis}. No test at {found.test}", f"interval: {INTERVAL}", BANDS]
-    if found.format != "answer":
+    if _counts_hard_words(found):
         numbers.append(
-            "random words: each of a length is equally likely; hard ones, where there are any: pairs that agree for "
-            "half their length and need different answers then. The lower share counts. Of a language that was "
-            "measured itself, and with ids modulo m, some studies tested random ones alone"
+            "random words: each of a length is equally likely; hard ones: pairs that agree for half their length and "
+            "need different answers then. The lower share counts"
         )
+    if found.format != "answer":
         numbers.append("possible: a program for such models does it at every length; training may miss it")
     if any(f.others for f in found):
         numbers.append(f"{SIMILAR}: theory says the same of them; trained with such ids, tested {found.near}")

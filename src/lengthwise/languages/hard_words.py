@@ -173,17 +173,23 @@ def boundary_words(dfa: Dfa, length: int, size: int, rng: Rng) -> Words:
     return words
 
 
+def half_pairs(dfa: Dfa, length: int, size: int, rng: Rng) -> Words | None:
+    """``size`` words of `window_pairs` with a window of ``length // 2``, pair by pair; None where there are none."""
+    try:
+        pairs = window_pairs(dfa, length // 2, length, -(-size // 2), rng)
+    except LengthwiseError:
+        return None
+    return np.stack([pairs.left, pairs.right], axis=1).reshape(-1, length)[:size]
+
+
 def hard_words(dfa: Dfa, length: int, size: int, rng: Rng) -> npt.NDArray[np.int64]:
     """``size`` words ``[size, length]`` of the language on which shortcuts fail.
 
-    Where the language has them, they are `window_pairs` with a window of ``length // 2``. Otherwise half are
-    `pumped_words` and half `boundary_words`. Raises `LengthwiseError` if the language has no word of that length.
+    They are `half_pairs` where the language has them. Otherwise half are `pumped_words` and half `boundary_words`.
+    Raises `LengthwiseError` if the language has no word of that length.
     """
-    if length >= 2:
-        # Raises where a window of that size determines every answer.
-        with suppress(LengthwiseError):
-            pairs = window_pairs(dfa, length // 2, length, -(-size // 2), rng)
-            return np.stack([pairs.left, pairs.right], axis=1).reshape(-1, length)[:size]
+    if (pairs := half_pairs(dfa, length, size, rng)) is not None:
+        return pairs
     words = boundary_words(dfa, length, size, rng)
     # Raises where no loop fits; then all are boundary words.
     with suppress(LengthwiseError):

@@ -15,11 +15,11 @@ from lengthwise.positions.system import PositionSystem
 from lengthwise.prediction.example import TokenSequence, short_example, tested_structure, title_of
 from lengthwise.prediction.predict import predict_task
 from lengthwise.prediction.verdict import Verdict
-from lengthwise.report.answer import answer
 from lengthwise.report.figures import NARROW, Picture, draw_accuracy, draw_dependencies, write_pictures
 from lengthwise.report.finding import headline
 from lengthwise.report.html import render_page
 from lengthwise.report.influence import KIND, InfluenceResult, influence_section
+from lengthwise.report.success import answer_rows
 from lengthwise.report.summary import (
     Cell,
     Lost,
@@ -306,7 +306,7 @@ def _run_section(recipe: str, systems: Sequence[SystemSummary], anchor: str, *, 
     return {
         "title": recipe or "results",
         "finding": headline(systems),
-        "answer": answer(systems).on_page,
+        "answer": answer_rows(systems, (), len(systems), page=True),
         "against": against_theory(systems),
         "anchor": anchor,
         "setting": f"{len(systems)} system{'s' if len(systems) != 1 else ''}, {trained_text(systems)}.",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from statistics import median
 
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.core.rank import reach
+from lengthwise.core.rank import REACH, reach
+from lengthwise.core.result_file import Score
 from lengthwise.core.rng import stream
+from lengthwise.core.table import rounded
 from lengthwise.languages.hard_words import window_pairs
 from lengthwise.languages.settled import MOST, settling_symbols
 from lengthwise.report.answer import ALONE, answer
@@ -16,22 +19,50 @@ from lengthwise.report.finding import leader
 from lengthwise.report.summary import SystemSummary, hardest_of, in_order, median_rates
 from lengthwise.tasks.language import Language
 
+BY_FORECAST = "forecast"
 HARDER = "lengthwise explain asks harder ones."
 
 
-def answer_rows(systems: Sequence[SystemSummary], without: Sequence[SystemSummary], trained: int) -> dict[str, str]:
+def answer_rows(
+    systems: Sequence[SystemSummary], without: Sequence[SystemSummary], trained: int, *, page: bool = False
+) -> dict[str, str]:
     """The rows of `answer`, of so many ``trained`` systems, with how sure it is that the best goes as far as it does.
 
-    That theory has no program for those ``without`` is perhaps why they fall, where it is not known.
+    That theory has no program for those ``without`` is perhaps why they fall, where it is not known. Those of a
+    ``page`` end with what to do next.
     """
     found, tested = replace(answer(systems), without=without), [one for one in in_order(systems) if one.cells]
-    if len({one.contest for one in tested}) != 1:
-        return found.rows
-    first, alone = leader(tested), len(tested) == 1
-    said, far = [found.sure or ALONE * (alone and trained > 1)], reach(median_rates(first))
-    if far > first.max_length:
-        said = [_share(first, far) * alone, *said, _random(first, far)]
-    return replace(found, sure=" ".join(filter(None, said))).rows
+    before = dict[str, str]()
+    if len({one.contest for one in tested}) == 1:
+        first, alone = leader(tested), len(tested) == 1
+        said, far = [found.sure or ALONE * (alone and trained > 1)], reach(median_rates(first))
+        if far > first.max_length:
+            random = _random(first, far) * (not any(one.hard for one in first.fitted))
+            said = [_share(first, far) * alone, *said, random]
+        if (alone or far > first.max_length) and (says := by_forecast(first)):
+            before = {BY_FORECAST: f"{'' if alone else first.label + ' is '}{says}"}
+        found = replace(found, sure=" ".join(filter(None, said)))
+    return before | (found.on_page if page else found.rows)
+
+
+def by_forecast(system: SystemSummary) -> str:
+    """Whether it is right at its longest test as a forecast means it, of random and of hard words; empty if unknown."""
+    seeds, end = system.fitted, max(cell.length for cell in system.cells)
+    if end <= system.max_length or any(seed.hard is None for seed in seeds):
+        return ""
+
+    def rates(scores: Iterable[Score]) -> list[float]:
+        return [score.rate() for score in scores if score.length == end and not score.axes]
+
+    random = rates(score for seed in seeds for score in seed.scores)
+    hard = rates(score for seed in seeds for score in seed.hard or ())
+    if not random:
+        return ""
+    shares = f"{rounded(median(random), 2)} of random words"
+    shares += f", {rounded(median(hard), 2)} of hard ones" if hard else "; there are no hard ones"
+    verdict = "right" if median(map(min, random, hard or random)) >= REACH else "not right"
+    of = "one seed" if len(seeds) == 1 else f"medians of {len(seeds)} seeds"
+    return f"{verdict} at {end} by the forecast's measure: {shares} ({of})."
 
 
 def _share(system: SystemSummary, length: int) -> str:

@@ -455,7 +455,7 @@ class SystemSummary:
     def _cells(results: Sequence[SeedResult]) -> tuple[Cell, ...]:
         cells: dict[tuple[int, Axes], list[Score]] = {}
         for result in results:
-            for score in result.scores:
+            for score in result.lower:
                 cells.setdefault((score.length, tuple(score.axes.items())), []).append(score)
         return tuple(Cell(length, axes, tuple(scores)) for (length, axes), scores in cells.items())
 
@@ -922,7 +922,7 @@ def fall(system: SystemSummary) -> tuple[Cell, SeedResult, Score] | None:
     if cell is None:
         return None
     there = {id(score) for score in cell.scores}
-    seeds = ((seed, score) for seed in system.fitted for score in seed.scores if id(score) in there)
+    seeds = ((seed, score) for seed in system.fitted for score in seed.lower if id(score) in there)
     return cell, *min(seeds, key=lambda each: (each[1].rate(), (each[1].tokens or 0) / (each[1].tokens_total or 1)))
 
 

@@ -18,7 +18,7 @@ from lengthwise.core.vocab import BOS, EOS, SEP, SPECIALS
 from lengthwise.languages.automaton import Dfa
 from lengthwise.languages.automaton import language as automaton_of
 from lengthwise.languages.counter import COUNTER_LANGUAGES, CounterLanguage
-from lengthwise.languages.hard_words import Words, hard_words
+from lengthwise.languages.hard_words import Words, half_pairs, hard_words
 from lengthwise.languages.machine import Machine
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.languages.sampling import all_words, allowed_next, count_words, lengths_with_words, sample_words
@@ -160,6 +160,11 @@ class Language(Task):
             every = (self._every(length, rng) for length in lengths)
             return StringSet("enumerated", self.batches_of(every))
         return super().test_strings(low, high, count, rng)
+
+    def hard_pairs(self, length: int, size: int, rng: Rng) -> Iterator[Batch] | None:
+        """Batches of the `half_pairs` of a length; None where there are none, as of a counter language."""
+        words = half_pairs(self._source, length, size, rng) if isinstance(self._source, Dfa) else None
+        return None if words is None else self.batches_of([words])
 
     def automaton(self) -> Dfa | None:
         """The minimal automaton; None for a counter language."""

@@ -15,10 +15,10 @@ import numpy as np
 
 from lengthwise.core.batch import Batch
 from lengthwise.core.config import config, fields_of
-from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.core.errors import UnknownNameError
 from lengthwise.core.rng import stream
 from lengthwise.languages.automaton import Dfa
-from lengthwise.languages.hard_words import window_pairs
+from lengthwise.languages.hard_words import half_pairs
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ALiBiSpec, EncodingSpec, LearnedSpec, NoPESpec, RoPESpec
 from lengthwise.positions.schemes import Sequential
@@ -211,7 +211,7 @@ def uniform_batches(task: Task, key: str, low: int, high: int, size: int, *, eve
 
 def pair_lengths(dfa: Dfa, lengths: Sequence[int]) -> list[int]:
     """Those of ``lengths`` at which words agree on half their length and need different answers after it."""
-    return [length for length in lengths if _pairs(dfa, length, 1) is not None]
+    return [n for n in lengths if half_pairs(dfa, n, 2, stream(WORDS_SEED, "blind", "adversarial", n)) is not None]
 
 
 def adversarial_batches(task: Task, key: str, low: int, high: int, size: int) -> Iterator[Batch]:
@@ -223,16 +223,6 @@ def adversarial_batches(task: Task, key: str, low: int, high: int, size: int) ->
     if not isinstance(task, Language) or dfa is None or not task.lengths(low, high):
         return
     for length, number in shares(pair_lengths(dfa, spread(task.lengths(low, high))), size // 2):
-        words = _pairs(dfa, length, number, key)
+        words = half_pairs(dfa, length, 2 * number, stream(WORDS_SEED, "blind", "adversarial", key, length))
         if words is not None:
             yield from task.batches_of([words])
-
-
-def _pairs(dfa: Dfa, length: int, number: int, *names: str) -> np.ndarray | None:
-    """``2 * number`` words, pair by pair; None where no such pair exists."""
-    rng = stream(WORDS_SEED, "blind", "adversarial", *names, length)
-    try:
-        pairs = window_pairs(dfa, length // 2, length, number, rng)
-    except LengthwiseError:
-        return None
-    return np.stack([pairs.left, pairs.right], axis=1).reshape(-1, length)
