@@ -161,6 +161,11 @@ def agree(found: Forecasts) -> None:
             assert of >= 3
             assert right / of >= 0.7
             assert f.seen == f"{right} of {of} similar" or float(f.seen.removesuffix(" elsewhere")) >= found.cut
+        elif f.answer == UNLIKELY and f.probability is None:
+            assert (f.verdict, right) == ("no", 0)
+            assert of >= 3
+            assert f.seen in (f"0 of {of} similar", NOT_FITTED) or float(f.seen.removesuffix(" elsewhere")) < found.cut
+            assert answer.NONE_RIGHT in text
     for f in found:
         if f.probability is not None:
             middle, low, high = (round(100 * share) for share in (f.probability, *(f.interval or ())))
@@ -168,7 +173,10 @@ def agree(found: Forecasts) -> None:
             assert f.answer == (LIKELY if likely else UNLIKELY if unlikely else UNCERTAIN), found.text()
             assert BANDS in text
             numbers = [int(number.strip("<>")) for number in re.findall(r"[<>]?\d+", f.chance)]
-            assert len(numbers) == 2 if f.answer == UNCERTAIN else numbers[0] in (middle, 1, 99), "one number, one word"
+            assert numbers[0] in (middle, 1, 99), "one number, one word"
+    # The likeliest comes first, of equal ones that with the smaller interval.
+    chances = [(round(100 * f.probability), f.interval[0] - f.interval[1]) for f in found if f.probability]
+    assert chances == sorted(chances, reverse=True) or found.nearer
     # Few languages are named only where they are why the interval that is shown is wide.
     assert all(
         f.interval[1] - f.interval[0] >= module.WIDE for f in found if f.interval and answer.SO_FEW in f.measured
@@ -199,13 +207,14 @@ def agree(found: Forecasts) -> None:
     assert len(set(re.findall(r"(\d+ of \d+) similar languages \((?:a|no) count", text))) <= 1
     for system in found:
         # A probability is an answer: none is beside a measurement, or beside counts of other tasks.
-        assert (system.probability is None) == (system.answer not in (LIKELY, UNCERTAIN, UNLIKELY))
+        by_similar = (PROMISING, UNLIKELY, NOT_KNOWN)
+        assert system.answer in ((LIKELY, UNCERTAIN, UNLIKELY) if system.probability else (RIGHT, WRONG, *by_similar))
         if system.forecast is None:
-            assert (system.answer in (PROMISING, NOT_KNOWN)) == (system.accuracy is None)
+            assert (system.answer in by_similar) == (system.accuracy is None)
             starts = ("too few languages were trained", "no forecast: ")
             assert system.refusal.startswith(starts)
             continue
-        assert not system.base_rate or system.answer in (PROMISING, NOT_KNOWN)
+        assert not system.base_rate or system.answer in by_similar
         if system.base_rate:
             assert not system.measured or NOT_FITTED in system.measured or "elsewhere" in system.seen
             assert "%" not in system.chance + repr(system)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.forecast import features
 from lengthwise.forecast.answer import (
+    IN_FULL,
     KNOWN,
     LIKELY,
     LOCAL_BIAS,
@@ -21,6 +22,7 @@ from lengthwise.forecast.answer import (
     OWN_LANGUAGE,
     PROMISING,
     RIGHT,
+    SIMILAR,
     UNCERTAIN,
     UNLIKELY,
     UNLIKELY_TO,
@@ -161,19 +163,20 @@ def scratchpad_instead(
         pad: Task = StateScratchpad(language=task.language, alphabet=task.alphabet)
         given = {"language": task.language} | ({"alphabet": task.alphabet} if task.alphabet else {})
         typed = " ".join([pad.name, *(setting(f"task.{key}", value) for key, value in given.items())])
-        writes = f"the model writes the automaton's state after each symbol; {means_member(accepting_states(task))}"
+        writes, says = "the model writes the automaton's state after each symbol", means_member(accepting_states(task))
     elif task is not None and "name" in vars(type(task)) and task.machine() and not isinstance(task, Language):
         pad = Traced(task)
         typed = f"{pad.name} {setting('task.task', {'name': task.name, **settings_of(task)})}"
-        writes = "before the answer the model writes a machine's state after each symbol"
+        writes, says = "before the answer the model writes a machine's state after each symbol", ""
     else:
         return None
     best, *others = forecasts_of(pad)
     command = run_command(pad, typed, named_scheme(best), best.encoding, train, *at)
     known = best.others or best.record
     line = (
-        f"{writes}; {scratchpads_first(best, others)}with {best.words} {in_words(known, best.alike)} "
-        f"{near_ratio(at[0] / train)}{exceptions(best.named)}"
+        f"{writes}; {best.answer} with {best.words}: {in_words(known, best.alike)}{IN_FULL}"
+        f"{f'{says}; ' * bool(says)}{scratchpads_first(best, others)}{SIMILAR} ones {near_ratio(at[0] / train)}"
+        f"{exceptions(best.named)}"
     )
     for cell, place in traced_cells(at[0] / train):
         if TASKS.build(cell.task["task"]) == task:
@@ -276,8 +279,9 @@ def settle_command(
     open_ones = [
         f for f in found if f.verdict == "unknown" and not (places_far and f.scheme in features.SCHEMES_OF_PLACES)
     ]
-    promising = [f for f in known if f.answer in (RIGHT, LIKELY, PROMISING, UNCERTAIN)][:2]
-    named_ones = [f for f in [*promising, *(yes or open_ones)] if f.answer not in (WRONG, UNLIKELY) and train_it(f)]
+    hopeful = [f for f in known if f.answer in (RIGHT, LIKELY, PROMISING, UNCERTAIN)][:2] + (yes or open_ones)
+    hopeful = [f for f in found if any(f is one for one in hopeful)]
+    named_ones = [f for f in hopeful if f.answer not in (WRONG, UNLIKELY) and train_it(f)]
     if len(named_ones) < 2:
         named_ones += [f for f in open_ones if f.answer == NOT_KNOWN and f.scheme != "modulo" and train_it(f)]
     if not named_ones:

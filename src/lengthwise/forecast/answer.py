@@ -29,11 +29,16 @@ CERTAINLY_NOT = 0.05
 """The probability up to which a whole interval says that a training would only confirm the answer."""
 BANDS = (
     f"LIKELY: at least {LIKELY_FROM} %, and the interval does not begin below {UNLIKELY_TO}; UNLIKELY: at most "
-    f"{UNLIKELY_TO} %, and it does not end above {LIKELY_FROM}; else UNCERTAIN, with the interval alone"
+    f"{UNLIKELY_TO} %, and it does not end above {LIKELY_FROM}; else UNCERTAIN. The best is the likeliest, of equal "
+    "ones that with the smallest interval"
 )
 """The rule of the words, on the percents that are shown."""
+NONE_RIGHT = f"UNLIKELY without a percentage: no program, and none of {FEWEST} or more {SIMILAR} was right"
+"""The rule where there are no percents."""
 ORDER = (NOT_KNOWN, WRONG, UNLIKELY, "possible in theory", UNCERTAIN, PROMISING, LIKELY, RIGHT)
 """The answers, the worst first; *not known* counts for more where theory has a yes and nothing speaks against it."""
+IN_FULL = "; in full, "
+"""Where what is measured goes on with what only ``why`` tells."""
 LOCAL_BIAS, NEAR_ALONE = "local-bias-sink", "attention to near ids alone"
 ELSEWHERE, OTHERS, IF_PREDICTABLE, NO_PLACES = "elsewhere", "others only", "if predicted", "needs places"
 """Said above; the legend explains them."""
@@ -216,27 +221,31 @@ class SystemForecast:
         return "language" if self.others is None or self.scheme == "modulo" else "task"
 
     @property
-    def promising(self) -> bool:
-        """Whether theory has a *yes* that is met, and most of at least `FEWEST` that are `SIMILAR` were right.
-
-        What was seen of the target itself elsewhere must not be worse, nor may its ids give the answer away.
+    def by_similar(self) -> ForecastWord:
+        """PROMISING: theory has a *yes* that is met, and most of at least `FEWEST` that are `SIMILAR` were right; what
+        was seen of the target elsewhere must not be worse, nor may its ids give the answer away. UNLIKELY: it has a
+        *no*, none of as many was right, and nor was the target elsewhere. Else NOT KNOWN.
         """
         right, of = self.others or self.record
-        many = of >= FEWEST and 100 * right >= LIKELY_FROM * of
-        as_good = re.fullmatch(rf"\d\.\d\d {ELSEWHERE}", self.own) and float(self.own[:4]) >= self.cut
-        doubtful = (self.own and not as_good) or self.unmet or BEYOND in self.refusal or self.tells
-        return many and self.verdict == "yes" and not doubtful
+        if of < FEWEST or BEYOND in self.refusal:
+            return NOT_KNOWN
+        elsewhere = re.fullmatch(rf"\d\.\d\d {ELSEWHERE}", self.own)
+        as_good = not self.own or bool(elsewhere and float(self.own[:4]) >= self.cut)
+        as_bad = not self.own or self.own == NOT_FITTED or bool(elsewhere and not as_good)
+        if self.verdict == "yes" and 100 * right >= LIKELY_FROM * of and as_good and not (self.unmet or self.tells):
+            return PROMISING
+        return UNLIKELY if self.verdict == "no" and right == 0 and as_bad else NOT_KNOWN
 
     @property
     def answer(self) -> ForecastWord:
         """The answer in a word: that of a measurement, else by the rule `BANDS` from the percents that are shown.
 
-        Where nothing but theory and the share of others is known, it is *promising* or *not known*.
+        Where nothing but theory and the share of others is known, it is that of `by_similar`.
         """
         if self.accuracy is not None:
             return RIGHT if self.accuracy >= self.cut else WRONG
         if self.counted is None:
-            return PROMISING if self.promising else NOT_KNOWN
+            return self.by_similar
         found = whole_percent(self.counted.probability)
         low, high = (whole_percent(end) for end in self.counted.interval)
         if found >= LIKELY_FROM and low >= UNLIKELY_TO:
@@ -253,31 +262,31 @@ class SystemForecast:
         return self.answer == WRONG or (sure and self.answer == UNLIKELY)
 
     @property
-    def rank(self) -> tuple[int, float, float, float, float]:
+    def rank(self) -> tuple[float, ...]:
         """What systems are ordered by, the best last: the answer, the nearest tasks, theory, the number that is shown,
-        similar ones.
+        the smaller interval, similar ones.
 
-        Ids that a model predicts ask more of it than the same ids given, so they come after these; and a table, which
-        must learn to attend to near ids, asks more than attention that does.
+        A forecast counts by its percent alone. Ids that a model predicts ask more of it than the same ids given, so
+        they come after these; and a table, which must learn to attend to near ids, asks more than attention that does.
         """
         right, of = self.others or self.record
         share = right / of if of else 0.0
         hoped = self.answer == NOT_KNOWN and self.others is not None and self.verdict == "yes"
         hoped &= share > 0 or self.alike == "task"
-        forecast = whole_percent(self.probability or 0.0) / 100
-        number = self.accuracy if self.accuracy is not None else share if self.counted is None else forecast
+        forecast = whole_percent(self.probability or 0.0)
+        number = self.accuracy if self.accuracy is not None else share if self.counted is None else forecast / 100
         by_theory = ("no", "unknown", "yes").index(self.verdict) - 0.5 * (self.scheme == "predictive-coupling")
         by_theory -= 0.25 * (self.scheme == "coupled" and self.encoding != LOCAL_BIAS)
-        by_theory *= self.answer in (NOT_KNOWN, PROMISING)
         word = "possible in theory" if hoped else self.answer
+        if self.counted is not None:
+            word = LIKELY if forecast >= LIKELY_FROM else UNLIKELY if forecast <= UNLIKELY_TO else UNCERTAIN
+        elif word == UNLIKELY:  # What is open may be better.
+            word = NOT_KNOWN
+        by_theory *= self.counted is None and word in (NOT_KNOWN, "possible in theory", PROMISING)
         by_nearest = sum(self.nearest.values()) / len(self.nearest) if self.nearest else 0.5
-        return (
-            ORDER.index(word),
-            by_nearest,
-            by_theory,
-            number,
-            self.record[0] / self.record[1] if self.record[1] else 0.0,
-        )
+        low, high = self.interval or (0.0, 0.0)
+        by_record = self.record[0] / self.record[1] if self.record[1] else 0.0
+        return ORDER.index(word), by_nearest, by_theory, number, low - high, by_record
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -286,28 +295,18 @@ class SystemForecast:
 
     @property
     def in_brackets(self) -> str:
-        """`chance` as it stands beside the word of the answer: of an interval, the end that could change the word.
-
-        UNCERTAIN has the interval alone, since the number would have another word.
-        """
-        if self.answer == PROMISING:
+        """`chance` as it stands beside the word of the answer: of an interval, the end that could change the word."""
+        if self.counted is None and self.answer in (PROMISING, UNLIKELY):
             return f"(no percentage: {in_words(self.others or self.record, self.alike)})"
-        if self.answer == UNCERTAIN:
-            return f"(anything from {self.chance.replace('–', ' to ')})"
         if "[" not in self.chance:
             return f"({self.chance.strip('()')})" if self.chance else ""
         low, high = map(percent, self.interval or (0.0, 0.0))
-        end = f"at least {low} %" if self.answer == LIKELY else f"at most {high} %"
-        return f"({percent(self.probability or 0.0)} %, {end})"
+        ends = {LIKELY: f"at least {low} %", UNLIKELY: f"at most {high} %"}
+        return f"({percent(self.probability or 0.0)} %, {ends.get(self.answer, f'from {low} to {high} %')})"
 
     @property
     def chance(self) -> str:
-        """What was measured, or the probability and its interval in percent, or the base rate; empty without one.
-
-        Where it is UNCERTAIN, the interval alone.
-        """
-        if self.answer == UNCERTAIN and self.interval is not None:
-            return f"{percent(self.interval[0])}–{percent(self.interval[1])} %"
+        """What was measured, or the probability and its interval in percent, or the base rate; empty without one."""
         seen = "" if self.accuracy is None else f"{self.accuracy:.2f}"
         seen = "(not fitted)" if seen == "0.00" and NOT_FITTED in self.measured else seen
         return seen or self.base_rate or chance_of(self.probability, self.interval)

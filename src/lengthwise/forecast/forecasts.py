@@ -22,6 +22,7 @@ from lengthwise.forecast.answer import (
     ELSEWHERE,
     FEWEST,
     IF_PREDICTABLE,
+    IN_FULL,
     KNOWN,
     LIKELY,
     LIKELY_FROM,
@@ -29,6 +30,7 @@ from lengthwise.forecast.answer import (
     NEAR_ALONE,
     NEEDS_PLACES,
     NO_PLACES,
+    NONE_RIGHT,
     NOT_FITTED,
     NOT_KNOWN,
     OTHERS,
@@ -288,7 +290,8 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
             return whether + count * alone
         return f"{whether}. Best positions known: {tied[0]}" + (count or ", possible in theory")
     if best.answer in (UNLIKELY, UNCERTAIN) and len(found) > 1:
-        even, known = ", even" * (best.answer == UNLIKELY), "asked about" if found.named else "that have a forecast"
+        known = "asked about" if found.named else "known" if best.counted is None else "that have a forecast"
+        even = ", even" * (best.answer == UNLIKELY)
         return f"{best.answer} {best.in_brackets}: {found.target}{trained}{even}{of}, the best positions {known}"
     if best.accuracy is None:
         return f"{best.answer} {best.in_brackets}: {found.target}{of}{trained}"
@@ -430,11 +433,11 @@ def legend(found: Forecasts, rows: Sequence[str], said: str) -> str:
     if any(OTHERS in row for row in rows):
         means += [f"{OTHERS}: a forecast from other {'tasks' if found.format == 'answer' else 'languages'}"]
     if PROMISING in said:
-        means += [
-            f"{PROMISING}: possible in theory, and at least {LIKELY_FROM} % of {FEWEST} or more similar were right"
-        ]
+        means += [f"{PROMISING}: possible, and at least {LIKELY_FROM} % of {FEWEST} or more {SIMILAR} were right"]
+    if f" {SIMILAR}" in said:
+        means += [f"{SIMILAR}: theory says the same"]
     if IF_PREDICTABLE in said:
-        means += [f"{IF_PREDICTABLE}: possible if the model can predict its ids"]
+        means += [f"{IF_PREDICTABLE}: if the model can predict its ids"]
     if f" {NO_PLACES} " in said:
         means += [f"{NO_PLACES}: the task states none"]
     if LOCAL_BIAS in said and f"{NEAR_ALONE} (" not in said:
@@ -475,10 +478,9 @@ def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
             "random words: each of a length is equally likely; hard ones: pairs that agree for half their length and "
             "need different answers then. The lower share counts"
         )
+    numbers += [NONE_RIGHT] * any(f.counted is None and f.answer == UNLIKELY for f in found)
     if found.format != "answer":
         numbers.append("possible: a program for such models does it at every length; training may miss it")
-    if any(f.others for f in found):
-        numbers.append(f"{SIMILAR}: theory says the same of them; trained with such ids, tested {found.near}")
     numbers.append("measured: in this package's studies; your own runs are not counted")
     asked = {"next": " of next symbols", "state": " of states", "member": " of membership"}.get(found.format, "")
     whole = [*in_full(theory), *[found.span] * bool(found.span)]
@@ -581,6 +583,7 @@ def condition_in(theory: str) -> str:
 
 def in_short(measured: str) -> str:
     """What was measured without its study and names, and, where that is this very language, without others."""
+    measured = measured.partition(IN_FULL)[0]
     if own := re.search(rf"{OWN_LANGUAGE}.* seeds({TOO_FAR} \d+)?(?=; \d)", measured):
         return measured[: own.end()]
     more = r"\d+ of \d+ seeds of .*|[\w-]+(, commit \w+)?(?=;|$)|(wrong:|right:|these are) [^;]*"

@@ -298,7 +298,7 @@ def measured_language(
     kind, needs = features.kind(dfa, format, system.encoding), of_kind(dfa, format, system)
     alike: dict[str, dict[str, bool]] = {}
     for cell, other, place in tested:
-        if cell.rung is not None and features.kind(other, format, system.encoding) == kind:
+        if cell.rung is not None and other != dfa and features.kind(other, format, system.encoding) == kind:
             same = alike.setdefault(of_kind(other, format, system), {})
             same[str(cell.task["language"])] = (cell.accuracy(*place) or 0.0) >= cut
     if needs in alike:  # Of languages that need something else the same is known.
