@@ -163,10 +163,10 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'lengthwise' has no attribute {name!r}; it has {', '.join(__all__)}")
     value = getattr(importlib.import_module(_HOMES[name]), name)
-    if isinstance(value, types.FunctionType):
-        from lengthwise.core.config import named_call
+    if isinstance(value, types.FunctionType | type):
+        from lengthwise.core.config import named_call, named_class
 
-        value = named_call(value)
+        value = named_class(value) if isinstance(value, type) else named_call(value)
     globals()[name] = value
     return value
 

@@ -137,8 +137,9 @@ def test_a_table_without_rows_is_latex_that_compiles() -> None:
     assert Table(("a",), (("1",),)).to_latex().splitlines()[1] == "\\begin{tabular}{l}"
 
 
-@pytest.mark.parametrize("name", [n for n in lw.__all__ if inspect.isfunction(getattr(lw, n))])
-def test_a_public_function_names_the_argument_that_was_meant(name: str) -> None:
+@pytest.mark.parametrize("name", [n for n in lw.__all__ if inspect.isroutine(made := getattr(lw, n)) or
+                                  (inspect.isclass(made) and made not in (LengthwiseError, lw.Task))])  # fmt: skip
+def test_a_public_function_or_class_names_the_argument_that_was_meant(name: str) -> None:
     function = getattr(lw, name)
     parameters = inspect.signature(function).parameters.values()
     if any(each.kind is each.VAR_KEYWORD for each in parameters):

@@ -24,6 +24,7 @@ from lengthwise.cli.options import (
     number_of_jobs,
 )
 from lengthwise.core.errors import require
+from lengthwise.positions.system import SYSTEMS
 from lengthwise.training.threads import use_all_cores, use_threads
 
 if TYPE_CHECKING:
@@ -79,6 +80,9 @@ def run(
     if print_config:
         emit_json({"recipe": made.name, "systems": [job.to_json() for job in made.jobs]})
         return
+    known = {system.name: system.known_as for system in SYSTEMS if system.known_as not in system.name}
+    for name in sorted({job.name for job in made.jobs} & known.keys()):
+        err().print(f"{name} is what `lengthwise predict` calls {known[name]}", soft_wrap=True)
     use_threads(threads)
     processes = number_of_jobs(jobs)
     if processes == 1 and ray is slurm is None:

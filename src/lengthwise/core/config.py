@@ -146,8 +146,20 @@ def named_call(function: Any) -> Any:
     return _bound(function, function.__name__, 0)
 
 
-def _bound(method: Any, called: str, own: int = 1) -> Any:
-    signature = inspect.signature(method)
+def named_class(cls: type[T]) -> type[T]:
+    """The same class; made with arguments that it lacks it names those that it takes, in one line."""
+    maker = "__init__" if "__init__" in vars(cls) else "__new__"
+    if maker in vars(cls) and not hasattr(getattr(cls, maker), "__wrapped__"):
+        signature = inspect.signature(cls)
+        own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+        signature = signature.replace(parameters=[own, *signature.parameters.values()])
+        call = _bound(getattr(cls, maker), cls.__name__, signature=signature)
+        setattr(cls, maker, call if maker == "__init__" else staticmethod(call))
+    return cls
+
+
+def _bound(method: Any, called: str, own: int = 1, signature: inspect.Signature | None = None) -> Any:
+    signature = signature or inspect.signature(method)
     known = [*signature.parameters][own:]
     any_name = any(each.kind == each.VAR_KEYWORD for each in signature.parameters.values())
 

@@ -47,7 +47,7 @@ class ColumnRange(_SizeFormula):
 
     def describe(self) -> str:
         """Its location and size as text."""
-        where, what = "prompt" if self.in_prompt else "answer", "symbols" if self.varies else "constant"
+        where, what = "prompt" if self.in_prompt else "answer", "symbols" if self.varies else "fixed"
         size = linear(self.base, self.per_length)
         return f"{where}, {size if self.divisor == 1 else f'floor(({size}) / {self.divisor})'} {what}"
 
@@ -124,7 +124,7 @@ class CouplingRule:
     def describe(self) -> str:
         """The rule as text, one line per segment."""
         return "\n".join(
-            f"{segment.describe():<34} {'no place' if formula is None else formula.describe()}"
+            f"{segment.describe():<34} {'none: no token needs it' if formula is None else formula.describe()}"
             for segment, formula in zip(self.segments, self.formulas, strict=True)
         )
 
