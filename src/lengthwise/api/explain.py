@@ -112,6 +112,7 @@ def explain(
     from lengthwise.explanation.advice import Call
     from lengthwise.explanation.explain import explain_subject
     from lengthwise.explanation.model import subject_of
+    from lengthwise.positions.system import system_of
 
     subject = subject_of(model, built, train=train, vocab=mapping, offset=offset)
     asked = {name: value for name, value, usual in (
@@ -123,9 +124,12 @@ def explain(
     if folder is not None:
         make_folder(folder)
     with nullcontext() if folder is None else locked(folder):
+        name = Path(model).name if isinstance(model, str | Path) else getattr(model, "__name__", type(model).__name__)
+        if (run := subject.experiment) is not None:
+            name = f"{system_of(run.scheme, run.encoding).known_as} ({name})"
         return explain_subject(
             subject,
-            Path(model).name if isinstance(model, str | Path) else getattr(model, "__name__", type(model).__name__),
+            name,
             lengths=chosen,
             samples=arguments.whole("samples", samples, 8),
             seconds=arguments.number("seconds", seconds, 0),

@@ -22,7 +22,7 @@ from lengthwise.explanation.model import HuggingFaceNetwork, Subject
 from lengthwise.explanation.verdict import Verdict
 from lengthwise.forecast.predict import predict
 from lengthwise.positions.schemes import Coupled, Sequential
-from lengthwise.positions.system import RANDOM_START, named_pair
+from lengthwise.positions.system import RANDOM_START, named_pair, system_of
 from lengthwise.prediction.target import typed_name
 from lengthwise.tasks.kinds import EDITS, can_make
 
@@ -102,6 +102,17 @@ def advice(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]:
     if subject.experiment is not None and isinstance(subject.scheme, Coupled):
         return _train_longer(subject, call, verdict, failures)
     return _others(subject, max(longest, subject.train + 1))
+
+
+def without_program(subject: Subject, failures: Failures) -> str:
+    """That theory has no program for a run that breaks beyond training, in a sentence; empty where it is open."""
+    run, verdict = subject.experiment, Verdict(failures.rows, subject.train)
+    if run is not None and verdict.learned and verdict.broken(subject.train) is not None:
+        name = system_of(run.scheme, run.encoding).known_as
+        with suppress(LengthwiseError):
+            if predict(subject.task, subject.train, failures.rows[-1].length, name)[name].verdict == "no":
+                return "Perhaps since no program for such a model does it at every length (theory)."
+    return ""
 
 
 def _falls_at_once(failures: Failures, verdict: Verdict) -> bool:

@@ -18,8 +18,9 @@ from lengthwise.core.result_file import read_sealed, write_sealed
 from lengthwise.core.rng import stream
 from lengthwise.core.table import Spread, Table, Tabular
 from lengthwise.core.user_code import code_of
-from lengthwise.explanation.advice import Call, advice
+from lengthwise.explanation.advice import Call, advice, without_program
 from lengthwise.explanation.automaton import Automaton, learn_automaton
+from lengthwise.explanation.common_cause import UNKNOWN
 from lengthwise.explanation.failures import Failures, find_failures
 from lengthwise.explanation.faults import RANDOM, Fault, at_random, faults_of, others_named
 from lengthwise.explanation.forecast import ModelForecast, forecast_model
@@ -83,6 +84,8 @@ class Explanation(Tabular):
     """How the task writes what it is about, where people write it otherwise."""
     measured: str = ""
     """What the shares are shares of: which strings, and when one of them is right."""
+    theory: str = ""
+    """That theory has no program for such a model, if it has none; perhaps why it breaks, where that is not known."""
 
     @property
     def learned(self) -> bool:
@@ -133,7 +136,11 @@ class Explanation(Tabular):
     @property
     def faults(self) -> list[Fault]:
         """All that breaks, the worst first, each with what is known of it."""
-        return [] if self.accuracy.not_finite else faults_of(self.failures, self.accuracy.train)
+        found = [] if self.accuracy.not_finite else faults_of(self.failures, self.accuracy.train)
+        beyond = self.theory if self.learned else ""
+        return [
+            replace(each, why=tuple(beyond or line if line == UNKNOWN else line for line in each.why)) for each in found
+        ]
 
     @property
     def why(self) -> str:
@@ -467,7 +474,7 @@ def explain_subject(
     found = Explanation(
         name, title_of(subject.task), scores, automaton, program, heads, failures, forecast, tuple(notes),
         asked=() if lengths is None else tuple(chosen), written=subject.task.written,
-        measured=_measured(subject, samples),
+        measured=_measured(subject, samples), theory=without_program(subject, failures),
     )  # fmt: skip
     text, command = advice(subject, call, failures)
     return replace(found, next=text, command=command)
