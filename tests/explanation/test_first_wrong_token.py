@@ -870,6 +870,26 @@ def test_a_kind_that_fails_only_since_it_has_such_values_more_often_is_told_so()
     assert same[0].startswith(f"By {number}: without such columns 0 of {equal.without.n} are wrong at length ")
 
 
+def test_a_kind_that_cannot_be_told_from_such_values_is_said_to_be_perhaps_by_them() -> None:
+    """Numbers that end in zeros, or begin with them, are no longer such without columns 0 + 0."""
+    told = lw.explain(adder(trips("0 + 0")), TASK, **LATER)
+    common = told.failures.common
+    assert common is not None
+    number = next(n for n, fault in enumerate(told.faults, 1) if fault.kind == common.kind)
+    of = {each.kind: each for each in common.kinds}
+    first = told.faults[: number - 1]
+    assert {fault.kind for fault in first} == {"both numbers end in zeros", "both numbers have leading zeros"}
+    for fault in first:
+        assert of[fault.kind].inseparable
+        assert fault.why[-1].startswith(f"Perhaps by {number}: ")
+    # What is right without them is by them, also of kinds that are only named.
+    rest = [kind for kind in of if kind not in {fault.kind for fault in first}]
+    assert rest
+    assert all(of[kind].mended for kind in rest)
+    (also,) = told.blocks()[-1][1]["also"]
+    assert also.startswith(f"By {number}, it fails, too, where {rest[0]}")
+
+
 def trips_at_first(prompt: list[str], answer: list[str]) -> list[str]:
     """Beyond six digits, a first column 9 + 9, 8 + 9 or 7 + 7 gives a wrong digit behind it."""
     trip = len(prompt) > 2 * 6 + 3 and columns_of(prompt)[0] in ("9 + 9", "8 + 9", "7 + 7")

@@ -187,7 +187,7 @@ class Explanation(Tabular):
         rows = {
             "why": [f"{self.accuracy.not_finite} They count as wrong: it is broken there, not mistaken."]
             if self.accuracy.not_finite else [],
-            "also": [others_named(self.failures.kinds)],
+            "also": others_named(self.failures),
             "next": self.next.splitlines(), "command": self.command.splitlines(),
             "computes": [self.computes] if not faults or whole else [],
         }  # fmt: skip

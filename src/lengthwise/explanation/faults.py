@@ -147,7 +147,11 @@ def numbers(faults: Sequence[Fault], kinds: Sequence[str]) -> tuple[str, str]:
     )
 
 
-def others_named(kinds: Sequence[WeakKind]) -> str:
-    """The kinds that fail besides, in a sentence; empty without."""
-    rest = [f"where {each.kind}" for each in itertools.islice(kinds, TOLD, None)]
-    return f"It fails, too, {spoken(rest)}." if rest else ""
+def others_named(failures: Failures) -> list[str]:
+    """The kinds that fail besides, those that values are the cause of by themselves, in sentences."""
+    rest = [each.kind for each in itertools.islice(failures.kinds, TOLD, None)]
+    number = len(failures.kinds[:TOLD]) + 1
+    same = [each.kind for each in failures.common.kinds if each.mended] if failures.common is not None else []
+    groups = ((f"By {number}, it", [kind in same for kind in rest]), ("It", [kind not in same for kind in rest]))
+    found = [(how, [f"where {kind}" for kind in itertools.compress(rest, of)]) for how, of in groups]
+    return [f"{how} fails, too, {spoken(kinds)}." for how, kinds in found if kinds]
