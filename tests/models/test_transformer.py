@@ -107,15 +107,6 @@ def test_a_cache_keeps_selected_rows():
     assert torch.allclose(rest, whole[rows, 5:], atol=1e-5)
 
 
-def test_a_full_cache_refuses_more():
-    model = rough_model("addition", SCHEME, "nope")
-    inputs = some_inputs("addition", SCHEME)
-    cache = Cache(capacity=4)
-    model(inputs.input_ids[:, :4], inputs.position_ids[:, :4], cache=cache)
-    with pytest.raises(RuntimeError):
-        model(inputs.input_ids[:, 4:5], inputs.position_ids[:, 4:5], cache=cache)
-
-
 def test_dropout_acts_in_training_only():
     config = ModelConfig(**{**vars(SMALL), "dropout": 0.5})
     model = rough_model("addition", SCHEME, "rope", config)

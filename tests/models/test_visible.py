@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 import torch
 
-from lengthwise.core.errors import LengthwiseError
 from lengthwise.models.attention_state import Cache
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS
@@ -65,19 +64,24 @@ def test_asking_at_one_position_gives_the_same(log_length: int | None):
     assert torch.allclose(asked[:, 0], whole[:, 7], atol=1e-5)
 
 
-def test_a_cache_and_a_mask_are_refused_together():
-    model = rough_model("addition", SCHEME, "rope")
+@pytest.mark.parametrize("encoding", sorted(ENCODINGS))
+def test_with_a_cache_the_same_tokens_are_hidden(encoding: str):
+    model = rough_model("addition", SCHEME, encoding, ModelConfig(**{**vars(SMALL), "layers": 2, "log_length": 7}))
     tokens, ids = some_tokens(model)
-    with pytest.raises(LengthwiseError, match="without a cache"):
-        model(tokens, ids, visible=VISIBLE, cache=Cache(capacity=8))
+    whole, cache = model(tokens, ids, visible=VISIBLE).logits, Cache(capacity=2)
+    for part in (slice(0, 3), slice(3, 4), slice(4, 8)):
+        seen = VISIBLE[:, part]
+        found = model(tokens[:, part], ids[:, part], visible=VISIBLE[:, : part.stop], cache=cache).logits
+        assert torch.allclose(found[seen], whole[:, part][seen], atol=1e-4)
 
 
-def test_a_pointing_id_head_and_a_mask_are_refused_together():
+def test_nothing_points_at_a_hidden_token():
     config = ModelConfig(**{**vars(SMALL), "id_head": "pointer"})
     model = rough_model(Echo(), PredictiveCoupling(max_position=20), "learned", config)
     tokens, ids = some_tokens(model)
-    with pytest.raises(LengthwiseError, match="pointing"):
-        model(tokens, ids.expand(2, 8, 3), visible=VISIBLE)
+    (masked, *_) = model(tokens, ids.expand(2, 8, 3), visible=VISIBLE).position
+    hidden = masked.scores[0].detach().softmax(-1)[:, ~VISIBLE[0]]
+    assert float((hidden * ~torch.eye(8, dtype=torch.bool)[:, ~VISIBLE[0]]).max()) == 0
 
 
 def test_attention_weights_are_those_that_mix_the_values():

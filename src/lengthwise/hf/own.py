@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +10,7 @@ from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 from transformers import AutoConfig, AutoModelForCausalLM, GenerationMixin, PreTrainedConfig, PreTrainedModel
 from transformers.utils.generic import ModelOutput
@@ -29,10 +27,9 @@ from lengthwise.experiments.run_directory import claim_run_dir
 from lengthwise.experiments.trained import load_trained
 from lengthwise.hf.attachment import padding_mask, refuse_generation, rule_ids
 from lengthwise.hf.rules import CoupledPlaces, IdRule, SchemeIds, is_fixed
-from lengthwise.models.attention_state import Cache, causal_mask, visible_keys_seen
+from lengthwise.models.attention_state import Cache
 from lengthwise.models.build import build_model
-from lengthwise.models.position_head import IdPrediction, PositionHead
-from lengthwise.models.transformer import AttentionContext, Transformer, TransformerOutput
+from lengthwise.models.transformer import Transformer, TransformerOutput
 from lengthwise.positions.schemes import PositionScheme
 from lengthwise.positions.structure import structure
 from lengthwise.positions.system import position_systems
@@ -42,93 +39,15 @@ from lengthwise.training import checkpoint
 from lengthwise.training.runs import Progress, Run, StackProgress
 from lengthwise.training.trainer import FIRST_SCORED_ID
 
-SMALLEST = 32
-"""Tokens of the first buffers."""
-
 
 class GrowingCache(Cache):
-    """A `Cache` whose buffers double when they are full."""
+    """A `Cache` as `transformers` asks for it."""
 
     is_compileable = False
-
-    def __init__(self) -> None:
-        super().__init__(capacity=0)
-
-    def extend(self, name: str, new: Tensor, *, axis: int) -> Tensor:
-        """Write ``new`` behind the tokens of the buffer ``name``, along ``axis``; returns old and new together."""
-        needed, buffer = self.length + new.shape[axis], self._buffers.get(name)
-        if buffer is None or buffer.shape[axis] < needed:
-            shape = list(new.shape)
-            shape[axis] = max(2 * needed, SMALLEST)
-            larger = new.new_empty(shape)
-            if buffer is not None:
-                larger.narrow(axis, 0, self.length).copy_(buffer.narrow(axis, 0, self.length))
-            self._buffers[name] = larger
-        return super().extend(name, new, axis=axis)
 
     def get_seq_length(self, layer_idx: int = 0) -> int:
         """The number of tokens in the cache."""
         return self.length
-
-
-def forward(
-    model: Transformer,
-    input_ids: Int[Tensor, "B Q"],
-    ids: Int[Tensor, "B Q L"],
-    mask: Bool[Tensor, "B T"] | None,
-    cache: Cache | None,
-) -> TransformerOutput:
-    """`Transformer.forward` for the last Q of T tokens; ``mask`` is False at padding, None where there is none."""
-    if mask is None or bool(mask.all()):
-        return model(input_ids, ids, cache=cache)
-    view = _Padded.__new__(_Padded)
-    view.__dict__.update(model.__dict__)
-    view.mask = mask
-    if model.position_head is not None:
-        view._modules = {**model._modules, "position_head": _PaddedHead(model.position_head, mask)}
-    return view(input_ids, ids, cache=cache)
-
-
-class _PaddedHead(nn.Module):
-    """The same id head, which points at no padding."""
-
-    def __init__(self, head: PositionHead, mask: Bool[Tensor, "B T"]) -> None:
-        super().__init__()
-        self.head, self.mask, self.points = head, mask, head.points
-
-    def forward(
-        self, hidden: Tensor, key_ids: Tensor, at: Tensor | slice | None, cache: Cache | None
-    ) -> tuple[IdPrediction, ...]:
-        return self.head(hidden, key_ids, at, cache, self.mask)
-
-
-class _Padded(Transformer):
-    """The same module (its parameters are shared), in which no token attends to padding."""
-
-    mask: Tensor
-
-    def contexts(
-        self, position_ids: Int[Tensor, "B Q L"], cache: Cache | None = None, visible: Tensor | None = None
-    ) -> list[AttentionContext]:
-        found = super().contexts(position_ids, cache, visible)
-        return [_without_padding(self, context, self.mask, position_ids.shape[1]) for context in found]
-
-
-def _without_padding(
-    model: Transformer, context: AttentionContext, mask: Bool[Tensor, "B T"], queries: int
-) -> AttentionContext:
-    """The context with −∞ at padded keys, and log-length factors that count tokens only; padding sees itself."""
-    keys = mask.shape[1]
-    bias = causal_mask(queries, keys, mask.device) if context.bias is None else context.bias
-    itself = torch.eye(keys, dtype=torch.bool, device=mask.device)[keys - queries :]
-    hidden = ~mask[:, None, None, :] & ~itself
-    scale = None
-    if model.config.log_length is not None:
-        window = context.encoding.window
-        seen = visible_keys_seen(mask, window if window is not None and window < keys else None)
-        count = seen[:, None, keys - queries :, None]
-        scale = count.to(model.table.weight.dtype).log() / math.log(model.config.log_length)
-    return dataclasses.replace(context, bias=bias.masked_fill(hidden, -math.inf), scale=scale)
 
 
 DEFAULT_NEW = 20
@@ -306,7 +225,8 @@ class LengthwiseForCausalLM(PreTrainedModel, GenerationMixin):
             place_ids = self.place_ids(input_ids, attention_mask)
         if use_cache and past_key_values is None and not torch.is_grad_enabled():
             past_key_values = GrowingCache()
-        output = forward(self.transformer, input_ids, place_ids, mask, past_key_values)
+        visible = None if mask is None or bool(mask.all()) else mask
+        output = self.transformer(input_ids, place_ids, cache=past_key_values, visible=visible)
         loss = None
         if labels is not None:
             loss = self._loss(output, labels, place_ids, allowed, kwargs.get("num_items_in_batch"))

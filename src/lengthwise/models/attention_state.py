@@ -24,9 +24,12 @@ def causal_mask(queries: int, keys: int, device: torch.device, window: int | Non
     return later if window is None else later + mask.tril(keys - queries - window)
 
 
-def mask_keys(visible: Bool[Tensor, "B T"], bias: Float[Tensor, "*rows T T"] | None) -> Float[Tensor, "B H T T"]:
+def mask_keys(
+    visible: Bool[Tensor, "B T"], bias: Float[Tensor, "*rows Q T"] | None, queries: int
+) -> Float[Tensor, "B H Q T"]:
     """``bias`` (or zeros) with −∞ at hidden keys, except for a token's own query, which must see something."""
-    itself = torch.eye(visible.shape[1], dtype=torch.bool, device=visible.device)
+    keys = visible.shape[1]
+    itself = torch.eye(keys, dtype=torch.bool, device=visible.device)[keys - queries :]
     hidden = ~visible[:, None, None, :] & ~itself
     base = torch.zeros((), device=visible.device) if bias is None else bias
     return base.masked_fill(hidden, -math.inf)
@@ -39,7 +42,7 @@ def attention_bias(
     queries, keys = ids.shape[1], key_ids.shape[1]
     bias, window = encoding.bias(ids, key_ids), _window(encoding, keys)
     if visible is not None:
-        bias = mask_keys(visible, bias)
+        bias = mask_keys(visible, bias, queries)
     if window is not None or (queries > 1 and (bias is not None or keys > queries)):
         mask = causal_mask(queries, keys, key_ids.device, window)
         bias = mask if bias is None else bias + mask
@@ -52,7 +55,7 @@ def keys_seen(
     """How many keys each of the last ``queries`` tokens sees, the same in all sequences unless some are hidden."""
     window = _window(encoding, keys)
     if visible is not None:
-        return visible_keys_seen(visible, window)
+        return visible_keys_seen(visible, window)[:, keys - queries :]
     count = torch.arange(keys - queries + 1, keys + 1, device=device)
     return count if window is None else count.clamp(max=window)
 
@@ -72,28 +75,27 @@ def visible_keys_seen(visible: Bool[Tensor, "B T"], window: int | None = None) -
 
 @dataclass
 class Cache:
-    """Keys, values and ids of the first ``length`` tokens, in buffers of ``capacity`` tokens that never grow.
+    """Keys, values and ids of the first ``length`` tokens, in buffers of ``capacity`` tokens that double when full.
 
     ``states`` has what the layers with other mixers keep of these tokens, by layer.
     """
 
-    capacity: int
+    capacity: int = 32
     length: int = 0
     states: dict[int, State] = field(default_factory=dict)
     _buffers: dict[str, Tensor] = field(default_factory=dict)
 
     def extend(self, name: str, new: Tensor, *, axis: int) -> Tensor:
-        """Write ``new`` behind the tokens of the buffer ``name``, along ``axis``; returns old and new together.
-
-        Raises `RuntimeError` when they are more than ``capacity``.
-        """
-        if name not in self._buffers:
+        """Write ``new`` behind the tokens of the buffer ``name``, along ``axis``; returns old and new together."""
+        buffer, needed = self._buffers.get(name), self.length + new.shape[axis]
+        if buffer is None or buffer.shape[axis] < needed:
             shape = list(new.shape)
-            shape[axis] = self.capacity
+            shape[axis] = self.capacity if needed <= self.capacity else 2 * needed
             self._buffers[name] = new.new_empty(shape)
-        buffer, added = self._buffers[name], new.shape[axis]
-        buffer.narrow(axis, self.length, added).copy_(new)
-        return buffer.narrow(axis, 0, self.length + added)
+            if buffer is not None:
+                self._buffers[name].narrow(axis, 0, self.length).copy_(buffer.narrow(axis, 0, self.length))
+        self._buffers[name].narrow(axis, self.length, new.shape[axis]).copy_(new)
+        return self._buffers[name].narrow(axis, 0, needed)
 
     @property
     def numbers(self) -> int:

@@ -180,22 +180,17 @@ class Transformer(nn.Module):
         *,
         cache: Cache | None = None,
         at: Int[Tensor, " S"] | slice | None = None,
-        visible: Bool[Tensor, "B Q"] | None = None,
+        visible: Bool[Tensor, "B T"] | None = None,
         loops: Loops | None = None,
     ) -> TransformerOutput:
         """Logits after every token, or only after those ``at`` (positions within this call).
 
-        With a ``cache`` the call's tokens follow those that the cache holds, which it then holds too. Tokens that are
-        not ``visible`` are no keys of later tokens, in every layer; each still sees itself. ``loops`` replaces the
-        configured number; no gradient flows back through the free ones. Raises `LengthwiseError` when ``visible`` meets
-        a cache or a pointing id head, which ignore it, or loops by tokens meet a cache.
+        With a ``cache`` the call's tokens follow those that the cache holds, which it then holds too. Of these T tokens
+        those that are not ``visible`` are no keys of later tokens, in every layer; each still sees itself. ``loops``
+        replaces the configured number; no gradient flows back through the free ones. Raises `LengthwiseError` when
+        loops by tokens meet a cache.
         """
         pointing = self.position_head is not None and self.position_head.points
-        require(
-            visible is None or (cache is None and not pointing),
-            "hidden tokens need a forward pass without a cache and a model without a pointing id head; "
-            "leave out visible or the cache, or use id_head classification",
-        )
         require(
             cache is None or self.config.loops != "tokens",
             "a number of loops that grows with the tokens can't use a cache; pass whole sequences without one",
@@ -214,7 +209,7 @@ class Transformer(nn.Module):
         hidden = self.norm(x)
         position: tuple[IdPrediction, ...] = ()
         if self.position_head is not None:
-            position = self.position_head(hidden, contexts[0].key_ids, at, cache)
+            position = self.position_head(hidden, contexts[0].key_ids, at, cache, visible)
         if cache is not None:
             cache.length += input_ids.shape[1]
         return TransformerOutput(self.logits(hidden if at is None else hidden[:, at]), position)
