@@ -538,7 +538,6 @@ class Analysis:
         self._separated: dict[tuple[int, int], bool | None] = {}
         self._nodes, self._work = 0, Work(bounds.max_work)
         self._windows: dict[int, LocalSystem | None] = {}
-        self._by_words: dict[bytes, tuple[LocalSystem | None, int]] = {}
         self.certificates: dict[tuple[int, int | str, int | str], dict[str, Any]] = {}
         """Bodies of certificates that have been written, by system, windows and periods."""
         self.chains: dict[tuple[int, int], list[dict[str, Any]]] = {}
@@ -601,23 +600,8 @@ class Analysis:
     def refuted_for_windows(self, period: int) -> LocalSystem | None:
         """The result of `window_test`: not None if no program of that period exists for any window."""
         if period not in self._windows:
-            self._windows[period] = self._tested(lambda found, work: self._window_test(found, period, work))
+            self._windows[period] = self._tested(lambda found, work: window_test(found, period, work))
         return self._windows[period]
-
-    def _window_test(self, semigroup: TransitionSemigroup, period: int, work: Work) -> LocalSystem | None:
-        """The test depends on which words have a length divisible by the period; many periods have the same ones.
-
-        What it took counts again, so that what is decided within the bound does not depend on this.
-        """
-        words = semigroup.by_length.multiples(period).tobytes()
-        if words in self._by_words:
-            system, amount = self._by_words[words]
-            work.add(amount)
-            return system
-        before = work.done
-        system = window_test(semigroup, period, work)
-        self._by_words[words] = system, work.done - before
-        return system
 
     def _tested(self, test: Callable[[TransitionSemigroup, Work], LocalSystem | None]) -> LocalSystem | None:
         """What a test refutes; nothing without the semigroup or beyond the bound on the work."""

@@ -60,13 +60,7 @@ Solver = Callable[[tuple[str, ...]], list[str] | None]
 
 def distinct_rows(rows: np.ndarray) -> int:
     """How many different rows there are in an array ``[B, n]`` of whole numbers."""
-    number, most = np.zeros(len(rows), dtype=np.int64), 1
-    for column in (rows - rows.min(initial=0)).T:
-        size = int(column.max()) + 1
-        if most * size > 1 << 62:
-            number, most = np.unique(number, return_inverse=True)[1], len(rows)
-        number, most = number * size + column, most * size
-    return len(np.unique(number))
+    return len({row.tobytes() for row in rows})
 
 
 def some_differ(rows: np.ndarray, others: np.ndarray) -> bool:

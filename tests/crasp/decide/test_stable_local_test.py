@@ -7,16 +7,7 @@ import pytest
 
 from languages.oracles import random_dfa
 from lengthwise.core.rng import stream
-from lengthwise.crasp.decide import (
-    DEFAULT_BOUNDS,
-    Analysis,
-    LocalSystem,
-    Work,
-    components,
-    period_test,
-    stable_local_test,
-    window_test,
-)
+from lengthwise.crasp.decide import LocalSystem, components, period_test, stable_local_test, window_test
 from lengthwise.languages.automaton import Dfa, minimize
 from lengthwise.languages.monoid import transition_semigroup
 
@@ -74,18 +65,6 @@ def test_no_contradiction_on_random_automata():
     # The tests are sound, not known to be complete; yet they leave little open.
     assert silent["windows"] <= 10
     assert silent["periods"] <= 10
-
-
-def test_periods_with_the_same_words_share_a_test_and_its_work():
-    """`Analysis` runs the test once for them; neither the answers nor what counts as work depend on that."""
-    rng = stream(29, "shared tests")
-    for _ in range(30):
-        dfa = minimize(random_dfa(4, "ab", rng))
-        analysis, alone = Analysis(dfa, DEFAULT_BOUNDS), Work(10**9)
-        semigroup = transition_semigroup(dfa)
-        for period in range(1, 7):
-            assert analysis.refuted_for_windows(period) == window_test(semigroup, period, alone)
-        assert analysis._work.done == alone.done
 
 
 @pytest.mark.slow
