@@ -69,11 +69,13 @@ MODELS: dict[str, Callable[[], LanguageModel]] = {
 
 
 @torch.inference_mode()
-def one_position(model: LanguageModel, tokens: np.ndarray, visible: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """The explicit mask, with the logits of the last position only."""
+def masked(
+    model: LanguageModel, tokens: np.ndarray, visible: np.ndarray, targets: np.ndarray, *, everywhere: bool = False
+) -> np.ndarray:
+    """The explicit mask, with the logits of the last position only or of all."""
     positions = np.arange(tokens.shape[1])[None]
     if isinstance(model, OwnModel):
-        hidden_at = slice(tokens.shape[1] - 1, tokens.shape[1])
+        hidden_at = None if everywhere else slice(tokens.shape[1] - 1, tokens.shape[1])
         device = model.transformer.table.weight.device
         logits = model.transformer(
             tensor(tokens, device), tensor(positions, device)[:, :, None], at=hidden_at, visible=tensor(visible, device)
@@ -83,7 +85,7 @@ def one_position(model: LanguageModel, tokens: np.ndarray, visible: np.ndarray, 
         length = tokens.shape[1]
         seen = np.tril(visible[:, None, None] | np.eye(length, dtype=bool))
         mask = torch.zeros(seen.shape).masked_fill(~torch.from_numpy(seen), torch.finfo(torch.float32).min)
-        logits = model._forward(tokens, positions, mask, logits_to_keep=1).logits
+        logits = model._forward(tokens, positions, mask, logits_to_keep=int(not everywhere)).logits
     return nats(logits[:, -1], targets)
 
 
@@ -135,8 +137,8 @@ def main() -> None:
         targets = rng.integers(model.vocab_size, size=arguments.targets)
         forwards = sum(arguments.context - arguments.recent - step for step in range(arguments.k))
         steps: list[tuple[str, Loss]] = [
-            ("the loop", model.masked_losses),
-            ("+ logits of one position", lambda *args, model=model: one_position(model, *args)),
+            ("the loop", lambda *args, model=model: masked(model, *args, everywhere=True)),
+            ("+ logits of one position", lambda *args, model=model: masked(model, *args)),
             ("+ masked tokens left out", lambda *args, model=model: compact(model, *args)),
         ]
         base, order, losses = 0.0, [], []

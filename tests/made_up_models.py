@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import torch
 from numpy import ndarray
 
 from lengthwise.influence.corpus import Windows
-from lengthwise.influence.models import LanguageModel
+from lengthwise.influence.huggingface import HuggingFaceModel
+from lengthwise.influence.models import LanguageModel, OwnModel, nats
 
 
 class WrittenDown(LanguageModel):
@@ -26,11 +28,6 @@ class WrittenDown(LanguageModel):
         assert tokens.shape == positions.shape
         return np.array([self.loss(int(t), frozenset(p.tolist())) for t, p in zip(targets, positions, strict=True)])
 
-    def masked_losses(self, tokens: ndarray, visible: ndarray, targets: ndarray) -> ndarray:
-        del tokens
-        sets = [frozenset(np.flatnonzero(row).tolist()) for row in visible]
-        return np.array([self.loss(int(t), seen) for t, seen in zip(targets, sets, strict=True)])
-
     def attention(self, tokens: ndarray, positions: ndarray) -> ndarray:
         """The more, the nearer to position 3."""
         del tokens
@@ -44,6 +41,17 @@ class WrittenDown(LanguageModel):
             [[self.loss(int(t), s - {int(p)}) - self.loss(int(t), s) for p in row]
              for t, s, row in zip(targets, whole, positions, strict=True)]
         )  # fmt: skip
+
+
+@torch.inference_mode()
+def masked_losses(model: LanguageModel, tokens: ndarray, visible: ndarray, targets: ndarray) -> ndarray:
+    """Losses under an explicit mask over the whole window: the reference for those from visible tokens alone."""
+    ids = model.window_ids(tokens)
+    if isinstance(model, HuggingFaceModel):
+        return model._masked(tokens, visible, targets, ids)
+    assert isinstance(model, OwnModel)
+    logits = model.transformer(model._tensor(tokens), model._ids(ids), visible=model._tensor(visible)).logits
+    return nats(logits[:, -1], targets)
 
 
 def additive(gain: Callable[[int, int], float], base: float = 10.0) -> Callable[[int, frozenset[int]], float]:

@@ -15,6 +15,7 @@ from lengthwise.experiments.influence import PASSAGES
 from lengthwise.influence.lm import LMConfig, load_lm, new_transformer, save_lm
 from lengthwise.influence.tokenizer import Bytes
 from lengthwise.report import influence as influence_page
+from made_up_models import masked_losses
 
 SMALL = ("--context", 12, "--recent", 4, "-k", "1,2", "--targets", 6, "--threads", 1)
 CONFIG = LMConfig(
@@ -100,7 +101,7 @@ def test_losses_in_the_file_are_the_models(measured: Path, model: Path, text: Pa
 
     def loss(tokens: list[int], visible: list[int], target: int) -> float:
         mask = np.isin(np.arange(len(tokens)), visible)[None]
-        return float(loaded.masked_losses(np.array([tokens]), mask, np.array([target]))[0])
+        return float(masked_losses(loaded, np.array([tokens]), mask, np.array([target]))[0])
 
     recent = list(range(8, 12))
     for target in result["targets"]:

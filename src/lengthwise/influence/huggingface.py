@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Num
+from jaxtyping import Bool, Float, Num
 from numpy import ndarray
 from torch import Tensor
 
@@ -27,7 +27,6 @@ from lengthwise.influence.models import (
     PerToken,
     Targets,
     Tokens,
-    Visible,
     batch_tokens,
     captured_vectors,
     gradient_times_input,
@@ -153,17 +152,13 @@ class HuggingFaceModel(LanguageModel):
     def target_losses(self, tokens: Tokens, positions: Ids, targets: Targets) -> Nats:
         return nats(self._last_logits(tokens, positions), targets)
 
-    @torch.inference_mode()
-    def masked_losses(self, tokens: Tokens, visible: Visible, targets: Targets) -> Nats:
-        """Losses under a mask of shape [B, 1, query, key], in which a masked token attends to itself only."""
-        return self._masked(tokens, visible, targets, self.window_ids(tokens))
-
     def window_ids(self, tokens: Tokens) -> Ids:
         """Raises `LengthwiseError` if some layer's attention does not reach from one end of a window to the other."""
         self._check_reach(tokens.shape[1])
         return super().window_ids(tokens)
 
-    def _masked(self, tokens: Tokens, visible: Visible, targets: Targets, ids: Ids) -> Nats:
+    def _masked(self, tokens: Tokens, visible: Bool[ndarray, "B T"], targets: Targets, ids: Ids) -> Nats:
+        """Losses under a mask of shape [B, 1, query, key], in which a masked token attends to itself only."""
         length = tokens.shape[1] + (self.bos is not None)
         visible = np.pad(visible, ((0, 0), (length - visible.shape[1], 0)), constant_values=True)
         causal = torch.ones(length, length, dtype=torch.bool, device=self._device).tril()

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int, Num
+from jaxtyping import Float, Int, Num
 from numpy import ndarray
 from torch import Tensor, nn
 
@@ -20,7 +20,6 @@ from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.models.transformer import Transformer
 
 Tokens = Int[ndarray, "B T"]
-Visible = Bool[ndarray, "B T"]
 Ids = Num[ndarray, "B T *levels"]
 Targets = Int[ndarray, " B"]
 Nats = Float[ndarray, " B"]
@@ -30,8 +29,8 @@ PerToken = Float[ndarray, "B T"]
 class LanguageModel(ABC):
     """A causal language model whose tokens can be masked; losses are −ln p(target) in nats, float64.
 
-    ``tokens`` are visible tokens and ``positions`` their ids among those that `window_ids` gives a whole window; the
-    target follows the last. ``visible`` marks the unmasked tokens of a whole window, of which the last is one.
+    ``tokens`` are the visible tokens of a window and ``positions`` their ids among those that `window_ids` gives the
+    whole window; the target follows the last, which is always visible.
     """
 
     name: str
@@ -48,11 +47,7 @@ class LanguageModel(ABC):
 
     @abstractmethod
     def target_losses(self, tokens: Tokens, positions: Ids, targets: Targets) -> Nats:
-        """Losses in the compact form, from the visible tokens alone."""
-
-    @abstractmethod
-    def masked_losses(self, tokens: Tokens, visible: Visible, targets: Targets) -> Nats:
-        """Losses under an explicit mask over the whole window; the slow reference for `target_losses`."""
+        """Losses from the visible tokens alone, which are those under a mask over the whole window."""
 
     def attention(self, tokens: Tokens, positions: Ids) -> PerToken:
         """Attention of the last token to each token, averaged over layers and heads."""
@@ -94,12 +89,6 @@ class OwnModel(LanguageModel):
     def target_losses(self, tokens: Tokens, positions: Ids, targets: Targets) -> Nats:
         """The last layer and the head are computed at the last token only."""
         return nats(self._last_logits(tokens, positions), targets)
-
-    @torch.inference_mode()
-    def masked_losses(self, tokens: Tokens, visible: Visible, targets: Targets) -> Nats:
-        ids = self._ids(self.window_ids(tokens))
-        logits = self.transformer(self._tensor(tokens), ids, visible=self._tensor(visible)).logits
-        return nats(logits[:, -1], targets)
 
     @torch.inference_mode()
     def attention(self, tokens: Tokens, positions: Ids) -> PerToken:
