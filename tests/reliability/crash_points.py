@@ -8,7 +8,7 @@ a folder made, removed or synced) the folder is copied as a stop at that moment 
 * ``power``: all that was not synced is lost: contents, new names, removals and new folders.
 
 Equal copies are kept once. From each of them the same command runs again, in a fork of this process.
-Changes come from the steps of `core.files` and, so that none is overlooked, from Python's audit events.
+Changes are known from audit events: those of Python, and those that `core.files` adds.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from lengthwise.api.influence import measure_influence
 from lengthwise.audit.model import Asker, ModelFacts, Reply
 from lengthwise.audit.questions import AuditPlan
 from lengthwise.audit.run import run_audit
-from lengthwise.core.files import LOCK, watched
+from lengthwise.core.files import LOCK
 from lengthwise.crasp import library
 from lengthwise.experiments import compare
 from lengthwise.experiments.blind import run as blind_run
@@ -154,7 +154,7 @@ class Disk:
     """The copy of each change, by mode."""
     busy: bool = False
 
-    def step(self, name: str, path: Path, source: Path | None = None) -> None:
+    def step(self, name: str, path: Path) -> None:
         """A change that is about to be made."""
         if self.busy:
             return
@@ -166,7 +166,7 @@ class Disk:
             if not (self.copies / key).exists():
                 _write(files, self.copies / key)
             self.points[mode].append(key)
-        self.pending = (name, path) if name.startswith("sync") else None
+        self.pending = (name, path) if name in (SYNC, SYNC_FOLDER) else None
         self.busy = False
 
     def audited(self, event: str, values: tuple[Any, ...]) -> None:
@@ -178,7 +178,7 @@ class Disk:
                 path = Path(os.fsdecode(value))
                 if event in ("os.remove", "os.rmdir") and values[1] > 0 and not path.is_absolute():
                     path = Path(os.readlink(f"/proc/self/fd/{values[1]}")) / path
-                if self.root in Path(os.path.abspath(path)).parents:
+                if self.root in ((whole := Path(os.path.abspath(path))), *whole.parents):
                     self.step(event, path)
                     return
 
@@ -187,9 +187,9 @@ class Disk:
         if self.pending is None:
             return
         name, path = self.pending
-        if name == "sync" and path.exists():
+        if name == SYNC and path.exists():
             self.contents[path.stat().st_ino] = path.read_bytes()
-        elif name == "sync folder" and path.is_dir():
+        elif name == SYNC_FOLDER and path.is_dir():
             self.names[path] = {entry.name: entry.inode() for entry in os.scandir(path)}
 
     def _there(self, torn: bool) -> Iterator[tuple[str, bytes | None]]:
@@ -214,8 +214,12 @@ class Disk:
 
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-AUDITED = {"open": 1, "os.rename": 2, "os.remove": 1, "os.rmdir": 1, "os.mkdir": 1, "os.truncate": 1, "os.symlink": 2}
-"""Events of Python that change files, and how many of their values are paths."""
+SYNC, SYNC_FOLDER = "lengthwise.sync", "lengthwise.sync folder"
+AUDITED = {
+    "open": 1, "os.rename": 2, "os.remove": 1, "os.rmdir": 1, "os.mkdir": 1, "os.truncate": 1, "os.symlink": 2,
+    "lengthwise.written": 1, "lengthwise.append": 1, SYNC: 1, SYNC_FOLDER: 1,
+}  # fmt: skip
+"""Events of changes to files, and how many of their values are paths."""
 
 
 def _key(files: dict[str, bytes | None]) -> str:
@@ -256,8 +260,7 @@ def watch(kind: str, home: Path) -> dict[str, list[str]]:
         root.mkdir(parents=True)
         disk = Disk(root, home / "copies")
         sys.addaudithook(disk.audited)
-        with watched(disk.step):
-            KINDS[kind](root)
+        KINDS[kind](root)
         disk.busy = True
         (home / "points.json").write_text(json.dumps(disk.points))
         (home / "modules.json").write_text(json.dumps([name for name in sys.modules if "__main__" not in name]))

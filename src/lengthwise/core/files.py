@@ -1,4 +1,8 @@
-"""Reading and writing files. Writes are atomic, and reading accepts JSON only, so that no file runs code."""
+"""Reading and writing files. Writes are atomic, and reading accepts JSON only, so that no file runs code.
+
+What Python reports to no audit hook is reported here, before it is done: ``lengthwise.append``, ``lengthwise.sync``,
+``lengthwise.sync folder`` (of the changes in it), and ``lengthwise.written``: contents are there, and may be lost.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ import os
 import re
 import shutil
 import stat
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -54,31 +59,6 @@ def _check_guards(path: Path) -> None:
         check(path)
 
 
-Step = Callable[[str, Path, Path | None], None]
-_WATCHERS: list[Step] = []
-
-
-@contextmanager
-def watched(step: Step) -> Iterator[None]:
-    """Call ``step`` with a name and a path before each change that this module makes to files, in this process.
-
-    Its third argument is the file that takes the place of another, for ``replace``.
-    The names are ``folder`` (made), ``create``, ``written`` (its contents are there, and may be lost), ``append``,
-    ``sync``, ``replace``, ``sync folder`` (of the changes in it) and ``remove``. Tests stop the process at each of
-    them in turn.
-    """
-    _WATCHERS.append(step)
-    try:
-        yield
-    finally:
-        _WATCHERS.remove(step)
-
-
-def _step(name: str, path: Path, source: Path | None = None) -> None:
-    for watcher in _WATCHERS:
-        watcher(name, path, source)
-
-
 def make_folder(path: Path) -> None:
     """Make a folder, and those above it that are missing, so that a loss of power does not take them.
 
@@ -93,7 +73,6 @@ def make_folder(path: Path) -> None:
                 f"{path} is a link to a folder that does not exist; make that folder, or remove the link"
             )
         make_folder(path.parent)
-        _step("folder", path)
         path.mkdir(exist_ok=True)
         _sync_folder(path.parent)
     except OSError as error:
@@ -115,7 +94,6 @@ def _way_out(error: OSError) -> str:
 
 def replace_file(source: Path, target: Path) -> None:
     """Let a finished file take the place of another, for good once this returns."""
-    _step("replace", target, source)
     os.replace(source, target)
     _sync_folder(target.parent)
 
@@ -123,7 +101,6 @@ def replace_file(source: Path, target: Path) -> None:
 def remove_file(path: Path) -> None:
     """Remove a file if it is there."""
     if path.exists() or path.is_symlink():
-        _step("remove", path)
         path.unlink(missing_ok=True)
 
 
@@ -135,7 +112,7 @@ def remove_folder(path: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    _step("sync folder", folder)
+    sys.audit("lengthwise.sync folder", folder)
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:  # Windows opens no folders, and a folder may be writable without being readable
@@ -159,17 +136,16 @@ def replacing(path: Path) -> Iterator[Path]:
     _check_guards(path)
     try:
         make_folder(path.parent)
-        _step("create", path)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
         os.close(handle)
         temporary = Path(name)
         yield temporary
-        _step("written", temporary)
+        sys.audit("lengthwise.written", temporary)
         # A temporary file is private; the finished one gets the permissions that any new file of the user's gets.
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)
-        _step("sync", temporary)
+        sys.audit("lengthwise.sync", temporary)
         with open(temporary, "rb") as file:
             os.fsync(file.fileno())
         _check_guards(path)
@@ -210,11 +186,11 @@ class Lines:
 
     def add(self, line: str) -> None:
         """Write one line; raises `LengthwiseError` if the disk is full."""
-        _step("append", self.path)
+        sys.audit("lengthwise.append", self.path)
         try:
             self._file.write(line.encode() + b"\n")
             self._file.flush()
-            _step("sync", self.path)
+            sys.audit("lengthwise.sync", self.path)
             os.fsync(self._file.fileno())
         except OSError as error:
             raise LengthwiseError(f"cannot write {self.path}: {error.strerror}; free space") from None
