@@ -11,8 +11,10 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.crasp import library
 from lengthwise.crasp.interpreter import evaluate_all
 from lengthwise.crasp.program import Operation, Program, ProgramBuilder
+from lengthwise.models.circuit import Circuit
 from lengthwise.models.compile import (
     CompilationCheck,
+    _Compiler,
     compare,
     compile_program,
     encode_for,
@@ -119,9 +121,8 @@ def test_every_library_program_agrees_to_length_1000(name):
 def test_every_bit_inside_the_network_is_exactly_the_operation(name):
     """Not the outputs only: each Boolean is 0.0 or 1.0 in the residual stream, each count is i times its channel."""
     program = library.get(name)
-    compilation = compile_program(program)
-    model, circuit = compilation.required(), compilation.circuit
-    assert circuit is not None
+    model, circuit = compile_program(program).required(), Circuit(program)
+    coordinates = _Compiler(circuit).coordinates
     words = random_words(program, 50, 6, seed=1)
     hidden = model.hidden(encode_for(program, model, words), torch.zeros(6, dtype=torch.int64))
     values = evaluate_all(program, words)
@@ -131,7 +132,7 @@ def test_every_bit_inside_the_network_is_exactly_the_operation(name):
         form = circuit.forms[index]
         computed = torch.full(hidden.shape[:2], float(form.constant), dtype=torch.float64)
         for weight, node in form.terms:
-            channel = hidden[..., compilation.coordinates[node]]
+            channel = hidden[..., coordinates[node]]
             if circuit.nodes[node].bit:
                 assert bool(((channel == 0) | (channel == 1)).all())
             computed += weight * (channel if circuit.nodes[node].bit else channel * places)

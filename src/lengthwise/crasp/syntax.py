@@ -13,18 +13,7 @@ from lengthwise.core.errors import LengthwiseError, shortened, suggestion
 from lengthwise.core.files import read_text
 from lengthwise.core.vocab import BOS, EOS
 from lengthwise.crasp import program as op
-from lengthwise.crasp.program import (
-    RELATIONS,
-    Constant,
-    Program,
-    ProgramBuilder,
-    Relation,
-    is_temporary,
-    problem_with_name,
-    problem_with_symbol,
-    quote,
-    unquote,
-)
+from lengthwise.crasp.program import Program
 
 if TYPE_CHECKING:
     from lark import Lark, Token, Tree
@@ -105,7 +94,7 @@ def _expected(terminals: set[str]) -> str:
 _PIECE = re.compile(r'\s+|,|(?P<comment>//.*)|(?P<symbol>\w+|"(?:[^"\\]|\\["\\])*")')
 _DEEPEST = 100
 _MOST_DIGITS = 1000
-_RELATIONS: dict[str, Relation] = {"≤": "<=", "==": "=", "≥": ">=", **{relation: relation for relation in RELATIONS}}
+_RELATIONS: dict[str, op.Relation] = {"≤": "<=", "==": "=", "≥": ">=", **{each: each for each in op.RELATIONS}}
 
 
 def in_reading_order(program: Program) -> Program:
@@ -179,7 +168,7 @@ class _Lowering:
         self.next_token: dict[str, int] = {}
         self.program = self._program(tree)
 
-    def _header(self, tree: Tree) -> ProgramBuilder:
+    def _header(self, tree: Tree) -> op.ProgramBuilder:
         """The declarations, with the defaults ``bos: true`` and ``eos: false``."""
         alphabet: tuple[str, ...] | None = None
         marks: dict[str, bool] = {}
@@ -195,7 +184,7 @@ class _Lowering:
                 marks[line.data] = line.children[1].data == "true"
         if alphabet is None:
             raise CraspSyntaxError("a program starts with its symbols, as in 'alphabet: a b'", self.text, 1, 1)
-        return ProgramBuilder(alphabet, bos=marks.get("bos", True), eos=marks.get("eos", False))
+        return op.ProgramBuilder(alphabet, bos=marks.get("bos", True), eos=marks.get("eos", False))
 
     def _alphabet(self, token: Token) -> tuple[str, ...]:
         symbols: list[str] = []
@@ -209,8 +198,8 @@ class _Lowering:
             if piece is None:
                 raise fail(f'{token[position]!r} in an alphabet has to be in quotes, as in "<sep>"')
             if piece["symbol"] is not None:
-                symbol = unquote(piece["symbol"])
-                problem = problem_with_symbol(symbol)
+                symbol = op.unquote(piece["symbol"])
+                problem = op.problem_with_symbol(symbol)
                 if symbol in symbols:
                     problem = f"the symbol {symbol!r} is twice in the alphabet"
                 if symbol in (BOS, EOS):
@@ -249,20 +238,20 @@ class _Lowering:
             raise CraspSyntaxError(str(error), self.text, 1, 1) from None
 
     def _define(self, name: Token, expression: Tree) -> tuple[str, int]:
-        problem = None if is_temporary(name) else problem_with_name(str(name), self.build.alphabet)
+        problem = None if op.is_temporary(name) else op.problem_with_name(str(name), self.build.alphabet)
         if name in self.defined:
             problem = f"{str(name)!r} is defined twice"
         if problem is not None:
             raise self.error(problem, name)
         index = self.index(self.expression(expression))
         self.defined[str(name)] = index
-        if not is_temporary(name):
+        if not op.is_temporary(name):
             self.build.name(str(name), index)
         return str(name), index
 
     def _next(self, output: Token, expression: Tree) -> None:
         symbol = output[len("NEXT") :].lstrip(" \t") if output[4] != "_" else output[5:]
-        symbol = EOS if symbol == "EOS" else self._known(unquote(symbol), output)
+        symbol = EOS if symbol == "EOS" else self._known(op.unquote(symbol), output)
         self.refuse(self.accept is not None, "a program has either 'accept' or NEXT lines, not both", output)
         self.refuse(symbol in self.next_token, f"NEXT {symbol!r} is defined twice", output)
         if self.build.eos_declared:
@@ -302,7 +291,7 @@ class _Lowering:
 
     def _value_of(self, index: int) -> _Lowered:
         operation = self.build.operations[index]
-        if isinstance(operation, Constant):
+        if isinstance(operation, op.Constant):
             return _Sum((), operation.value)
         return index if operation.boolean else _Sum(((1, index),))
 
@@ -317,7 +306,7 @@ class _Lowering:
                 return self._mark(mark, node)
             case ("symbol", atom, *variable):
                 self._check_variable(*variable)
-                return build.symbol(self._known(unquote(atom[2:]), node))
+                return build.symbol(self._known(op.unquote(atom[2:]), node))
             case ("name", name, *variable):
                 self._check_variable(*variable)
                 return self._value_of(self._named(node, name))
@@ -379,12 +368,12 @@ class _Lowering:
         if name not in self.defined:
             if name in self.build.alphabet:
                 raise self.error(f"write Q_{name} for 'the symbol here is {name}', or #{name} to count it", node)
-            known = suggestion(name, (known for known in self.defined if not is_temporary(known)))
+            known = suggestion(name, (known for known in self.defined if not op.is_temporary(known)))
             raise self.error(f"{str(name)!r} is not defined above. {known}", node)
         return self.defined[name]
 
     def _counted(self, node: Tree, token: Token) -> int:
-        word = unquote(token[1:])
+        word = op.unquote(token[1:])
         if word in self.build.alphabet:
             return self.build.symbol(word)
         if token[1:] in self.defined:
@@ -510,7 +499,7 @@ class _Printer:
         self.own_line = self._lines()
         self.outputs: dict[int, list[str]] = {}
         for symbol, index in program.next_token:
-            bare = "EOS" if symbol == EOS else '"EOS"' if symbol == "EOS" else quote(symbol)
+            bare = "EOS" if symbol == EOS else '"EOS"' if symbol == "EOS" else op.quote(symbol)
             self.outputs.setdefault(index, []).append(f"NEXT {bare}")
         if program.accept is not None:
             self.outputs[program.accept] = ["accept"]
@@ -554,7 +543,7 @@ class _Printer:
 
     def text(self) -> str:
         program = self.program
-        head = ["alphabet: " + " ".join(map(quote, program.alphabet)), f"bos: {str(program.bos).lower()}"]
+        head = ["alphabet: " + " ".join(map(op.quote, program.alphabet)), f"bos: {str(program.bos).lower()}"]
         lines = [*head, *["eos: true"] * program.eos, "", *map(self._wrapped, self.statements())]
         return "\n".join(lines) + "\n"
 
@@ -597,7 +586,7 @@ class _Printer:
         """The expression of an operation and its binding strength."""
         match self.operations[index]:
             case op.Symbol(symbol):
-                return {BOS: "BOS", EOS: "EOS"}.get(symbol) or f"Q_{quote(symbol)}", _PRIMARY
+                return {BOS: "BOS", EOS: "EOS"}.get(symbol) or f"Q_{op.quote(symbol)}", _PRIMARY
             case op.Top():
                 return "true", _PRIMARY
             case op.Periodic(residue, modulus):
@@ -622,7 +611,7 @@ class _Printer:
             case op.Count(operand, differences) as count:
                 counted = self.operations[operand]
                 if differences is None and isinstance(counted, op.Symbol) and counted.symbol not in (BOS, EOS):
-                    return f"#{quote(counted.symbol)}", _PRIMARY
+                    return f"#{op.quote(counted.symbol)}", _PRIMARY
                 return f"#{self._counted(count)}", _PRIMARY
             case op.Constant(value):
                 return str(value), _PRIMARY if value >= 0 else _SUM

@@ -269,9 +269,6 @@ class Compilation:
     model: LimitTransformer | None
     unsupported: tuple[Unsupported, ...] = ()
     operations: tuple[OperationCost, ...] = ()
-    circuit: Circuit | None = None
-    coordinates: tuple[int, ...] = ()
-    """The coordinate of each node of the circuit."""
 
     @property
     def added_bos(self) -> bool:
@@ -330,7 +327,7 @@ def compile_program(program: Program, *, precision: int | None = None) -> Compil
         dimensions=tuple(compiler.index),
         precision=precision,
     )
-    return Compilation(program, model, (), tuple(compiler.costs(units)), circuit, compiler.coordinates)
+    return Compilation(program, model, (), tuple(compiler.costs(units)))
 
 
 _SAMPLED = 2000

@@ -305,11 +305,7 @@ class _Runs:
         rows = self._rows[max(0, self._made - (latest or self._made)) : self._made]
         if not len(rows):
             return None
-        group, most, base = np.zeros(len(rows), dtype=np.int64), 1, len(self._tokens) + 1
-        for column in subset:
-            if most * base > 1 << 62:  # Renumbered, in the same order, before the codes overflow.
-                group, most = np.unique(group, return_inverse=True)[1], len(rows)
-            group, most = group * base + rows[:, column] + 1, most * base
+        group = _cells([rows[:, column] + 1 for column in subset], len(rows))
         order = np.lexsort((rows[:, target], group))
         same = group[order[1:]] == group[order[:-1]]
         hit = np.flatnonzero(same & (rows[order[1:], target] != rows[order[:-1], target]))
