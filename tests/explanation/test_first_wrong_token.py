@@ -22,7 +22,7 @@ from lengthwise.explanation.advice import Call, advice
 from lengthwise.explanation.common_cause import UNKNOWN, CommonCause, Value
 from lengthwise.explanation.explain import Explanation
 from lengthwise.explanation.failures import AT_RANDOM, find_failures
-from lengthwise.explanation.faults import TOLD
+from lengthwise.explanation.faults import LETTERS, TOLD
 from lengthwise.explanation.features import surprise
 from lengthwise.explanation.kinds import (
     AS_WRITTEN,
@@ -352,7 +352,7 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     assert told.verdict.broken() is not None
     assert "compare" not in next_step
     kind = told.failures.kinds[0].kind
-    assert next_step.startswith(f"For 1: train it on for as many steps, one row in 10 where {kind}.\n")
+    assert next_step.startswith(f"For A: train it on for as many steps, one row in 10 where {kind}.\n")
     assert "Keep a copy of this model: what is right now can be lost." in next_step
     rows = rows_of(command.replace("1000", "5"), 10**6)
     assert len(rows) == 128 * 5, "it ends"
@@ -402,7 +402,7 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     assert later.startswith("Train it on for as many steps. Of ten adders, five were then right farther, ")
     assert not command
     # But rows with the values that break it, wherever they stand.
-    blamed = CommonCause("column", (Value("9 + 9", INSIDE, 9), Value("0 + 0", INSIDE, 12)), 12, 96, 90, 96, 96, 80, ())
+    blamed = CommonCause("column", (Value("9 + 9", INSIDE, 9), Value("0 + 0", INSIDE, 12)), 12, 96, 90, 12, 96, 96, 80, ())
     later, command = advice(subject, call, dataclasses.replace(told.failures, kinds=beyond, common=blamed))
     assert ": train it on for as many steps, one row in 10 with half of its columns of these values.\n" in later
     assert "    'half of the columns are 9 + 9 or 0 + 0': 0.1,\n" in command
@@ -754,7 +754,7 @@ def test_the_example_is_of_the_length_and_kind_that_is_named() -> None:
     assert worst.kind == "both numbers have leading zeros"
     assert told.faults[0].wrong.startswith(f"{FRESH} of {FRESH} at 6")
     assert told.answer.endswith(f"; fails where {worst.kind}, from length 6")
-    assert told.overview.rows[0][0] == f"1. {worst.kind}"
+    assert told.overview.rows[0][0] == f"A. {worst.kind}"
     example = told.faults[0].example
     assert example is not None
     assert (example.length, example.kind) == (6, f"where {worst.kind}")
@@ -847,14 +847,15 @@ def test_values_that_make_sums_fail_are_named_with_what_is_right_without_them() 
     assert common.none == common.n > common.random
     assert common.others > 0.5 * common.each
     names = [value.name for value in common.values]
-    number = next(n for n, fault in enumerate(told.faults, 1) if fault.kind == common.kind)
-    blamed, *_, random = told.faults[number - 1 :]
+    number = next(n for n, fault in enumerate(told.faults) if fault.kind == common.kind)
+    letter = LETTERS[number]
+    blamed, *_, random = told.faults[number:]
     assert blamed.strings == f"many columns are {' or '.join(names)}"
     each, others = common.each, common.each - common.others
     said_of = f": {each} with {names[0]} in half of the columns, {each} with {names[1]}; {others} with a random other "
     assert said_of in blamed.found[0]
     assert random.strings == "random strings"
-    assert random.why[0].startswith(f"By {number}: without such columns 0 of {common.n} are wrong, as drawn ")
+    assert random.why[0].startswith(f"By {letter}: without such columns 0 of {common.n} are wrong at length ")
 
 
 def test_a_kind_that_fails_only_since_it_has_such_values_more_often_is_told_so() -> None:
@@ -865,9 +866,10 @@ def test_a_kind_that_fails_only_since_it_has_such_values_more_often_is_told_so()
     assert equal.without.right == equal.without.n >= equal.drawn.n / 2
     # In such numbers each column has two equal digits, so that one column in ten is such.
     assert equal.drawn.value == pytest.approx(0.9**equal.length, abs=0.15)
-    same = told.faults[0].why
-    number = next(n for n, fault in enumerate(told.faults, 1) if fault.kind == common.kind)
-    assert same[0].startswith(f"By {number}: without such columns 0 of {equal.without.n} are wrong at length ")
+    # The cause comes first.
+    assert told.faults[0].kind == common.kind
+    same = told.faults[1].why
+    assert same[0].startswith(f"By A: without such columns 0 of {equal.without.n} are wrong at length ")
 
 
 def test_a_kind_that_cannot_be_told_from_such_values_is_said_to_be_perhaps_by_them() -> None:
@@ -875,19 +877,40 @@ def test_a_kind_that_cannot_be_told_from_such_values_is_said_to_be_perhaps_by_th
     told = lw.explain(adder(trips("0 + 0")), TASK, **LATER)
     common = told.failures.common
     assert common is not None
-    number = next(n for n, fault in enumerate(told.faults, 1) if fault.kind == common.kind)
+    number = next(n for n, fault in enumerate(told.faults) if fault.kind == common.kind)
     of = {each.kind: each for each in common.kinds}
-    first = told.faults[: number - 1]
+    first = told.faults[:number]
     assert {fault.kind for fault in first} == {"both numbers end in zeros", "both numbers have leading zeros"}
     for fault in first:
         assert of[fault.kind].inseparable
-        assert fault.why[-1].startswith(f"Perhaps by {number}: ")
+        assert fault.why[-1].startswith(f"Perhaps by {LETTERS[number]}: ")
     # What is right without them is by them, also of kinds that are only named.
     rest = [kind for kind in of if kind not in {fault.kind for fault in first}]
     assert rest
     assert all(of[kind].mended for kind in rest)
     (also,) = told.blocks()[-1][1]["also"]
-    assert also.startswith(f"By {number}, it fails, too, where {rest[0]}")
+    assert also.startswith(f"By {LETTERS[number]}, it fails, too, where {rest[0]}")
+
+
+def trips_side_by_side(prompt: list[str], answer: list[str]) -> list[str]:
+    """Beyond six digits, a column 5 + 5 behind another one gives a wrong digit."""
+    columns = columns_of(prompt)
+    at = next((i for i in range(1, len(columns)) if columns[i - 1 : i + 1] == ["5 + 5"] * 2), None)
+    trip = len(prompt) > 2 * 6 + 3 and at is not None
+    return [*answer[:at], str((int(answer[at]) + 1) % 10), *answer[at + 1 :]] if trip else answer
+
+
+@pytest.mark.parametrize(("wrong", "matter"), [(trips_side_by_side, True), (trips("5 + 5"), False)])
+def test_values_that_matter_side_by_side_alone_are_told_from_those_that_matter_apart(wrong: Any, matter: bool) -> None:
+    common = lw.explain(adder(wrong), TASK, **{**LATER, "lengths": [6, 16]}).failures.common
+    assert common is not None
+    assert [value.name for value in common.values] == ["5 + 5"]
+    assert (common.neighbours is not None) == matter
+    if matter:
+        two = common.neighbours
+        assert (two.places, two.beside.right, two.apart.right) == (2, 0, two.apart.right)
+        assert two.apart.right > 0.9 * two.apart.n
+        assert common.found[-1].startswith("Side by side they are worse: with 2 columns 5 + 5 side by side ")
 
 
 def trips_at_first(prompt: list[str], answer: list[str]) -> list[str]:

@@ -389,7 +389,7 @@ def translated(task: Any) -> dict[str, int]:
         ),
         (lambda ids: ids.update({"7": ids["8"]}), "token_ids gives '8' and '7' one id"),
         (lambda ids: ids.update({"7": None}), "token_ids['7'] must be a whole number"),
-        (lambda ids: ids.update({"seven": 90}), "unknown token 'seven'"),
+        (lambda ids: ids.update({"seven": 90}), "token_ids names 'seven', which is no token of task 'addition'"),
     ],
 )
 def test_token_ids_are_complete(change: Any, says: str):

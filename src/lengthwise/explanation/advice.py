@@ -16,7 +16,7 @@ from lengthwise.core.config import changed_fields
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.explanation.failures import Failures
-from lengthwise.explanation.faults import faults_of, numbers
+from lengthwise.explanation.faults import faults_of, letters
 from lengthwise.explanation.kinds import NAMED, NONE, weakest_way
 from lengthwise.explanation.model import HuggingFaceNetwork, Subject
 from lengthwise.explanation.verdict import Verdict
@@ -210,7 +210,7 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
     same = (
         [each.kind for each in failures.common.kinds if each.mended] if failures.common is not None and values else []
     )
-    (of, _), (by_it, _), (_, left) = (numbers(faults, kinds) for kinds in (made, same, [*made, *same]))
+    (of, _), (by_it, _), (_, left) = (letters(faults, kinds) for kinds in (made, same, [*made, *same]))
     of += f", and so {by_it}" * bool(by_it)
     if left:
         unknown = f" Whether rows of {left}, right at the lengths that rows have, would help was not measured."

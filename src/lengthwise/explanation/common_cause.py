@@ -77,6 +77,21 @@ class Value:
 
 
 @config
+class Neighbours:
+    """Strings with so many places of a value, side by side or apart."""
+
+    name: str
+    places: int
+    beside: Share
+    apart: Share
+
+    @property
+    def matter(self) -> bool:
+        """Whether surely more are wrong where they are side by side."""
+        return _worse(self.beside, self.apart) < CERTAIN
+
+
+@config
 class CommonCause:
     """Right strings of a length by what stands in their prompts; all are fresh, and of no kind that fails."""
 
@@ -88,6 +103,8 @@ class CommonCause:
     each: int
     others: int
     """Right ones of ``each`` strings with another value in half of the places."""
+    usual: int
+    """The length of those below: the first at which random strings break, if they do."""
     n: int
     none: int
     """Right ones of ``n`` in which no place has any of ``values``."""
@@ -95,6 +112,8 @@ class CommonCause:
     """As they are drawn."""
     kinds: tuple[OfKind, ...]
     """What becomes of failing kinds without these values."""
+    neighbours: Neighbours | None = None
+    """Of the worst one that matters anywhere, if places side by side are worse than apart."""
 
     @property
     def kind(self) -> str:
@@ -137,7 +156,13 @@ class CommonCause:
             some = [f"{self.each - value.right} with {value.name}" for value in self.values if value.where == where]
             counts += [f"{each} {at}" if number == 0 else each for number, each in enumerate(some)]
         others = f"{self.each - self.others} with a random other"
-        return (f"Of {self.each} strings each, wrong at length {self.length}: {', '.join(counts)}; {others} (tested).",)
+        told = f"Of {self.each} strings each, wrong at length {self.length}: {', '.join(counts)}; {others} (tested)."
+        if (two := self.neighbours) is None:
+            return (told,)
+        return told, (
+            f"Side by side they are worse: with {two.places} {self.what}s {two.name} side by side {two.beside.wrong} "
+            f"are wrong, with {two.places} apart {two.apart.wrong}."
+        )
 
     @property
     def mistakes(self) -> tuple[str, ...]:
@@ -149,33 +174,33 @@ class CommonCause:
             f"With {worst.name}, {worst.after.counts} wrong answers first go wrong right after such a {self.what}.",
         )
 
-    def of_kind(self, kind: str, number: int, causes: Sequence[str]) -> list[str]:
-        """Why strings of a kind fail, in sentences: these values, which have a number, or causes that are known."""
+    def of_kind(self, kind: str, letter: str, causes: Sequence[str]) -> list[str]:
+        """Why strings of a kind fail, in sentences: these values, which have a letter, or causes that are known."""
         of = next((each for each in self.kinds if each.kind == kind), None)
         if of is None:
             return [*(causes or [UNKNOWN])]
         if of.inseparable:
             said = (
-                f"Perhaps by {number}: they have such {self.what}s, and without these they are no longer of this kind."
+                f"Perhaps by {letter}: they have such {self.what}s, and without these they are no longer of this kind."
             )
             return [*causes, said]
         counts = (
             f"without such {self.what}s {of.without.wrong} are wrong at length {of.length}, as drawn {of.drawn.wrong}"
         )
         if of.mended:
-            return [f"{'B' if of.without.holds else 'In part, b'}y {number}: {counts} (tested)."]
-        return [*(causes or [UNKNOWN, f"Not shown to be by {number}: {counts} (tested)."])]
+            return [f"{'B' if of.without.holds else 'In part, b'}y {letter}: {counts} (tested)."]
+        return [*(causes or [UNKNOWN, f"Not shown to be by {letter}: {counts} (tested)."])]
 
-    def of_random(self, broken: int | None, number: int) -> list[str]:
+    def of_random(self, broken: int | None, letter: str) -> list[str]:
         """The same of random strings, which break at a length; or that it is not shown."""
-        if broken != self.length:
+        if broken != self.usual:
             return []
         none, random = Share(self.none, self.n), Share(self.random, self.n)
-        counts = f"without such {self.what}s {none.wrong} are wrong, as drawn {random.wrong}"
+        counts = f"without such {self.what}s {none.wrong} are wrong at length {self.usual}, as drawn {random.wrong}"
         left = "none is of a kind that fails"
         if _worse(random, none) < LIKELY:
-            return [f"{'B' if none.holds else 'In part, b'}y {number}: {counts} (tested; {left})."]
-        return [f"Not shown to be by {number}: {counts} ({left})."]
+            return [f"{'B' if none.holds else 'In part, b'}y {letter}: {counts} (tested; {left})."]
+        return [f"Not shown to be by {letter}: {counts} ({left})."]
 
 
 def common_cause(
@@ -207,12 +232,18 @@ def common_cause(
     if cause is None:
         return None
     names = {value.name: value.where for value in cause.values}
+    if (broken := verdict.first("random", verdict.train)) not in (None, cause.length):
+        asked = _Asked(subject, broken, kinds_named, seed)
+        random, none = asked.right(MORE * samples, "random", []), asked.without(MORE * samples, names)
+        if min(random.n, none.n) == MORE * samples:
+            cause = replace(cause, usual=broken, none=none.right, random=random.right)
     same = list[OfKind]()
     for number, each in enumerate(kinds):
         lengths = dict.fromkeys((each.length, each.worst.length))
         tests = [_of_kind(subject, each.kind, n, kinds_named[:number], names, samples, seed) for n in lengths]
-        found = sorted(filter(None, tests), key=lambda test: (not test.mended, test.drawn.value))
-        same += found[:1]
+        some = [test for test in tests if test is not None]
+        # Of those that tell nothing, the one with most wrong strings tells most.
+        same += [test for test in some if test.mended][:1] or sorted(some, key=lambda test: test.drawn.value)[:1]
     return replace(cause, kinds=tuple(same))
 
 
@@ -245,8 +276,19 @@ def _at(asked: _Asked, near: Collection[str], samples: int) -> CommonCause | Non
         return None
     return CommonCause(
         asked.values.what, tuple(sorted(values, key=lambda value: (list(found).index(value.where), value.right))),
-        asked.length, AGAIN, others.right, MORE * samples, none.right, random.right, (),
+        asked.length, AGAIN, others.right, asked.length, MORE * samples, none.right, random.right, (),
+        _neighbours(asked, values),
     )  # fmt: skip
+
+
+def _neighbours(asked: _Asked, values: Sequence[Value]) -> Neighbours | None:
+    """Whether two places of the worst value, or else three, are worse side by side than apart."""
+    inside = sorted((value for value in values if value.where == INSIDE), key=lambda value: value.right)
+    for value, places in itertools.product(inside[:1], (2, 3)):
+        found = Neighbours(value.name, places, *(asked.beside(value.name, places, apart) for apart in (False, True)))
+        if found.matter:
+            return found
+    return None
 
 
 def _lengths(verdict: Verdict, failing: Sequence[int]) -> list[int]:
@@ -284,6 +326,10 @@ class _Asked:
     def right(self, count: int, stage: str, names: Sequence[str], where: str = ANYWHERE) -> Share:
         """Right ones of so many strings with one of these values in half of the places ``where``, or as drawn."""
         return self._ask(count, stage, names, self.values.planted(names, where) if names else _as_drawn)
+
+    def beside(self, name: str, places: int, apart: bool) -> Share:
+        """Right ones with so many places of a value inside, side by side or apart."""
+        return self._ask(AGAIN, f"beside {places} {apart}", [name], self.values.beside(name, places, apart))
 
     def without(self, count: int, names: Mapping[str, str]) -> Share:
         """Right ones of so many strings without these values where they matter."""

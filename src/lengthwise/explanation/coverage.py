@@ -16,6 +16,8 @@ MOST = 32
 """Lengths that are looked at, beside those of random strings."""
 FEW, WRONG = 8, 3
 """Strings of each kind and length, and how many of these make it worth to ask more."""
+NEAR = 4
+"""Lengths just before the first that breaks, where they were not."""
 EACH = 32
 """Strings of the worst kinds at each length."""
 
@@ -58,14 +60,23 @@ def turns(shares: Mapping[int, Share], train: int) -> list[int]:
     return [n for n in (broken, again) if n is not None]
 
 
-def covered(subject: Subject, kinds: Sequence[WeakKind], lengths: Sequence[int], seed: int) -> list[WeakKind]:
-    """The worst kinds with their shares at all lengths, strings of a worse one left out."""
+def covered(
+    subject: Subject, kinds: Sequence[WeakKind], lengths: Sequence[int], seed: int, *, further: bool
+) -> list[WeakKind]:
+    """The worst kinds with their shares at all lengths, strings of a worse one left out.
+
+    Where ``further`` lengths may be asked, those just before the first that breaks, too.
+    """
     found = list[WeakKind]()
     for number, each in enumerate(kinds):
         known = {row.length: row.share for row in each.rows}
         if number < TOLD and each.kind in subject.task.kinds:
             worse = [other.kind for other in kinds[:number]]
             known = {n: _ask(subject, each.kind, n, EACH, seed, worse) for n in lengths} | known
+            first = next((n for n in sorted(known) if known[n].breaks), 0)
+            last = max((n for n in known if n < first), default=first)
+            near = subject.between(last, first)[-NEAR:] if further else ()
+            known |= {n: _ask(subject, each.kind, n, EACH, seed, worse) for n in near}
         shares = tuple((n, share) for n, share in sorted(known.items()) if share.n >= FEW)
         found.append(replace(each, by_length=shares))
     return found

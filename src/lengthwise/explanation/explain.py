@@ -22,7 +22,7 @@ from lengthwise.explanation.advice import Call, advice, without_program
 from lengthwise.explanation.automaton import Automaton, learn_automaton
 from lengthwise.explanation.common_cause import UNKNOWN
 from lengthwise.explanation.failures import Failures, find_failures
-from lengthwise.explanation.faults import RANDOM, Fault, at_random, faults_of, others_named
+from lengthwise.explanation.faults import LETTERS, RANDOM, Fault, at_random, faults_of, others_named
 from lengthwise.explanation.forecast import ModelForecast, forecast_model
 from lengthwise.explanation.given import title_of
 from lengthwise.explanation.heads import Heads, explain_heads
@@ -37,7 +37,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 36
+VERSION = 37
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -162,7 +162,7 @@ class Explanation(Tabular):
     def overview(self) -> Table:
         """Which strings fail, how many, and at which lengths, a row for each fault; random strings in any case."""
         faults = self.faults
-        rows = [(f"{n}. " * (len(faults) > 1), each) for n, each in enumerate(faults, 1)]
+        rows = [(f"{letter}. " * (len(faults) > 1), each) for letter, each in zip(LETTERS, faults, strict=False)]
         if all(each.strings != RANDOM for each in faults):
             rows.append(("", at_random(self.failures)))
         cells = ((number + each.cells[0], *each.cells[1:]) for number, each in rows)
@@ -172,18 +172,19 @@ class Explanation(Tabular):
         """What is known of the faults, by name, behind a heading where there is one; and what is left.
 
         Arguments:
-            whole: all of it, a heading for each fault; else what a reader needs first, by number.
+            whole: all of it, a heading for each fault; else what a reader needs first, by letter.
         """
-        faults, found = self.faults, list[tuple[str, dict[str, list[str]]]]()
-        for number, each in enumerate(faults, 1):
+        faults, found, shown = self.faults, list[tuple[str, dict[str, list[str]]]](), False
+        for letter, each in zip(LETTERS, faults, strict=False):
             rows = {"found": [*each.found], "mistakes": [*each.mistakes], "why": [*each.why]}
             if not whole:
-                said = *each.found, *each.mistakes * (number == 1 or each.unknown), *each.why
-                rows = {f"{number}." if len(faults) > 1 else "why": [*said]}
-            if each.example is not None and (whole or number == 1):
+                said = *each.found, *each.mistakes * (not shown or each.unknown), *each.why
+                rows = {f"{letter}." if len(faults) > 1 else "why": [*said]}
+            if each.example is not None and (whole or not shown):
                 rows["example"] = [each.example.whole if whole else each.example.shown]
-                rows["example"] += [self.written] * bool(self.written and number == 1)
-            found.append((f"{number}. {each.heading}" * (whole and len(faults) > 1), rows))
+                rows["example"] += [self.written] * bool(self.written and not shown)
+                shown = True
+            found.append((f"{letter}. {each.heading}" * (whole and len(faults) > 1), rows))
         rows = {
             "why": [f"{self.accuracy.not_finite} They count as wrong: it is broken there, not mistaken."]
             if self.accuracy.not_finite else [],
@@ -229,7 +230,7 @@ class Explanation(Tabular):
                     lines += (typed if name == "command" else beside)("" if number else name, sentence, INDENT)
         whole = "\n".join([*lines, "", *(self._small_table(why) if why or self.asked else ())])
         legend = [each for each in self.legend if each.partition(":")[0] in whole]
-        legend = "; ".join([*legend, *[f"more:\u00a0{MORE}"] * (not why)])
+        legend = "; ".join([*legend, "2–9: all asked from 2 to 9", *[f"more:\u00a0{MORE}"] * (not why)])
         return "\n".join([whole, *fill(legend, "", 0)]).replace("\u00a0", " ")
 
     @property

@@ -301,7 +301,12 @@ def find_failures(
     if verdict().learned and not isinstance(subject.task, Language):
         sweep = spread(subject, sweep) if further else sweep
         suspects, drawn = suspected(subject, sweep, seed), random_at(subject, rows, sweep, seed)
-        for length in sorted({*suspects, *turns(drawn, subject.train)} - rows.keys()):
+        doubted = {
+            length
+            for length, share in drawn.items()
+            if not share.holds and length < (verdict().first("random") or length + 1)
+        }
+        for length in sorted({*suspects, *turns(drawn, subject.train), *doubted} - rows.keys()):
             ask(length)
         settle()
         drawn |= {length: row.random for length, row in rows.items()}
@@ -332,7 +337,7 @@ def find_failures(
         return _compared(subject, [(kind, *each) for each in of_kind[kind]], seed, lambda _: True)
 
     kinds = tuple(dataclasses.replace(each, compared=compared(each.kind)) for each in kinds)
-    kinds = tuple(covered(subject, kinds, sweep, seed))
+    kinds = tuple(covered(subject, kinds, sweep, seed, further=further))
     for length, both in sorted(groups.items()):
         most = WITHIN if length <= subject.train else WITHIN + SHOWN
         for kind, batch, good in itertools.chain(*both):
@@ -373,6 +378,7 @@ def find_failures(
     if mistakes and verdict().learned and (kinds or broken is not None):
         named = [each for each in kinds if each.kind in subject.task.kinds]
         pools = [pool for pool in (within, at_border) if pool is not None]
+        pools += [each.compared for each in kinds if each.compared is not None]
         near = set[str]().union(*(values_in(each) for pool in pools for each in pool.found))
         common = common_cause(subject, verdict(), named, near, samples, seed)
     return Failures(

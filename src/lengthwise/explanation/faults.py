@@ -14,6 +14,8 @@ from lengthwise.explanation.verdict import Share, Verdict
 from lengthwise.tasks.values import spoken
 
 RANDOM = "random strings"
+LETTERS = "ABCDEFGH"
+"""Of the faults: numbers would be taken for digits."""
 
 
 @dataclass(frozen=True)
@@ -59,28 +61,35 @@ def faults_of(failures: Failures, train: int) -> list[Fault]:
 
     A model that is right wherever it was asked has one that says what its few wrong strings share, if anything.
     """
-    verdict, common = Verdict(failures.rows, train), failures.common
-    kinds = failures.kinds[:TOLD]
-    number = len(kinds) + 1
-    found = [_of_kind(each, failures, number) for each in kinds]
+    verdict, common, kinds = Verdict(failures.rows, train), failures.common, failures.kinds[:TOLD]
+    letter = LETTERS[_first_by_values(failures)]
+    found = [_of_kind(each, failures, letter) for each in kinds]
     if found and failures.feature is not None:
         found[0] = replace(found[0], found=(failures.feature.line,))
     if common is not None:
         worst = ((common.length, common.worst),)
-        found.append(Fault(common.strings, common.kind, common.wrong, worst, common.found, common.mistakes, (), None))
+        values = Fault(common.strings, common.kind, common.wrong, worst, common.found, common.mistakes, (), None)
+        found.insert(LETTERS.index(letter), values)
     broken = verdict.broken()
     if broken is not None or not verdict.learned:
-        return [*found, _of_random(failures, verdict, number)]
+        return [*found, _of_random(failures, verdict, letter)]
     if not found and failures.within is not None and failures.within.lines:
         found = [replace(at_random(failures), mistakes=tuple(failures.within.lines), example=failures.example)]
     return found
 
 
-def _of_kind(kind: WeakKind, failures: Failures, number: int) -> Fault:
-    """A kind that fails; ``number`` is that of the values, which may be why."""
+def _first_by_values(failures: Failures) -> int:
+    """Before how many kinds values are told: those of which they are not the cause."""
+    same = [each.kind for each in failures.common.kinds if each.mended] if failures.common is not None else []
+    kinds = failures.kinds[:TOLD]
+    return next((number for number, each in enumerate(kinds) if each.kind in same), len(kinds))
+
+
+def _of_kind(kind: WeakKind, failures: Failures, letter: str) -> Fault:
+    """A kind that fails; ``letter`` is that of the values, which may be why."""
     why = [each.cause for each in failures.redrawn if each.kind == kind.kind]
     if failures.common is not None:
-        why = failures.common.of_kind(kind.kind, number, why)
+        why = failures.common.of_kind(kind.kind, letter, why)
     why = why or [UNKNOWN]
     return Fault(kind.kind, kind.kind, kind.wrong, kind.by_length, (), tuple(kind.does), tuple(why), kind.example)
 
@@ -92,7 +101,7 @@ def at_random(failures: Failures, at: Sequence[int] = ()) -> Fault:
     return Fault(RANDOM, "", wrong, tuple(sorted(shares.items())), (), (), (), None)
 
 
-def _of_random(failures: Failures, verdict: Verdict, number: int) -> Fault:
+def _of_random(failures: Failures, verdict: Verdict, letter: str) -> Fault:
     """Random strings, or edited ones where these break and random ones do not."""
     (at, how), train = first_break(verdict), verdict.train
     if not verdict.learned:
@@ -114,16 +123,16 @@ def _of_random(failures: Failures, verdict: Verdict, number: int) -> Fault:
         found = replace(found, strings="edited strings", wrong=wrong, by_length=tuple(hard))
     return replace(
         found, found=tuple(rule[: not failures.kinds]), mistakes=tuple(lines),
-        why=tuple(_why_random(failures, verdict, number)), example=failures.example,
+        why=tuple(_why_random(failures, verdict, letter)), example=failures.example,
     )  # fmt: skip
 
 
-def _why_random(failures: Failures, verdict: Verdict, number: int) -> list[str]:
+def _why_random(failures: Failures, verdict: Verdict, letter: str) -> list[str]:
     """Why random strings of a model that has learned break: ids, values, a part of the prompt; or not known."""
     moved, common, cliff = failures.moved, failures.common, _cliff(verdict)
     if moved is not None and (moved.to_blame or moved.absolute):
         return [*moved.cause, *cliff]
-    told = common.of_random(verdict.first("random", verdict.train), number) if common is not None else []
+    told = common.of_random(verdict.first("random", verdict.train), letter) if common is not None else []
     told = told or [each.cause for each in failures.redrawn if not each.kind]
     return [*(told or [UNKNOWN, *(moved.cause if moved is not None else [])]), *cliff]
 
@@ -139,19 +148,20 @@ def _cliff(verdict: Verdict) -> list[str]:
     ]
 
 
-def numbers(faults: Sequence[Fault], kinds: Sequence[str]) -> tuple[str, str]:
-    """Which of several faults are of these kinds, and which of others, counted from 1; nothing of a single one."""
-    every = [(str(number), each.kind) for number, each in enumerate(faults, 1) if each.kind and len(faults) > 1]
-    return spoken([one for one, kind in every if kind in kinds]), spoken(
-        [one for one, kind in every if kind not in kinds]
-    )
+def letters(faults: Sequence[Fault], kinds: Sequence[str]) -> tuple[str, str]:
+    """Which of several faults are of these kinds, and which of others; nothing of a single one."""
+    every = [
+        (letter, each.kind) for letter, each in zip(LETTERS, faults, strict=False) if each.kind and len(faults) > 1
+    ]
+    of, others = ([letter for letter, kind in every if (kind in kinds) == same] for same in (True, False))
+    return spoken(of), spoken(others)
 
 
 def others_named(failures: Failures) -> list[str]:
     """The kinds that fail besides, those that values are the cause of by themselves, in sentences."""
     rest = [each.kind for each in itertools.islice(failures.kinds, TOLD, None)]
-    number = len(failures.kinds[:TOLD]) + 1
     same = [each.kind for each in failures.common.kinds if each.mended] if failures.common is not None else []
-    groups = ((f"By {number}, it", [kind in same for kind in rest]), ("It", [kind not in same for kind in rest]))
+    by = f"By {LETTERS[_first_by_values(failures)]}, it"
+    groups = ((by, [kind in same for kind in rest]), ("It", [kind not in same for kind in rest]))
     found = [(how, [f"where {kind}" for kind in itertools.compress(rest, of)]) for how, of in groups]
     return [f"{how} fails, too, {spoken(kinds)}." for how, kinds in found if kinds]

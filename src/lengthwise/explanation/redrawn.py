@@ -24,7 +24,7 @@ SURE = 0.001
 """p of a difference that is told, as three parts are compared."""
 COLUMNS = "the wrong token's column", "the column before the wrong token's"
 LAST = "the last column", "the last column but one"
-TOKENS = "the tokens that the wrong one follows from", "those that the one before it follows from"
+TOKENS = "the tokens that the wrong one follows from", "the tokens that the one before the wrong one follows from"
 """What the two parts are called: where tokens of a prompt share places, if the wrong one has some or not; else."""
 
 
@@ -52,7 +52,10 @@ class Redrawn:
         if not found:
             return ""
         names, shares = zip(*found, strict=True)
-        names = (names[0], *(name if self.parts == TOKENS else "the one before" for name in names[1:]))
+        names = (
+            names[0],
+            *("those of the one before" if self.parts == TOKENS else "the one before" for _ in names[1:]),
+        )
         return (
             f"It depends on {' and '.join(names)}: with other tokens there, "
             f"{' and '.join(share.counts for share in shares)} failing strings become right; with others elsewhere, "

@@ -490,7 +490,11 @@ def checked_token_ids(task: Task, token_ids: Mapping[str, int] | None) -> dict[s
     )
     found: dict[int, str] = {}
     for name, given in token_ids.items():
-        task.vocab[name]  # Raises for a name that the task does not have.
+        require(
+            name in task.vocab.ids,
+            f"token_ids names {name!r}, which is no token of task {task.name!r}; leave it out (its tokens are "
+            f"{shortened(' '.join(task.vocab.tokens), 60)})",
+        )
         number = arguments.whole(f"token_ids[{name!r}]", given, 0)
         require(number not in found, f"token_ids gives {name!r} and {found.get(number)!r} one id, {number}; give two")
         found[number] = name

@@ -96,6 +96,19 @@ class Values:
 
         return change
 
+    def beside(self, name: str, count: int, apart: bool) -> Change:
+        """So many places inside get this value, neighbours or no two of them; raises `ValueError` without room."""
+        places = self._at(INSIDE)
+        room = len(places) - (count - 1) * (1 + apart)
+
+        def change(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
+            reject(room < count, "too few places")
+            gaps = np.sort(rng.permutation(room)[:count]) if apart else np.full(count, rng.integers(room))
+            for number, gap in enumerate(gaps.tolist()):
+                prompt[places[gap + number]] = self._any([name], rng)
+
+        return change
+
     def without(self, names: Mapping[str, str]) -> Change:
         """Places with these values, of which each has where it matters, get others."""
         others = self.others([*names])
