@@ -452,11 +452,8 @@ class Accuracy(Measured):
             raise LengthwiseError(f"labels must be a dictionary from systems to names, got {labels!r}")
         drawn = {one.label: of.label for of, one in zip(self.systems, whole_names(self.systems), strict=True)}
         given = {drawn.get(name, name): label for name, label in (labels or {}).items()}
-        self.systems.check(name for name in given if name not in Systems(self.whole))
-        exact = {name for one in (*self.systems, *self.whole) for name in (*one.labels, *one.names)}
-        for name in given.keys() - exact:
-            of = [one.label for one in self.systems if name == one.positions.scheme]
-            require(len(of) < 2, f"{name!r} is the scheme of {listed(of)}: give each a label")
+        elsewhere = Systems(self.whole)
+        self.systems.check(name for name in given if name in self.systems or name not in elsewhere)
         for name, label in given.items():
             require(bool(arguments.text(f"the label of {name!r}", label).strip()), f"the label of {name!r} is empty")
 
@@ -588,7 +585,8 @@ class Result(Measured):
 
         Raises: `LengthwiseError` for a name that none of the runs has.
         """
-        files = self.files
+        files, names = self.files, arguments.names("systems", systems)
+        self.systems.check(name for name in names if name in self.systems)
         every = list(self.systems)
         of = {id(run): one for one in every for run in one.results}
         in_figures = {id(one): named.label for one, named in zip(every, whole_names(every), strict=True)}
@@ -601,7 +599,7 @@ class Result(Measured):
                 lambda run: (run.recipe, titles[run.recipe]),
             ),
             (
-                "system", arguments.names("systems", systems),
+                "system", names,
                 lambda run: (*of[id(run)].known_as, in_figures[id(of[id(run)])]), lambda _: (),
             ),
         ):  # fmt: skip

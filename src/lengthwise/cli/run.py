@@ -107,8 +107,9 @@ def next_step(done: RecipeResult) -> str:
     """
     from lengthwise.core.result_file import RunResult
     from lengthwise.core.user_code import code_words
+    from lengthwise.report.answer import answer
     from lengthwise.report.control import PLAIN, beyond_reach
-    from lengthwise.report.summary import RIGHT, SeedResult, predict_command, summarize
+    from lengthwise.report.summary import RIGHT, SeedResult, ids_alone, load, predict_command, summarize
 
     ranked = []
     for job, results in zip(done.sweep.recipe.jobs, done.sweep.results, strict=True):
@@ -126,6 +127,12 @@ def next_step(done: RecipeResult) -> str:
         for system in summarize(lost):
             if system.positions.scheme in PLAIN and (far := beyond_reach(system)):
                 return f"{job.name} cannot fit: {far}"
+            there = [
+                one for one in summarize(load([done.folder])) if one.experiment["task"] == system.experiment["task"]
+            ]
+            if any(ids_alone(one, system) for one in there):  # other steps than a partner's would end the pair
+                first, *commands = answer(there).steps[0].removeprefix("next: ").split("\n")
+                return "\n  ".join([first, *commands])
         more, says = {"training.steps": 2 * steps}, f"{job.name} does not fit after {steps:,} steps"
         if job.experiment.model.layers == 1 and not _is_nearing(made, job.experiment.evaluation.fit_threshold):
             more, says = {"model.layers": 2}, f"{says}, of which the last half gained too little: two layers"

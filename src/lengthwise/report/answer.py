@@ -9,10 +9,18 @@ from itertools import count
 from math import comb
 
 from lengthwise.core.statistics import LEVEL
-from lengthwise.core.table import NEXT
-from lengthwise.report.control import PLAIN, Control, controls_say, longer_control, missing_control, with_controls
+from lengthwise.core.table import NEXT, answered
+from lengthwise.report.control import (
+    PLAIN,
+    Control,
+    controls_say,
+    is_control,
+    longer_control,
+    missing_control,
+    with_controls,
+)
 from lengthwise.report.differences import Difference, between, differences, lengths_above, surely_above
-from lengthwise.report.finding import failing, in_groups, leader
+from lengthwise.report.finding import failing, in_groups, is_setting_of, leader
 from lengthwise.report.next_steps import MoreSeeds, next_steps
 from lengthwise.report.summary import (
     MOST_COMPARED,
@@ -30,14 +38,14 @@ from lengthwise.report.summary import (
     some_of,
     trained_alike,
 )
-from lengthwise.report.why import needed_back, one_setting, same_task, why
+from lengthwise.report.why import named, needed_back, one_setting, same_task, why
 from lengthwise.report.words import setting_text, weight
 from lengthwise.tasks.values import spoken
 
 SURE, WHY = "how sure", "why"
 """What rows of an answer are called, behind the finding."""
-MOST_CAUSES, MOST_REASONS = 3, 5
-"""Clauses that *why* has on why the best leads, and reasons why systems fall that it has a line for."""
+MOST_LINES = 8
+"""Lines of *why* in a terminal."""
 ALONE = "No other system fits, so this shows nothing about positions."
 
 
@@ -57,23 +65,37 @@ class Answer:
     """Those whose fall `cause` explains."""
     without: Sequence[SystemSummary] = ()
     """Those of which theory has no program."""
+    limit: str = ""
+    """What controls do not show."""
 
     @cached_property
     def why(self) -> str:
         """Why the best leads, then why others fall, a line for each reason; what has no room is in `falls`."""
-        return "\n".join(f"{says}." for some in self._lines for says in some[0])
+        return "\n".join(f"{says}." for at, (says, _) in enumerate(self._lines) if at in self._shown)
 
     @property
     def falls(self) -> list[str]:
-        """For the author: what `why` has no room for."""
-        return [says for some in self._lines for says in some[1]]
+        """For the author: what `why` has no room for, and all names of reasons that it shortens."""
+        return [whole for at, (says, whole) in enumerate(self._lines) if at not in self._shown or says != whole]
 
     @cached_property
-    def _lines(self) -> list[tuple[list[str], list[str]]]:
-        """Of causes and of reasons those that have room, and the others."""
-        every = (self.cause, MOST_CAUSES), (why(self.order, self.controls, self.without), MOST_REASONS)
-        said = (([in_quotes(says, self.order) for says in some], most) for some, most in every)
-        return [(some[:most], some[most:]) for some, most in said]
+    def _lines(self) -> list[tuple[str, str]]:
+        """Causes and reasons, as `why` has them and with all names."""
+        reasons = why(self.order, self.controls, self.without)
+        every = [(says, says) for says in self.cause]
+        every += [(f"{named(some)}: {says}", f"{named(some, len(some))}: {says}") for some, says in reasons]
+        every += [(self.limit, self.limit)] * bool(self.limit)
+        return [(in_quotes(says, self.order), in_quotes(whole, self.order)) for says, whole in every]
+
+    @cached_property
+    def _shown(self) -> set[int]:
+        """For which of these there is room: first for two causes and a reason."""
+        room, found = MOST_LINES, set[int]()
+        for at in sorted(range(len(self._lines)), key=lambda at: (at not in (0, 1, len(self.cause)), at)):
+            lines = answered({WHY: f"{self._lines[at][0]}."})[0].count("\n") + 1
+            if lines <= room:
+                found, room = found | {at}, room - lines
+        return found
 
     @property
     def rows(self) -> dict[str, str]:
@@ -135,7 +157,8 @@ class _Contest:
     def ranked(self) -> list[SystemSummary]:
         """Those with a test, the one first that a finding names first.
 
-        Or another of its positions that goes beyond training, with more seeds, which it is not above.
+        Or another of its positions that goes beyond training, with a control that fitted or more seeds, which it is
+        not above.
         """
         met = {id(system) for test in self.tests for system in (test.one, test.other)}
         ranked = [system for system in self.order if id(system) in met]
@@ -143,10 +166,8 @@ class _Contest:
             return []
         best, far = leader(ranked), in_groups(ranked).far
         same = (one for one in far if one.positions == best.positions and same_task(one, best))
-        same = (
-            one for one in same if len(one.fitted) > len(best.fitted) and not lengths_above(self.between(best, one))
-        )
-        best = max(same, key=lambda one: len(one.fitted), default=best)
+        same = [one for one in same if not lengths_above(self.between(best, one))]
+        best = max([best, *same], key=lambda one: (any(is_control(of, one) for of in ranked), len(one.fitted)))
         return [best, *(one for one in ranked if one is not best)]
 
     @cached_property
@@ -215,15 +236,16 @@ class _Contest:
         )
 
     @cached_property
-    def causes(self) -> tuple[list[str], Control]:
-        """What controls show, or that there is none, and what else differs; then which control to train."""
+    def causes(self) -> tuple[list[str], str, Control]:
+        """What controls show, or that there is none, and what else differs; what they do not; which to train."""
         first, (lead, controls) = self.ranked[0], self.led
         told = [controls_say(lead, other, self.between(lead, other)) for other in controls]
         said, limits = [says for says, _ in told], dict.fromkeys(limit for _, limit in told)
-        if said and lead is not first:
-            plain = f"{first.label} has plain ids, so they are not why it leads"
-            untested = f"Whether its ids make {first.label} lead is not tested"
-            said.append(plain if first.positions.scheme in PLAIN else untested)
+        leads = f"the ids of {first.label} make it lead" * (bool(said) and lead is not first)
+        if leads and first.positions.scheme in PLAIN:
+            said, leads = [*said, f"{first.label} has plain ids, so they are not why it leads"], ""
+        untested = [*filter(None, limits), *[f"whether {leads}"] * bool(leads)]
+        limit = f"{', and '.join(untested)}{',' * (len(untested) > 1)} is not tested" * bool(untested)
         mine = [two for two in (self.pair, *self.pairs) if self.pairs and (two[0] is first or not said)]
         mine = [two for two in mine if _ids_may_count(*two, self.tests)]
         control = next((way for one in controls if (way := longer_control(lead, one)).step), Control())
@@ -234,7 +256,7 @@ class _Contest:
             said, control = said or untested, control if control.step else missing
         alone = bool(self.pairs) and one_setting(self.pair[1], self.pair[:1]) is not None  # `why` has it
         confounded = _confounded(*self.pair) if self.pairs and not alone else ""
-        return [*filter(None, [self.instead, *said, confounded, *limits])], control
+        return [*filter(None, [self.instead, *said, confounded])], limit[:1].upper() + limit[1:], control
 
     @cached_property
     def named(self) -> SystemSummary:
@@ -246,49 +268,67 @@ class _Contest:
         """Why another than `named` is weighed; empty where it is that, and where the other has a control."""
         first, one = self.ranked[0], self.pair[0]
         if first is not self.named:
-            return f"{self.named.label} has fewer seeds than {first.label}"
+            few = len(self.named.fitted) < len(first.fitted)
+            has = f"has {f'fewer seeds than {first.label}' if few else 'no control'}"
+            return f"{self.named.label} {has}" * (not is_setting_of(first, self.named))
         more = one not in (first, self.led[0])
         return f"Compared: {one.label}, which differs in fewer settings than {first.label}" * more
 
     @property
     def seeds(self) -> MoreSeeds:
-        """How many seeds of which systems a significant difference of the weighed pair needs, or of the nearest one."""
+        """To how many seeds systems have to come for a significant difference of the weighed pair, or the nearest."""
         lead, controls = self.led
         tests, surely = self.between(*self.pair), lambda two: surely_above(self.between(*two))
-        few = min(len(one.fitted) for one in self.pair)
-        enough, made = _enough(tests[0].made), tests[0].made
+        few, made = min(len(one.fitted) for one in self.pair), tests[0].made
         if not self.pairs:
             level = f"with {few}, {self.pair[0].label} and {self.pair[1].label} are not told apart"
-            return max(enough, 2 * few), level, list(self.pair)
+            return [(one, max(_enough(made), 2 * few)) for one in self.pair], level
         agree = (one for one in controls if self.pair[0] is lead and one is not self.pair[1])
         agree = (one for one in agree if lengths_above(self.between(lead, one)))
         weighed = [self.pair, *((lead, one) for one in agree)]
         unsure = [two for two in weighed if not surely(two)]
         if not unsure and (own := [two for two in self.pairs if two[0] is self.ranked[0]]):
             unsure = [two for two in [min(own, key=lambda two: _unlike(*two))] if not surely(two)]
-        who = [one for one in self.order if any(one in two for two in unsure)]
-        if not who or min(len(one.fitted) for one in who) >= enough:
-            return 0, "", who
+        who = [*(two[0] for two in unsure[:1]), *(of for _, of in unsure)]
+        have = [len(one.fitted) for one in who]
+        wanted = _needed(made, have[0], have[1:]) if who else []
+        if wanted == have:
+            return [], ""
+        enough = spoken([*map(str, dict.fromkeys(wanted))])
         why = f"{enough} that fit can be significant{f' in {made} tests' * (made > 1)}"
-        return enough, why, who
+        return sorted(zip(who, wanted, strict=True), key=lambda each: self.order.index(each[0])), why
 
     def answer(self, fails: SystemSummary | None) -> Answer:
         """`answer` for these systems; ``fails`` is the first where even that is wrong beyond training."""
         if not self.rivals:
-            steps = next_steps(self.order, fails, Control(), (0, "", []), ([], [])) if self.order else ()
+            steps = next_steps(self.order, fails, Control(), ([], ""), ([], [])) if self.order else ()
             return Answer(order=self.order, steps=tuple(steps))
-        cause, control = self.causes
-        aside = f"; why not {self.named.label}: see *why*" * (self.pair[0] is not self.named)
+        cause, limit, control = self.causes
+        aside = f"; why not {self.named.label}: see *why*" * bool(self.instead)
         confounds = list(self.pair), [*_confounds(*self.pair)]
         steps = next_steps(self.order, fails, control, self.seeds, confounds, aside)
         lead, controls = self.led
         told = [one for one in controls if lengths_above(self.between(lead, one)) and len(lead.fitted + one.fitted) > 2]
-        return Answer(self.sure, tuple(cause), self.order, tuple(steps), told)
+        return Answer(self.sure, tuple(cause), self.order, tuple(steps), told, limit=limit)
 
 
 def _enough(tests: int) -> int:
     """The least number of seeds of each system with which one of so many tests can be significant."""
-    return next(n for n in count(2) if 2 * tests / comb(2 * n, n) <= 1 - LEVEL)
+    return next(n for n in count(2) if _can(tests, n, n))
+
+
+def _can(tests: int, one: int, other: int) -> bool:
+    """Whether one of so many tests can be significant with these numbers of seeds."""
+    return 2 * tests / comb(one + other, one) <= 1 - LEVEL
+
+
+def _needed(tests: int, first: int, others: Sequence[int]) -> list[int]:
+    """How many seeds of the first system and of others have to be there: of one fewer where another has more."""
+    most = max(first, _enough(tests))
+    if max(first, *others) <= most == _enough(tests):
+        return [most] * (1 + len(others))
+    each = [next(n for n in count(of) if _can(tests, most, n)) for of in others]
+    return [next(n for n in count(first) if all(_can(tests, n, of) for of in each)), *each]
 
 
 def _unlike(one: SystemSummary, other: SystemSummary) -> tuple[bool, bool, int]:
@@ -341,7 +381,7 @@ def _clear(first: SystemSummary, whom: str, each: Sequence[Sequence[Difference]]
         by = f" (exact rank test, Holm p {'=' if len(ps) == 1 else '≤'} {max(ps, default=0.0):.2g}{of})" * bool(sure)
         return f"Significant{at}: {first.label} is above {whom}{by}{lower}"
     at, every = _where(each, tested), f"every seed of {first.label} is above every seed of {whom}"
-    return f"Clear in these seeds, not significant: {at} {every}, but {_too_few(tests)}{lower}"
+    return f"Clear in these seeds, not significant: {at} {every}, but {_too_few(each)}{lower}"
 
 
 def _where(each: Sequence[Sequence[Difference]], tested: Collection[int]) -> str:
@@ -378,13 +418,20 @@ def _some(systems: Sequence[SystemSummary]) -> str:
     return some_of([system.label for system in systems])
 
 
-def _too_few(tests: Sequence[Difference]) -> str:
-    """Why tests are not significant though all seeds of one are above all of the other: these are too few."""
-    counts = sorted({n for test in tests for n in (len(test.rates), len(test.other_rates))}, reverse=True)
-    few = f"{some_of([*map(str, counts)])} seeds{' each' * (len(counts) == 1)}"
+def _too_few(each: Sequence[Sequence[Difference]]) -> str:
+    """Why tests are not significant though all seeds of one are above all of others: which seeds are too few."""
+    tests, systems = [test for some in each for test in some], [each[0][0].one, *(some[0].other for some in each)]
+    have = [len(one.fitted) for one in systems]
+    others = sorted({*have[1:]})
+    theirs = f"{others[0]} to {others[-1]}" if len(others) > 1 else f"{others[0]}"
+    few = f"{have[0]} seeds each" if len({*have}) == 1 else f"{have[0]} seeds against {theirs}"
     made = max(test.made for test in tests)
     every = " (all pairs, all lengths)" * (made > 1)
-    return f"{few} are too few for {_tests(tests)}{every}: it takes {_enough(made)} of each"
+    wanted = _needed(made, have[0], have[1:])
+    more = [(one.label, n) for one, n, there in zip(systems, wanted, have, strict=True) if n > there]
+    some = [f"{n} of {some_of([name for name, of in more if of == n])}" for n in dict.fromkeys(n for _, n in more)]
+    do = f"{spoken(some)} would do" if 0 < len(more) < len(have) else f"it takes {_enough(made)} of each"
+    return f"{few} are too few for {_tests(tests)}{every}: {do}"
 
 
 def _tests(tests: Sequence[Difference]) -> str:

@@ -72,7 +72,7 @@ def with_controls(
 def controls_say(first: SystemSummary, control: SystemSummary, tests: Sequence[Difference]) -> tuple[str, str]:
     """Whether a control shows that the ids are the cause: where every seed of the first is above every one of it.
 
-    Then in what else ids differ; empty where that says nothing.
+    Then that ids differ in two things, of which either may count; empty where that says nothing.
     """
     fitted, seeds = len(control.fitted), len(control.results)
     few = f" ({fitted} of {seeds} seeds fitted)" * (fitted < seeds)
@@ -91,7 +91,7 @@ def controls_say(first: SystemSummary, control: SystemSummary, tests: Sequence[D
     apart = all(test.apart for test in tests if test.length in lengths)
     how = f"{'Every seed' * apart or first.label} is above at {in_runs(lengths, tested)}"
     what = in_what(first, control)
-    limit = f"Their ids differ in {what}; which counts is not tested" * bool(what)
+    limit = f"Ids of {first.label} and {control.label} differ in {what}; which counts" * bool(what)
     return f"{make} the difference: {falls}. {how}", limit
 
 
@@ -143,7 +143,8 @@ def missing_control(
             own = f"train {first.label} with the settings of {name}: {tells}{run_commands([(first, words)])}"
             return [other], Control(own, anew=True)
         if one.fitted:
-            return [f"{UNTESTED} by the systems shown"], Control(f"show the control {name}: {tells}")
+            pair = [of.labels[0] for of in (first, one)]
+            return [f"{UNTESTED} by the systems shown"], Control(f"show the control: `.only(systems={pair})`: {tells}")
         return [f"{UNTESTED}: the control {name} did not fit"], longer_control(first, one, name)
     if ENCODINGS.is_built_in(encoding):  # its settings are those of the first, too, such as a sink
         with suppress(LengthwiseError, TypeError):

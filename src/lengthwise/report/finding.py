@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
+from lengthwise.core.config import canonical_json
 from lengthwise.core.errors import listed
 from lengthwise.core.rank import REACH, seed_far
 from lengthwise.core.table import rounded
@@ -17,6 +18,7 @@ from lengthwise.report.summary import (
     WRONG,
     Cell,
     SystemSummary,
+    above,
     by_value,
     chance,
     fall,
@@ -33,8 +35,9 @@ from lengthwise.report.summary import (
     some_of,
     steps_text,
     tests_of,
+    trained_low,
 )
-from lengthwise.report.words import NOT_FAR, reaches_text
+from lengthwise.report.words import NOT_FAR, NOT_THERE, reaches_text
 
 MOST_TASKS = 5
 """Tasks that a finding has a line for; of more it says how many they are."""
@@ -65,7 +68,7 @@ def headline(systems: Sequence[SystemSummary], between: str = "; ") -> str:
 
 def told_lengths(rows: Iterable[str], names: Collection[str]) -> list[int]:
     """The lengths that these rows of an answer name, in their order, but for the numbers in the names of systems."""
-    said = " ".join(rows)
+    said = re.sub(rf"{NOT_THERE} \([^,)]*", "", " ".join(rows))
     for name in sorted(names, key=len, reverse=True):
         said = said.replace(name, "")
     found = re.findall(
@@ -84,16 +87,15 @@ def _finding(order: Sequence[SystemSummary], between: str) -> str:
     of = f"{len(tested)} systems{' that fitted' * (len(tested) < len(order))}"
     if found.far:
         every = f"right on at least {share} of every tested length"
-        said = _groups(found, every, of, alike) if many else [f"{whose} is {every} {_goes(best)}"]
-        said += [f"{_and_trained(one, alike)} {_goes(one)}" for one in tested[1:] if not many]
+        said = _groups(found, every, of, alike) if many else _each(tested, every, alike)
     elif all(cell.length <= one.max_length for one in tested for cell in one.cells):
         return _no_finding(order)
     else:
         none = f"none of {of}" if many else "no system" * (len(tested) > 1) or f"{whose} not"
         if any(rate_of(cell) >= REACH for one in tested for cell in one.cells if cell.length > one.max_length):
             first = f"{none} stays right" if len(tested) > 1 else f"{whose} does not stay right"
-            said = [f"{first} on {share} at longer lengths"]
-            goes = ((one, _goes(one).removeprefix(f"{NOT_FAR} (").removesuffix(")")) for one in tested)
+            said = [f"{first} on {share} at {'trained or ' * all(map(trained_low, tested))}longer lengths"]
+            goes = ((one, _goes(one).split(" (", 1)[1].removesuffix(")")) for one in tested)
             said += [f"{_and_trained(one, alike)} has {says}" for one, says in goes]
         else:
             first, at = f"{none} is right" if len(tested) > 1 else f"{whose} is not right", _first_beyond([best])
@@ -163,22 +165,74 @@ def failing(systems: Sequence[SystemSummary], metric: str = "exact_match") -> Sy
     return best[0] if best else None
 
 
+def is_setting_of(one: SystemSummary, other: SystemSummary) -> bool:
+    """Whether one is another with other settings, and neither is above the other in every seed."""
+    same = [(of.name, of.contest, of.max_length, canonical_json(of.experiment["task"])) for of in (one, other)]
+    mine, theirs = ({at: [score.rate() for score in cell.scores] for at, cell in tests_of(of).items()}
+                    for of in (one, other))  # fmt: skip
+    both = [(mine[at], theirs[at]) for at in mine.keys() & theirs.keys() if at[0] > one.max_length]
+    return same[0] == same[1] and not any(above(*rates) or above(*rates[::-1]) for rates in both)
+
+
+def _each(systems: Sequence[SystemSummary], every: str, alike: bool, of: str = "") -> list[str]:
+    """How far each of these goes; of one with several settings that go beyond training together."""
+    families = list[list[SystemSummary]]()
+    for one in systems:
+        far = max(_far(one)) > one.max_length
+        same = (
+            some for some in families if far and max(_far(some[0])) > one.max_length and is_setting_of(one, some[0])
+        )
+        if (found := next(same, None)) is not None:
+            found.append(one)
+        else:
+            families.append([one])
+    return [
+        f"{_and_trained(some[0] if len(some) == 1 else replace(some[0], settings=''), alike)}"
+        f"{f', of {of},' * bool(of)}{f' is {every}' * (not at and bool(every))} {_together(some)}"
+        for at, some in enumerate(families)
+    ]
+
+
+def _together(systems: Sequence[SystemSummary]) -> str:
+    """How far these go, each with its settings where there are several: what they share stands first."""
+    goes = [_goes(one) for one in systems]
+    if len(systems) == 1:
+        return goes[0]
+    goes = [re.sub(r" \(one seed(; )?", r" in one seed (", text) for text in goes]
+    parts = [re.fullmatch(r"(up to \d+(?:, the longest)?),? (.*?)(?: \((.*)\))?", text) for text in goes]
+    found = [part.groups() for part in parts if part is not None]
+    same = len({start for start, *_ in found}) == 1
+    said = (
+        f"{'' if same else f'{start} '}{how} ({'; '.join(filter(None, (one.settings, aside)))})"
+        for one, (start, how, aside) in zip(systems, found, strict=True)
+    )
+    return f"{found[0][0]}: " * same + ", ".join(said)
+
+
 def _groups(found: Groups, every: str, of: str, alike: bool) -> list[str]:
     """How many systems go how far, and which: the names of those that go all the way, of others how far seeds go."""
-    said = list[str]()
+    said, some = list[str](), found.some
     if best := found.best:
         names, end = some_of([_and_trained(one, alike) for one in best]), max(cell.length for cell in best[0].cells)
-        whole, many = f"{every} up to {end}, the longest, in all seeds", len(best) > 1
-        said.append(f"{len(best)} of {of} are {whole}: {names}" if many else f"{names} alone, of {of}, is {whole}")
+        whole, same = (
+            f"{every} up to {end}, the longest, in all seeds",
+            [one for one in some if is_setting_of(one, best[0])],
+        )
+        if len(best) > 1:
+            said.append(f"{len(best)} of {of} are {whole}: {names}")
+        elif same:
+            said += _each([*best, *same], every, alike, of)
+            some = [one for one in some if one not in same]
+        else:
+            said.append(f"{names} alone, of {of}, is {whole}")
     named = MOST_COMPARED - bool(best)
-    for one in found.some[:named]:
-        is_right = f" is {every}" * (not said)
-        said.append(f"{_and_trained(one, alike)}{is_right} {_goes(one)}")
-    if more := len(found.some[named:]):
+    said += _each(some[:named], every * (not said), alike)
+    if more := len(some[named:]):
         said.append(f"{more} other{'s go' if more > 1 else ' goes'} beyond training, not as far or not in all seeds")
     if near := found.near:
-        who = _and_trained(near[0], alike) if len(near) == 1 else f"the {len(near)} others"
-        said.append(f"{who} {NOT_FAR} ({_most(near)})")
+        low = sum(map(bool, map(trained_low, near)))
+        who = f"the {len(near)} others {NOT_FAR}" + f", {low} of them {NOT_THERE}" * bool(low)
+        said += [f"{who} ({_most(near)})"] if len(near) > 1 else _each(near, "", alike)
     return said
 
 
@@ -191,7 +245,7 @@ def _most(systems: Sequence[SystemSummary]) -> str:
                 highest[length] = max(highest.get(length, 0.0), rate)
     ends = sorted({min(highest, default=0), max(highest, default=0)} & {*highest})
     layouts = any(len(tests_of(one)) > len({cell.length for cell in one.cells}) for one in systems)
-    most = f"at best{' in their hardest layout' * layouts} " * (len(systems) > 1 and any(highest.values()))
+    most = f"at best{' in their hardest layout' * layouts} " * any(highest.values())
     return most + ", ".join(f"{rounded(highest[at])} at {at}" for at in ends if at == ends[0] or highest[ends[0]])
 
 
@@ -225,18 +279,20 @@ def _goes(system: SystemSummary) -> str:
     tests, fitted, seeds, far = tests_of(system), len(system.fitted), len(system.results), _far(system)
     end = hardest_of(tests.values())
     low = [cell for cell in tests.values() if rate_of(cell) < REACH]
-    shown = sorted(low, key=lambda cell: (rate_of(cell), cell.length))[:1]
+    shown, trained = sorted(low, key=lambda cell: (rate_of(cell), cell.length))[:1], trained_low(system)
     if max(far) <= system.max_length:  # where it falls
         beyond = sorted(low, key=lambda cell: (cell.length, rate_of(cell)))
-        shown = [cell for cell in beyond if cell.length > system.max_length][:1]
-    shown += [end for low in shown if rate_of(end) >= rate_of(low) + WIDE_RANGE]
+        beyond = [cell for cell in beyond if cell.length > system.max_length][:1]
+        shown = [*filter(None, [trained]), *beyond]
+    shown += [end for low in shown[-1:] if rate_of(end) >= rate_of(low) + WIDE_RANGE]
     median_of = "median " * (len({*far}) > 1)  # which is not that of the seeds that stand before it
     low_at = ", ".join(f"{rounded(rate_of(cell))} at {cell.length}{layout_text(cell, tests)}" for cell in shown)
     aside = [f"{median_of}{low_at}"] * bool(shown)
     if max(far) > system.max_length:
         said = f"up to {reaches_text(far, seeds, ', the longest' * (max(far) == end.length))}"
     else:
-        said, aside = NOT_FAR, [*[f"{fitted} of {seeds} seeds fitted"] * (fitted < seeds), *aside]
+        said = NOT_FAR if trained is None else NOT_THERE
+        aside = [*[f"{fitted} of {seeds} seeds fitted"] * (fitted < seeds), *aside]
     if said.endswith(")"):
         return "; ".join([said.removesuffix(")"), *aside]) + ")"
     return said + f" ({'; '.join(aside)})" * bool(aside)

@@ -42,8 +42,8 @@ EQUAL = "so that models and training are equal"
 
 Confounds = tuple[Sequence[SystemSummary], Sequence[Setting]]
 """Systems, and the settings in which they differ besides positions."""
-MoreSeeds = tuple[int, str, Sequence[SystemSummary]]
-"""How many seeds tests need, why, and of which systems; 0 where there are enough."""
+MoreSeeds = tuple[Sequence[tuple[SystemSummary, int]], str]
+"""Systems, with how many seeds of each tests need, and why; empty where there are enough."""
 
 
 def next_steps(
@@ -66,13 +66,14 @@ def next_steps(
     about = [] if falls is None else _about(falls, fails)
     if fails is not None and not any(fails is one for one in in_groups(order).far):
         said += about
-    equal, trained = ("", list[SystemSummary]()) if anew else _equal(order, confounds, seeds[0], control, aside)
+    wanted, reason = seeds
+    most = max((n for _, n in wanted), default=0)
+    equal, trained = ("", list[SystemSummary]()) if anew else _equal(order, confounds, most, control, aside)
     said += [equal] * bool(equal)
     if about and falls is (fails or leader(order)):
         said += [line for line in about if line not in said]
-    wanted, reason, pair = seeds
-    few = [one for one in pair if len(one.fitted) < wanted]
-    first = order[0]
+    few = [one for one, n in wanted if len(one.fitted) < n]
+    first = next(iter(confounds[0]), order[0])
     plain = first.positions.scheme not in PLAIN and not beyond_reach(first)
     needed = [one for one in order if one in few or (plain and not one.fitted and ids_alone(one, first))]
     if longer and not (anew or equal) and any(2 * len(one.fitted) <= len(one.results) for one in needed):
@@ -80,11 +81,12 @@ def next_steps(
     trained += confounds[0][: control.step.startswith("train")]
     few = [one for one in few if not any(one is other for other in trained)]
     if few and not anew:
-        runs = max(ceil(wanted * len(one.results) / len(one.fitted)) for one in few)
+        runs = max(ceil(n * len(one.results) / len(one.fitted)) for one, n in wanted if one in few)
         of = "each system" if len(few) == len(order) else some_of([one.label for one in few])
-        lost = f", and {wanted} of {runs} may fit" * (runs > wanted)
+        lost = f", and {most} of {runs} may fit" * (runs > most)
         again = run_commands([(one, ()) for one in few], seeds=runs)
         tasks = some_of([setting_text(f"task.{name}") for part, _, name in confounds[1] if part == "task"])
+        pair = [one for one, _ in wanted]
         differ = differ_text(pair) or f"besides positions, systems differ in {tasks}" * (
             bool(tasks) and len({one.positions for one in pair}) > 1
         )

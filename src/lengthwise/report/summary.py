@@ -489,9 +489,15 @@ class Systems(tuple[SystemSummary, ...]):
         return any(one in system.known_as for system in self) if isinstance(one, str) else super().__contains__(one)
 
     def check(self, names: Iterable[str]) -> None:
-        """Raise `UnknownNameError` for the first name of none of them, with near misses of all names that are taken."""
+        """Raise `UnknownNameError` for the first name of none of them, with near misses of all names that are taken.
+
+        And `LengthwiseError` for one that is no whole name and the scheme of several.
+        """
+        whole = {name for one in self for name in (*one.labels, *one.names, one.short, one.results[0].system)}
         for name in names:
             arguments.text("the name of a system", name)
+            of = {one.short: one.positions for one in self if name == one.positions.scheme and name not in whole}
+            require(len({*of.values()}) < 2, f"{name!r} may be {' or '.join(of)}; give one of these names")
             if name not in self:
                 every = [known for system in self for known in system.known_as]
                 near = did_you_mean(name, every) or any(name and known.startswith(name) for known in every)
@@ -930,6 +936,12 @@ def fallen_seeds(system: SystemSummary) -> list[SeedResult]:
     """Those of its fitted seeds that are not right up to the longest test."""
     end = max((cell.length for cell in system.cells), default=0)
     return [one for one in system.fitted if seed_far(one, 0, layouts=layouts_of(system))[0] < end]
+
+
+def trained_low(system: SystemSummary) -> Cell | None:
+    """Of its tests at trained lengths the lowest, where the median seed is not right; else None."""
+    cells = (cell for cell in system.cells if cell.length <= system.max_length and rate_of(cell) < RIGHT)
+    return min(cells, key=rate_of, default=None)
 
 
 def at_ends(*systems: SystemSummary) -> str:

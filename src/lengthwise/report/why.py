@@ -29,6 +29,8 @@ from lengthwise.report.summary import (
     chance,
     fallen_seeds,
     median_rates,
+    rate_of,
+    trained_low,
 )
 from lengthwise.report.words import setting_text, value_text
 from lengthwise.tasks import TASKS, Task
@@ -97,11 +99,11 @@ class Distance:
 
 def why(
     order: Sequence[SystemSummary], told: Sequence[SystemSummary] = (), without: Sequence[SystemSummary] = ()
-) -> list[str]:
-    """Why systems fall that are compared with each other and in order: a clause for each reason, which names them.
+) -> list[tuple[list[SystemSummary], str]]:
+    """Why systems fall that are compared with each other and in order: those of each reason, or of each evidence.
 
-    Each is in one clause, but in none where what it is ``told`` of is all that is known. ``without`` are those of which
-    theory has no program.
+    Each is in one, but in none where what it is ``told`` of is all that is known. ``without`` are those of which theory
+    has no program.
     """
     falls = [one for one in order if _falls(one)]
     slight = [one for one in falls if _lowest(one) >= RIGHT - WIDE_RANGE]
@@ -114,7 +116,12 @@ def why(
     alone = {id(one): found for one in left if (found := one_setting(one, order))}
     left = [one for one in left if id(one) not in alone]
     theory = [one for one in left if any(one is other for other in without)]
-    left = _but(_but(left, theory), told)
+    left = _but(left, theory)
+    evidence = {id(one): _evidence(one, known.get(id(one))) for one in falls}
+
+    def beside(one: SystemSummary) -> str:
+        return evidence[id(one)].replace(NONE_FAR, "")
+
     too = [
         its.system for its in known.values() if its.far and not any(its.system is one for one in _but(falls, slight))
     ]
@@ -123,23 +130,26 @@ def why(
         *(([its.system for its in some], _too_far(some, too)) for some in (
             [its for its in far if its.tested], [its for its in far if not its.tested]
         ) if some),
-        *(([one for one in falls if alone.get(id(one), ("",))[0] == other], _setting_of([*alone.values()], other))
-          for other in dict.fromkeys(other for other, *_ in alone.values())),
+        *((some := [one for one in falls if (alone.get(id(one), ("",))[0], beside(one)) == each],
+           _setting_of([alone[id(one)] for one in some]) + "; " * bool(each[1]) + _shared(each[1], some, known))
+          for each in dict.fromkeys((alone[id(one)][0], beside(one)) for one in falls if id(one) in alone)),
         (theory, "perhaps since no program for such a model does it at every length (theory)"),
-        (left, f"not known{_shared(left, known)}"),
+        *((some, _shared(each, some, known)) for each in (AT_ENDS, AT_NEAR, NONE_FAR)
+          if (some := [one for one in left if evidence[id(one)] == each])),
         (slight, f"too small a fall to explain (no seed below {rounded(min(map(_lowest, slight), default=1.0))})"),
+        (_but([one for one in left if not evidence[id(one)]], told), "not known"),
     ]  # fmt: skip
-    return [f"{_named(some)}: {says}" for some, says in groups if some]
+    return [group for group in groups if group[0]]
 
 
 def _but(systems: Sequence[SystemSummary], others: Sequence[SystemSummary]) -> list[SystemSummary]:
     return [one for one in systems if not any(one is other for other in others)]
 
 
-def _named(systems: Sequence[SystemSummary]) -> str:
-    """Their names, of many the first, with how many seeds fall where not all do."""
+def named(systems: Sequence[SystemSummary], most: int = MOST_NAMED) -> str:
+    """Their names, of more than ``most`` the first, with how many seeds fall where not all do."""
     names = list[str]()
-    for one in systems if len(systems) <= MOST_NAMED else systems[: MOST_NAMED - 1]:
+    for one in systems if len(systems) <= most else systems[: most - 1]:
         fallen = len(fallen_seeds(one))
         names.append(one.label + f" ({fallen} of {len(one.results)} seeds)" * (fallen < len(one.fitted)))
     return spoken([*names, *[f"{len(systems) - len(names)} more"] * (len(names) < len(systems))])
@@ -153,40 +163,49 @@ def _too_far(found: Sequence[Distance], too: Sequence[SystemSummary]) -> str:
     told = f"{there:,} of {mistakes:,} first mistakes of all seeds are at such tokens" if first.tested else "not tested"
     who = too[0].label if len(too) == 1 else f"{len(too)} others"
     told += f"; {who} need{'s' * (len(too) == 1)} one, too, and hardly fall{'s' * (len(too) == 1)}" * bool(too)
-    token = f"a token {ids} (" if same else f"a token farther back than in training ({first.system.label}: {ids}; "
+    token = f"a token {ids if same else 'farther back than in training'} ("
     return f"perhaps since {'it needs' if len(found) == 1 else 'they need'} {token}{told})"
 
 
-def _setting_of(alone: Sequence[tuple[str, str, str, str]], other: str) -> str:
+def _setting_of(alone: Sequence[tuple[str, str, str, str]]) -> str:
     """That it may be the one setting in which these differ from another, which does not fall."""
-    mine = [(setting, value, its) for of, setting, value, its in alone if of == other]
-    settings = spoken(list(dict.fromkeys(setting for setting, *_ in mine)))
-    if len(mine) > 1:
+    other, setting, value, its = alone[0]
+    settings = spoken(list(dict.fromkeys(each[1] for each in alone)))
+    if len(alone) > 1:
         return f"perhaps for the one setting in which each differs from {other}, which does not fall ({settings})"
-    return f"perhaps since {settings} is {mine[0][1]}: with {mine[0][2]} it is {other}, which does not fall"
+    return f"perhaps since {setting} is {value}: with {its} it is {other}, which does not fall"
 
 
-def _shared(systems: Sequence[SystemSummary], known: Mapping[int, Distance]) -> str:
-    """What is known of all of these: that ends are wrong, or where first mistakes are; empty where they differ."""
-    if ends := at_ends(*systems):
-        return f"; {ends}"
-    found = [known[id(one)] for one in systems if id(one) in known]
-    if not found or len(found) < len(systems) or len({one.far for one in found}) > 1:
-        return ""
-    they = ("it needs", "it errs") if len(systems) == 1 else ("they need", "they err")
-    if not found[0].far:
-        return f"; {they[0]} no token farther back than in training"
+AT_ENDS, AT_NEAR, NONE_FAR = "ends", "near", "none"
+"""Evidence of a fall: ends are wrong, first mistakes are near, no token is farther back than in training."""
+
+
+def _evidence(system: SystemSummary, its: Distance | None) -> str:
+    if at_ends(system):
+        return AT_ENDS
+    return "" if its is None else NONE_FAR if not its.far else AT_NEAR * its.near
+
+
+def _shared(evidence: str, systems: Sequence[SystemSummary], known: Mapping[int, Distance]) -> str:
+    """What is known of all of these, which have the same evidence, in words."""
+    if not evidence or evidence == AT_ENDS:
+        return at_ends(*systems) * bool(evidence)
+    if evidence == NONE_FAR:
+        return (
+            f"not distance: {'it needs' if len(systems) == 1 else 'they need'} no token farther back than in training"
+        )
+    found = [known[id(one)] for one in systems]
     every, there = sum(sum(one.mistakes) for one in found), sum(sum(one.there) for one in found)
     at = spoken([*map(str, sorted({one.length for one in found}))])
     mistakes = f"{every - there:,} of {every:,} first mistakes at {at}, of all seeds"
-    near = all(one.near for one in found)
-    return f"; {they[1]} already at tokens whose distance was trained ({mistakes})" * near
+    they = "it errs" if len(systems) == 1 else "they err"
+    return f"not distance: {they} already at tokens whose distance was trained ({mistakes})"
 
 
 def one_setting(system: SystemSummary, order: Sequence[SystemSummary]) -> tuple[str, str, str, str] | None:
     """One that does not fall and differs from the system in one setting alone, which, and both values; or None."""
     for one in order:
-        if one.cells and not _falls(one) and same_task(one, system) and _leads(one, system):
+        if one.cells and not fallen_seeds(one) and same_task(one, system) and _leads(one, system):
             keys = {key for key in {*one.flat, *system.flat} if one.flat.get(key) != system.flat.get(key)}
             keys = {key for key in keys if not key.startswith("evaluation.")}
             if len(keys) == 1 and not keys <= {"scheme.name", "encoding.name"}:  # positions, which are what is compared
@@ -202,11 +221,11 @@ def _leads(one: SystemSummary, other: SystemSummary) -> bool:
 
 
 def distances(order: Sequence[SystemSummary]) -> list[Distance]:
-    """Those of the systems of the first one's task, where they are known."""
-    found, tested = list[Distance](), [one for one in order if one.cells]
-    for one in tested:
+    """Those of these systems, where they are known."""
+    found = list[Distance]()
+    for one in order:
         beyond = {n: right for n, right in median_rates(one).items() if n > one.max_length}
-        if not beyond or one.experiment["task"]["name"] != tested[0].experiment["task"]["name"]:
+        if not beyond:
             continue
         wrong = [n for n, right in beyond.items() if right < _mostly(one, n)]
         length = min(wrong, default=max(beyond))
@@ -243,8 +262,11 @@ def distances_text(order: Sequence[SystemSummary]) -> str:
 
 
 def _falls(system: SystemSummary) -> bool:
-    """Whether a seed is not right to its longest test beyond training."""
-    return any(cell.length > system.max_length for cell in system.cells) and bool(fallen_seeds(system))
+    """Whether a seed is not right to its longest test beyond training, and the system lower than at trained lengths."""
+    beyond = {n: right for n, right in median_rates(system).items() if n > system.max_length}
+    low = trained_low(system)
+    lower = low is None or (bool(beyond) and beyond[min(beyond)] < rate_of(low) - WIDE_RANGE)
+    return bool(beyond) and lower and bool(fallen_seeds(system))
 
 
 def _lowest(system: SystemSummary) -> float:
