@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from terminal import TINY_OPTIONS, Terminal, files_in, tiny_recipe
 
+import lengthwise as lw
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import run_directory
 
@@ -194,6 +195,24 @@ def test_a_run_ends_with_the_next_step(terminal: Terminal, tmp_path: Path) -> No
     typed = re.search(r"lengthwise run .* --seed 2 --set training.steps=8$", said, re.M)
     assert typed
     assert "training.steps=4" not in typed[0]
+
+
+def test_what_did_not_fit_beside_a_matched_partner_has_the_next_step_of_the_table(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    """More steps of one alone would be no pair any more."""
+    pretend(tmp_path, 0, fitted=False, right=0)
+    values = json.loads(next(tmp_path.rglob("result.json")).read_text(encoding="utf-8"))
+    values["experiment"]["scheme"] = {"name": "sequential"}
+    partner = tmp_path / "addition" / "partner"
+    partner.mkdir()
+    far = {**values["scores"][0], "length": 12}
+    values |= {"system": "sequential", "fitted": True, "scores": [values["scores"][0], far]}
+    (partner / "result.json").write_text(json.dumps(values), encoding="utf-8")
+    said = terminal(*RUN, "--set", "evaluation.lengths=[3,12]", "--out", tmp_path, "--seeds", "1").err
+    step = lw.results(tmp_path).wide().advice[0].partition("\n")[0]
+    assert step.startswith("next: train")
+    assert step in said
 
 
 def test_encodings_may_stand_in_one_option(terminal: Terminal) -> None:

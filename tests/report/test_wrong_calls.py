@@ -41,6 +41,24 @@ def test_an_argument_that_an_experiment_lacks_is_one_line() -> None:
         lw.Experiment("copy", seeds=3)  # type: ignore[call-arg]
 
 
+def test_a_scheme_that_several_systems_have_chooses_none() -> None:
+    """It is short for one of them, and the others would be left out unsaid."""
+    made = [
+        result(f"{scheme}+{encoding}", config=experiment(scheme, encoding))
+        for scheme, encoding in (("coupled", "learned"), ("coupled", "local-bias"), ("sequential", "rope"))
+    ]
+    found = lw.Result([(Path(f"run-{at}"), SeedResult.of(values)) for at, values in enumerate(made)])
+    for call in (lambda: found.only(systems=["coupled"]), lambda: found.wide(labels={"coupled": "ours"}),
+                 lambda: found.differences(against="coupled")):  # fmt: skip
+        with pytest.raises(
+            LengthwiseError, match=r"'coupled' may be coupled\+learned or coupled\+local-bias; give one"
+        ):
+            call()
+    assert found.only(systems=["coupled+learned", "rope"]).only(systems=["coupled"]).systems.names == (
+        "coupled+learned",
+    )
+
+
 @pytest.mark.parametrize("make", RESULTS)
 def test_no_method_of_a_result_fails_with_an_error_of_python(
     make: Callable[[], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -9,7 +9,7 @@ from typing import Any
 
 from lengthwise.core.rank import seed_far
 from lengthwise.core.table import rounded
-from lengthwise.report.control import MANY_STEPS, PLAIN, Control, beyond_reach
+from lengthwise.report.control import MANY_STEPS, PLAIN, Control, beyond_reach, is_control
 from lengthwise.report.finding import in_groups, leader
 from lengthwise.report.summary import (
     MOST_NAMED,
@@ -20,7 +20,6 @@ from lengthwise.report.summary import (
     explain_command,
     fall,
     hardest,
-    ids_alone,
     predict_command,
     run_commands,
     some_of,
@@ -75,7 +74,7 @@ def next_steps(
     few = [one for one, n in wanted if len(one.fitted) < n]
     first = next(iter(confounds[0]), order[0])
     plain = first.positions.scheme not in PLAIN and not beyond_reach(first)
-    needed = [one for one in order if one in few or (plain and not one.fitted and ids_alone(one, first))]
+    needed = [one for one in order if one in few or (plain and not one.fitted and is_control(one, first))]
     if longer and not (anew or equal) and any(2 * len(one.fitted) <= len(one.results) for one in needed):
         said, anew = [*said, longer], True
     trained += confounds[0][: control.step.startswith("train")]

@@ -199,7 +199,7 @@ def _shared(evidence: str, systems: Sequence[SystemSummary], known: Mapping[int,
     at = spoken([*map(str, sorted({one.length for one in found}))])
     mistakes = f"{every - there:,} of {every:,} first mistakes at {at}, of all seeds"
     they = "it errs" if len(systems) == 1 else "they err"
-    return f"not distance: {they} already at tokens whose distance was trained ({mistakes})"
+    return f"hardly distance: {they} already at tokens whose distance was trained ({mistakes})"
 
 
 def one_setting(system: SystemSummary, order: Sequence[SystemSummary]) -> tuple[str, str, str, str] | None:
