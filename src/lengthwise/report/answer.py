@@ -304,9 +304,8 @@ class _Contest:
             steps = next_steps(self.order, fails, Control(), ([], ""), ([], [])) if self.order else ()
             return Answer(order=self.order, steps=tuple(steps))
         cause, limit, control = self.causes
-        aside = f"; why not {self.named.label}: see *why*" * (
-            self.pair[0] is not self.named and not is_setting_of(self.pair[0], self.named)
-        )
+        other = self.pair[0] is not self.named and not is_setting_of(self.pair[0], self.named)
+        aside = f"; why not {self.named.label}: see *why*" * other
         confounds = list(self.pair), [*_confounds(*self.pair)]
         steps = next_steps(self.order, fails, control, self.seeds, confounds, aside)
         lead, controls = self.led

@@ -18,7 +18,6 @@ from lengthwise.report.summary import (
     WRONG,
     Cell,
     SystemSummary,
-    above,
     by_value,
     chance,
     fall,
@@ -28,6 +27,7 @@ from lengthwise.report.summary import (
     last_tests,
     layout_text,
     layouts_of,
+    leads,
     median_rates,
     percent,
     rate_of,
@@ -95,7 +95,7 @@ def _finding(order: Sequence[SystemSummary], between: str) -> str:
         if any(rate_of(cell) >= REACH for one in tested for cell in one.cells if cell.length > one.max_length):
             first = f"{none} stays right" if len(tested) > 1 else f"{whose} does not stay right"
             said = [f"{first} on {share} at {'trained or ' * all(map(trained_low, tested))}longer lengths"]
-            goes = ((one, _goes(one).split(" (", 1)[1].removesuffix(")")) for one in tested)
+            goes = ((one, _goes(one).partition(" (")[2].removesuffix(")") or NOT_FAR) for one in tested)
             said += [f"{_and_trained(one, alike)} has {says}" for one, says in goes]
         else:
             first, at = f"{none} is right" if len(tested) > 1 else f"{whose} is not right", _first_beyond([best])
@@ -168,20 +168,14 @@ def failing(systems: Sequence[SystemSummary], metric: str = "exact_match") -> Sy
 def is_setting_of(one: SystemSummary, other: SystemSummary) -> bool:
     """Whether one is another with other settings, and neither is above the other in every seed."""
     same = [(of.name, of.contest, of.max_length, canonical_json(of.experiment["task"])) for of in (one, other)]
-    mine, theirs = ({at: [score.rate() for score in cell.scores] for at, cell in tests_of(of).items()}
-                    for of in (one, other))  # fmt: skip
-    both = [(mine[at], theirs[at]) for at in mine.keys() & theirs.keys() if at[0] > one.max_length]
-    return same[0] == same[1] and not any(above(*rates) or above(*rates[::-1]) for rates in both)
+    return same[0] == same[1] and not (leads(one, other) or leads(other, one))
 
 
 def _each(systems: Sequence[SystemSummary], every: str, alike: bool, of: str = "") -> list[str]:
     """How far each of these goes; of one with several settings that go beyond training together."""
-    families = list[list[SystemSummary]]()
+    families, near = list[list[SystemSummary]](), in_groups(systems).near
     for one in systems:
-        far = max(_far(one)) > one.max_length
-        same = (
-            some for some in families if far and max(_far(some[0])) > one.max_length and is_setting_of(one, some[0])
-        )
+        same = (some for some in families if one not in near and some[0] not in near and is_setting_of(one, some[0]))
         if (found := next(same, None)) is not None:
             found.append(one)
         else:
@@ -214,10 +208,8 @@ def _groups(found: Groups, every: str, of: str, alike: bool) -> list[str]:
     said, some = list[str](), found.some
     if best := found.best:
         names, end = some_of([_and_trained(one, alike) for one in best]), max(cell.length for cell in best[0].cells)
-        whole, same = (
-            f"{every} up to {end}, the longest, in all seeds",
-            [one for one in some if is_setting_of(one, best[0])],
-        )
+        whole = f"{every} up to {end}, the longest, in all seeds"
+        same = [one for one in some if is_setting_of(one, best[0])]
         if len(best) > 1:
             said.append(f"{len(best)} of {of} are {whole}: {names}")
         elif same:

@@ -1272,6 +1272,13 @@ def above(rates: Sequence[float], others: Sequence[float]) -> bool:
     return len(rates) + len(others) > 2 and min(rates) > max(others)
 
 
+def leads(one: SystemSummary, other: SystemSummary) -> bool:
+    """Whether every seed of one is `above` every seed of the other at a test beyond training."""
+    mine, theirs = ({at: [score.rate() for score in cell.scores] for at, cell in tests_of(of).items()}
+                    for of in (one, other))  # fmt: skip
+    return any(above(mine[at], theirs[at]) for at in mine.keys() & theirs.keys() if at[0] > other.max_length)
+
+
 def median_rates(system: SystemSummary) -> dict[int, float]:
     """The median of the fitted seeds by length, of several layouts the lowest."""
     found = dict[int, float]()

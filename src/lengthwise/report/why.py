@@ -24,10 +24,10 @@ from lengthwise.report.summary import (
     WIDE_RANGE,
     WRONG,
     SystemSummary,
-    above,
     at_ends,
     chance,
     fallen_seeds,
+    leads,
     median_rates,
     rate_of,
     trained_low,
@@ -205,7 +205,7 @@ def _shared(evidence: str, systems: Sequence[SystemSummary], known: Mapping[int,
 def one_setting(system: SystemSummary, order: Sequence[SystemSummary]) -> tuple[str, str, str, str] | None:
     """One that does not fall and differs from the system in one setting alone, which, and both values; or None."""
     for one in order:
-        if one.cells and not fallen_seeds(one) and same_task(one, system) and _leads(one, system):
+        if one.cells and not fallen_seeds(one) and same_task(one, system) and leads(one, system):
             keys = {key for key in {*one.flat, *system.flat} if one.flat.get(key) != system.flat.get(key)}
             keys = {key for key in keys if not key.startswith("evaluation.")}
             if len(keys) == 1 and not keys <= {"scheme.name", "encoding.name"}:  # positions, which are what is compared
@@ -213,11 +213,6 @@ def one_setting(system: SystemSummary, order: Sequence[SystemSummary]) -> tuple[
                 mine, other = (value_text(of.flat.get(key), key) for of in (system, one))
                 return one.label, setting_text(key), mine, other
     return None
-
-
-def _leads(one: SystemSummary, other: SystemSummary) -> bool:
-    mine, theirs = ({cell.length: [score.rate() for score in cell.scores] for cell in of.cells} for of in (one, other))
-    return any(above(mine[n], theirs[n]) for n in mine.keys() & theirs.keys() if n > other.max_length)
 
 
 def distances(order: Sequence[SystemSummary]) -> list[Distance]:
