@@ -208,14 +208,15 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
         return f"{on}. Of ten adders, five were then right farther, one less far. {KEEP}", ""
     faults = faults_of(failures, subject.train)
     same = (
-        [each.kind for each in failures.common.kinds if each.mended] if failures.common is not None and values else []
+        [each.kind for each in failures.common.kinds if each.caused] if failures.common is not None and values else []
     )
     (of, _), (by_it, _), (_, left) = (letters(faults, kinds) for kinds in (made, same, [*made, *same]))
     of += f", and so {by_it}" * bool(by_it)
     if left:
         unknown = f" Whether rows of {left}, right at the lengths that rows have, would help was not measured."
         measured += unknown if values else f" Then ask again: {left} may be left."
-    text = f"{f'For {of}: t' if of else 'T'}{on[1:]}, one row in {ONE_IN} {which}.\n{measured}\n{KEEP}"
+    first = f"For {of}{', which rows can show' * bool(within)}: t" if of else "T"
+    text = f"{first}{on[1:]}, one row in {ONE_IN} {which}.\n{measured}\n{KEEP}"
     task, lengths = {"name": subject.task.name, **changed_fields(subject.task)}, subject.inside
     every = [*range(lengths[0], lengths[-1] + 1)] == lengths
     asked = f"range({lengths[0]}, {lengths[-1] + 1})" if every else f"{lengths}"

@@ -17,7 +17,7 @@ from lengthwise.core.rng import Rng, stream
 from lengthwise.core.statistics import wilson
 from lengthwise.explanation.features import CLEAR, surprise
 from lengthwise.explanation.kinds import WeakKind, of_kinds
-from lengthwise.explanation.mistakes import Wrong, facts_of, first_wrong
+from lengthwise.explanation.mistakes import Wrong, facts_of, first_wrong, most_common_mistake
 from lengthwise.explanation.model import Subject
 from lengthwise.explanation.verdict import Share, Verdict
 from lengthwise.tasks.kinds import SEEN, changed, drawn_of, select
@@ -52,15 +52,35 @@ class OfKind:
     without: Share
     """Those of which this leaves strings of the kind."""
 
-    @property
-    def inseparable(self) -> bool:
-        """Whether most strings are no longer of the kind without these values."""
-        return 2 * self.without.n < self.drawn.n
+    moved: Share = Share(0, 0)
+    """Where most are no longer of the kind without the values: the same strings with all places moved round."""
+    usual: Share = Share(0, 0)
+    """Random strings without the values, beside these."""
 
     @property
-    def mended(self) -> bool:
-        """Whether surely more are right without these values."""
-        return not self.inseparable and _worse(self.drawn, self.without) < CERTAIN
+    def caused(self) -> bool:
+        """Whether the values are surely why they fail, at least in part."""
+        one, other = (self.moved, self.usual) if self.moved.n else (self.drawn, self.without)
+        return _worse(one, other) < CERTAIN
+
+    def said(self, what: str, letter: str) -> str:
+        """Whether these values, which have a letter, are why they fail, in a sentence."""
+        if self.moved.n:
+            part = _worse(self.drawn, self.moved) < CERTAIN
+            counts = f"with all {what}s moved round, so that such ones stand elsewhere, {self.moved.wrong} are wrong at"
+            counts += (
+                f" length {self.length}, in place {self.drawn.wrong}; of random strings without any {self.usual.wrong}"
+            )
+        else:
+            part = not self.without.holds
+            counts = f"without such {what}s {self.without.wrong} are wrong at length {self.length}, as drawn "
+            counts += self.drawn.wrong
+        return f"{by(self.caused, part)} {letter}: {counts} (tested)."
+
+
+def by(caused: bool, part: bool) -> str:
+    """How a cause is named."""
+    return "Not shown to be by" if not caused else "In part, by" if part else "By"
 
 
 @config
@@ -74,6 +94,8 @@ class Value:
     """Right ones of `CommonCause.each` strings with it in half of the places, but for the first and last; or there."""
     after: Share = Share(0, 0)
     """First mistakes in these right behind it."""
+    does: str = ""
+    """What the model does in most of these, if that is one thing."""
 
 
 @config
@@ -134,7 +156,7 @@ class CommonCause:
 
     def _named(self, where: str) -> str:
         names = [value.name for value in self.values if value.where == where]
-        of = f"many {self.what}s are" if where == INSIDE else f"the {where} {self.what} is"
+        of = f"half of the {self.what}s are" if where == INSIDE else f"the {where} {self.what} is"
         return f"{of} {spoken(names, 'or')}" if names else ""
 
     @property
@@ -155,7 +177,7 @@ class CommonCause:
             at = f"in half of the {self.what}s" if where == INSIDE else f"in the {where} {self.what}"
             some = [f"{self.each - value.right} with {value.name}" for value in self.values if value.where == where]
             counts += [f"{each} {at}" if number == 0 else each for number, each in enumerate(some)]
-        others = f"{self.each - self.others} with a random other"
+        others = f"{self.each - self.others} with other ones"
         told = f"Of {self.each} strings each, wrong at length {self.length}: {', '.join(counts)}; {others} (tested)."
         if (two := self.neighbours) is None:
             return (told,)
@@ -174,33 +196,43 @@ class CommonCause:
             f"With {worst.name}, {worst.after.counts} wrong answers first go wrong right after such a {self.what}.",
         )
 
+    def causes(self, kind: str) -> bool:
+        """Whether strings of a kind surely fail by these values, at least in part."""
+        return any(each.caused for each in self.kinds if each.kind == kind)
+
     def of_kind(self, kind: str, letter: str, causes: Sequence[str]) -> list[str]:
         """Why strings of a kind fail, in sentences: these values, which have a letter, or causes that are known."""
         of = next((each for each in self.kinds if each.kind == kind), None)
-        if of is None:
-            return [*(causes or [UNKNOWN])]
-        if of.inseparable:
-            said = (
-                f"Perhaps by {letter}: they have such {self.what}s, and without these they are no longer of this kind."
-            )
-            return [*causes, said]
-        counts = (
-            f"without such {self.what}s {of.without.wrong} are wrong at length {of.length}, as drawn {of.drawn.wrong}"
-        )
-        if of.mended:
-            return [f"{'B' if of.without.holds else 'In part, b'}y {letter}: {counts} (tested)."]
-        return [*(causes or [UNKNOWN, f"Not shown to be by {letter}: {counts} (tested)."])]
+        said = [] if of is None else [of.said(self.what, letter)]
+        return said if self.causes(kind) else [*(causes or [UNKNOWN, *said])]
 
     def of_random(self, broken: int | None, letter: str) -> list[str]:
         """The same of random strings, which break at a length; or that it is not shown."""
         if broken != self.usual:
             return []
         none, random = Share(self.none, self.n), Share(self.random, self.n)
-        counts = f"without such {self.what}s {none.wrong} are wrong at length {self.usual}, as drawn {random.wrong}"
-        left = "none is of a kind that fails"
-        if _worse(random, none) < LIKELY:
-            return [f"{'B' if none.holds else 'In part, b'}y {letter}: {counts} (tested; {left})."]
-        return [f"Not shown to be by {letter}: {counts} ({left})."]
+        how = by(_worse(random, none) < LIKELY, not none.holds)
+        return [
+            f"{how} {letter}: without such {self.what}s {none.wrong} are wrong at length {self.usual}, as drawn "
+            f"{random.wrong} (tested; strings of all kinds that fail are left out of both)."
+        ]
+
+    @property
+    def causes_random(self) -> bool:
+        """Whether random strings surely fail by these values."""
+        return _worse(Share(self.random, self.n), Share(self.none, self.n)) < LIKELY
+
+    @property
+    def does(self) -> str:
+        """What the model does with the worst value, in a clause."""
+        worst = min(self.values, key=lambda value: value.right)
+        beside = ", worst side by side" * (self.neighbours is not None)
+        behind = "behind" if worst.after.n and wilson(worst.after.right, worst.after.n)[0] > CLEAR else "with"
+        return (
+            f"{behind} {self.what}s {worst.name}{beside}, it {worst.does}"
+            if worst.does
+            else f"{self.what}s {worst.name}{beside}"
+        )
 
 
 def common_cause(
@@ -243,7 +275,7 @@ def common_cause(
         tests = [_of_kind(subject, each.kind, n, kinds_named[:number], names, samples, seed) for n in lengths]
         some = [test for test in tests if test is not None]
         # Of those that tell nothing, the one with most wrong strings tells most.
-        same += [test for test in some if test.mended][:1] or sorted(some, key=lambda test: test.drawn.value)[:1]
+        same += [test for test in some if test.caused][:1] or sorted(some, key=lambda test: test.drawn.value)[:1]
     return replace(cause, kinds=tuple(same))
 
 
@@ -261,7 +293,7 @@ def _at(asked: _Asked, near: Collection[str], samples: int) -> CommonCause | Non
             usual = Share(every.right - first[name].right, every.n - first[name].n)
             share = asked.right(AGAIN, f"again {where}", [name], where)
             if share.breaks and _worse(share, usual) * len(worst) * len(found) < SURE:
-                some.append(Value(name, where, share.right, asked.behind(name)))
+                some.append(Value(name, where, share.right, asked.behind(name), asked.does))
     values = list[Value]()
     least = min((value.right for value in itertools.chain(*found.values())), default=0)
     for some in found.values():
@@ -356,6 +388,12 @@ class _Asked:
         of = [fact in facts_of(task, each.batch, each.row, each.at) for each in self.wrong]
         return Share(sum(of), len(of) * (self.values.what == "column"))
 
+    @property
+    def does(self) -> str:
+        """What the model does in most of the last strings that fail; empty where that is not one thing."""
+        found = most_common_mistake(self.wrong)
+        return found.what if found is not None and 2 * found.n >= len(self.wrong) else ""
+
     def _without_kinds(self, change: Change, count: int) -> Change:
         """The same for so many prompts, and none that is of one of the kinds then."""
         task, made = self.subject.task, 0
@@ -387,5 +425,8 @@ def _of_kind(
         some = select(some, [row for row in range(some.size) if not of_kinds(subject.task, worse, some, row)])
         before = Share(int(subject.right(some).all(axis=1).sum()), some.size)
         after = asked.changed(some, asked.values.own_instead(names, kind), rng)
-        return OfKind(kind, length, before, after)
+        if 2 * after.n >= before.n:
+            return OfKind(kind, length, before, after)
+        usual = asked.without(AGAIN, names)
+        return OfKind(kind, length, before, after, asked.changed(some, asked.values.moved_round(), rng), usual)
     return None

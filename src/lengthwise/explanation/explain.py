@@ -22,7 +22,7 @@ from lengthwise.explanation.advice import Call, advice, without_program
 from lengthwise.explanation.automaton import Automaton, learn_automaton
 from lengthwise.explanation.common_cause import UNKNOWN
 from lengthwise.explanation.failures import Failures, find_failures
-from lengthwise.explanation.faults import LETTERS, RANDOM, Fault, at_random, faults_of, others_named
+from lengthwise.explanation.faults import LETTERS, RANDOM, Fault, at_random, faults_of, others_named, shared_cause
 from lengthwise.explanation.forecast import ModelForecast, forecast_model
 from lengthwise.explanation.given import title_of
 from lengthwise.explanation.heads import Heads, explain_heads
@@ -37,7 +37,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 37
+VERSION = 38
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -53,7 +53,7 @@ INDENT = 12
 """Of what stands beside a name."""
 WIDTHS = 28, 17, 12, 13
 """Most columns of the cells of an overview."""
-RULES = (f"right: at least {100 * CUT:.0f} %", "breaks: surely below", "unsure: below, not surely")
+RULES = (f"right: at least {100 * CUT:.0f} %", "breaks: surely below, others are unsure", "unsure: below, not surely")
 """What is said of a length, and when."""
 AT_RANDOM = "; random strings: "
 T = TypeVar("T")
@@ -192,10 +192,8 @@ class Explanation(Tabular):
             "next": self.next.splitlines(), "command": self.command.splitlines(),
             "computes": [self.computes] if not faults or whole else [],
         }  # fmt: skip
-        return [
-            (heading, {name: said for name, said in rows.items() if any(said)})
-            for heading, rows in (*found, ("", rows))
-        ]
+        every = [("", {"cause": [shared_cause(self.failures, faults)]}), *found, ("", rows)]
+        return [(heading, {name: said for name, said in rows.items() if any(said)}) for heading, rows in every]
 
     @property
     def lines(self) -> list[str]:

@@ -38,6 +38,8 @@ class Fault:
     """The cause as far as it was tested, or that it is not known."""
     example: Failure | None
     """One of the strings."""
+    by_values: bool = False
+    """Whether it is since they have values that make any strings fail, at least in part."""
 
     @property
     def heading(self) -> str:
@@ -80,18 +82,19 @@ def faults_of(failures: Failures, train: int) -> list[Fault]:
 
 def _first_by_values(failures: Failures) -> int:
     """Before how many kinds values are told: those of which they are not the cause."""
-    same = [each.kind for each in failures.common.kinds if each.mended] if failures.common is not None else []
+    same = [each.kind for each in failures.common.kinds if each.caused] if failures.common is not None else []
     kinds = failures.kinds[:TOLD]
     return next((number for number, each in enumerate(kinds) if each.kind in same), len(kinds))
 
 
 def _of_kind(kind: WeakKind, failures: Failures, letter: str) -> Fault:
     """A kind that fails; ``letter`` is that of the values, which may be why."""
-    why = [each.cause for each in failures.redrawn if each.kind == kind.kind]
-    if failures.common is not None:
-        why = failures.common.of_kind(kind.kind, letter, why)
-    why = why or [UNKNOWN]
-    return Fault(kind.kind, kind.kind, kind.wrong, kind.by_length, (), tuple(kind.does), tuple(why), kind.example)
+    why, common = [each.cause for each in failures.redrawn if each.kind == kind.kind], failures.common
+    why = (common.of_kind(kind.kind, letter, why) if common is not None else why) or [UNKNOWN]
+    return Fault(
+        kind.kind, kind.kind, kind.wrong, kind.by_length, (), tuple(kind.does), tuple(why), kind.example,
+        common is not None and common.causes(kind.kind),
+    )  # fmt: skip
 
 
 def at_random(failures: Failures, at: Sequence[int] = ()) -> Fault:
@@ -121,9 +124,11 @@ def _of_random(failures: Failures, verdict: Verdict, letter: str) -> Fault:
     if not how:
         wrong = ", ".join(f"{share.wrong} at {n}" for n, share in hard if n in (at, longest))
         found = replace(found, strings="edited strings", wrong=wrong, by_length=tuple(hard))
+    why, common = _why_random(failures, verdict, letter), failures.common
+    by_values = common is not None and common.causes_random and why[:1] == common.of_random(at, letter)
     return replace(
-        found, found=tuple(rule[: not failures.kinds]), mistakes=tuple(lines),
-        why=tuple(_why_random(failures, verdict, letter)), example=failures.example,
+        found, found=tuple(rule[: not failures.kinds]), mistakes=tuple(lines), why=tuple(why),
+        example=failures.example, by_values=by_values,
     )  # fmt: skip
 
 
@@ -160,8 +165,18 @@ def letters(faults: Sequence[Fault], kinds: Sequence[str]) -> tuple[str, str]:
 def others_named(failures: Failures) -> list[str]:
     """The kinds that fail besides, those that values are the cause of by themselves, in sentences."""
     rest = [each.kind for each in itertools.islice(failures.kinds, TOLD, None)]
-    same = [each.kind for each in failures.common.kinds if each.mended] if failures.common is not None else []
+    same = [each.kind for each in failures.common.kinds if each.caused] if failures.common is not None else []
     by = f"By {LETTERS[_first_by_values(failures)]}, it"
     groups = ((by, [kind in same for kind in rest]), ("It", [kind not in same for kind in rest]))
     found = [(how, [f"where {kind}" for kind in itertools.compress(rest, of)]) for how, of in groups]
     return [f"{how} fails, too, {spoken(kinds)}." for how, kinds in found if kinds]
+
+
+def shared_cause(failures: Failures, faults: Sequence[Fault]) -> str:
+    """That values are the cause of other faults, in a sentence; empty where they are of none."""
+    named, common = [*zip(LETTERS, faults, strict=False)], failures.common
+    of = [letter for letter, each in named if each.by_values]
+    own = [letter for letter, each in named if common is not None and each.strings == common.strings]
+    if common is None or not of:
+        return ""
+    return f"{own[0]} is why {spoken(of)} fail{'s' * (len(of) == 1)}, at least in part: {common.does}."

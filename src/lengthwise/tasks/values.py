@@ -131,6 +131,17 @@ class Values:
 
         return change
 
+    def moved_round(self) -> Change:
+        """All values move as many places on, the last ones to the front."""
+
+        def change(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
+            reject(len(self.places) < 2, "too few places")
+            by, old = int(rng.integers(1, len(self.places))), prompt.copy()
+            for number, place in enumerate(self.places):
+                prompt[place] = old[self.places[number - by]]
+
+        return change
+
     def _any(self, names: Sequence[str], rng: Rng) -> tuple[int, ...]:
         values = self.named[names[int(rng.integers(len(names)))]]
         return values[int(rng.integers(len(values)))]
