@@ -204,7 +204,7 @@ def test_the_part_of_a_prompt_that_decides_is_tested_by_drawing_it_anew(monkeypa
     assert anew.before.value > 0.7 > 0.2 > max(anew.own.value, anew.other.value)
     counts = f"{anew.before.counts} failing strings become right; with others elsewhere, {anew.other.counts} (tested)."
     assert anew.cause == f"It depends on {redrawn.COLUMNS[1]}: with other tokens there, {counts}"
-    assert "many columns are 0 + 0" in [fault.strings for fault in told.faults]
+    assert "half of the columns are 0 + 0" in [fault.strings for fault in told.faults]
     by_chance_alone = lw.explain(adder(by_chance), TASK, train=6, lengths=[6, 12], samples=512, seconds=4)
     assert "ested" not in by_chance_alone.why
 
@@ -352,7 +352,9 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     assert told.verdict.broken() is not None
     assert "compare" not in next_step
     kind = told.failures.kinds[0].kind
-    assert next_step.startswith(f"For A: train it on for as many steps, one row in 10 where {kind}.\n")
+    assert next_step.startswith(
+        f"For A, which rows can show: train it on for as many steps, one row in 10 where {kind}.\n"
+    )
     assert "Keep a copy of this model: what is right now can be lost." in next_step
     rows = rows_of(command.replace("1000", "5"), 10**6)
     assert len(rows) == 128 * 5, "it ends"
@@ -402,7 +404,9 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     assert later.startswith("Train it on for as many steps. Of ten adders, five were then right farther, ")
     assert not command
     # But rows with the values that break it, wherever they stand.
-    blamed = CommonCause("column", (Value("9 + 9", INSIDE, 9), Value("0 + 0", INSIDE, 12)), 12, 96, 90, 12, 96, 96, 80, ())
+    blamed = CommonCause(
+        "column", (Value("9 + 9", INSIDE, 9), Value("0 + 0", INSIDE, 12)), 12, 96, 90, 12, 96, 96, 80, ()
+    )
     later, command = advice(subject, call, dataclasses.replace(told.failures, kinds=beyond, common=blamed))
     assert ": train it on for as many steps, one row in 10 with half of its columns of these values.\n" in later
     assert "    'half of the columns are 9 + 9 or 0 + 0': 0.1,\n" in command
@@ -850,9 +854,9 @@ def test_values_that_make_sums_fail_are_named_with_what_is_right_without_them() 
     number = next(n for n, fault in enumerate(told.faults) if fault.kind == common.kind)
     letter = LETTERS[number]
     blamed, *_, random = told.faults[number:]
-    assert blamed.strings == f"many columns are {' or '.join(names)}"
+    assert blamed.strings == f"half of the columns are {' or '.join(names)}"
     each, others = common.each, common.each - common.others
-    said_of = f": {each} with {names[0]} in half of the columns, {each} with {names[1]}; {others} with a random other "
+    said_of = f": {each} with {names[0]} in half of the columns, {each} with {names[1]}; {others} with other ones "
     assert said_of in blamed.found[0]
     assert random.strings == "random strings"
     assert random.why[0].startswith(f"By {letter}: without such columns 0 of {common.n} are wrong at length ")
@@ -872,24 +876,32 @@ def test_a_kind_that_fails_only_since_it_has_such_values_more_often_is_told_so()
     assert same[0].startswith(f"By A: without such columns 0 of {equal.without.n} are wrong at length ")
 
 
-def test_a_kind_that_cannot_be_told_from_such_values_is_said_to_be_perhaps_by_them() -> None:
+def test_a_kind_that_cannot_lack_such_values_fails_too_where_these_stand_elsewhere() -> None:
     """Numbers that end in zeros, or begin with them, are no longer such without columns 0 + 0."""
     told = lw.explain(adder(trips("0 + 0")), TASK, **LATER)
     common = told.failures.common
     assert common is not None
-    number = next(n for n, fault in enumerate(told.faults) if fault.kind == common.kind)
     of = {each.kind: each for each in common.kinds}
-    first = told.faults[:number]
+    values, *first, random = told.faults
+    assert values.kind == common.kind
     assert {fault.kind for fault in first} == {"both numbers end in zeros", "both numbers have leading zeros"}
     for fault in first:
-        assert of[fault.kind].inseparable
-        assert fault.why[-1].startswith(f"Perhaps by {LETTERS[number]}: ")
+        one = of[fault.kind]
+        assert one.without.n == 0
+        assert one.usual.right == one.usual.n
+        assert one.moved.n
+        assert one.caused
+        assert fault.why[0].startswith("By A: with all columns moved round")
+    assert random.by_values
+    assert told.blocks()[0][1]["cause"][0].startswith(
+        "A is why B, C and D fail, at least in part: behind columns 0 + 0"
+    )
     # What is right without them is by them, also of kinds that are only named.
     rest = [kind for kind in of if kind not in {fault.kind for fault in first}]
     assert rest
-    assert all(of[kind].mended for kind in rest)
+    assert all(of[kind].caused for kind in rest)
     (also,) = told.blocks()[-1][1]["also"]
-    assert also.startswith(f"By {LETTERS[number]}, it fails, too, where {rest[0]}")
+    assert also.startswith(f"By A, it fails, too, where {rest[0]}")
 
 
 def trips_side_by_side(prompt: list[str], answer: list[str]) -> list[str]:

@@ -193,7 +193,8 @@ class Explanation(Tabular):
             "computes": [self.computes] if not faults or whole else [],
         }  # fmt: skip
         every = [("", {"cause": [shared_cause(self.failures, faults)]}), *found, ("", rows)]
-        return [(heading, {name: said for name, said in rows.items() if any(said)}) for heading, rows in every]
+        told = [(heading, {name: said for name, said in rows.items() if any(said)}) for heading, rows in every]
+        return [(heading, rows) for heading, rows in told if rows]
 
     @property
     def lines(self) -> list[str]:
