@@ -76,6 +76,7 @@ from lengthwise.positions.structure import farthest_step, needed_by_all, places_
 from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, check_ids_are_used
 from lengthwise.prediction import programs
 from lengthwise.prediction.couple import doubt_in_task
+from lengthwise.prediction.determined import UNTOLD
 from lengthwise.prediction.predict import COUPLING, nearest, predict_target, predict_with_search
 from lengthwise.prediction.recurrent import MODELS
 from lengthwise.prediction.search import BY_HAND, COUPLING_SEARCHED, NOT_SEARCHED, STOPPED
@@ -194,7 +195,9 @@ def predict(
             helps, span = "", f"every answer token needs token {needs}, which no places bring near all of them"
         elif helps.endswith(COUPLING) and word:
             searched = [line for line in theory.searched if line.startswith(COUPLING_SEARCHED)]
-            if searched and not any(STOPPED in line for line in searched):  # `couple` would search the same again.
+            if untold := [line.removeprefix(COUPLING_SEARCHED) for line in searched if UNTOLD in line]:
+                helps = f"{UNTRIED}: places that a search found, but {untold[0]}"
+            elif searched and not any(STOPPED in line for line in searched):  # `couple` would search the same again.
                 helps += f"; a search found none of the usual forms; {BY_HAND}"
             else:
                 looks = "a search of seconds found none, this takes its time" if searched else "this looks for them"

@@ -19,6 +19,7 @@ from lengthwise.core.table import Table, Tabular
 from lengthwise.crasp.synthesis import read_examples
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.structure import structure_at
+from lengthwise.prediction.determined import ROWS, untold, untold_in_task
 from lengthwise.sparsity.coupling import (
     CouplingCheck,
     CouplingRule,
@@ -194,7 +195,7 @@ def _couple(
     longest = queried[checked[-1]]
     return replace(
         found,
-        doubt=doubt_in(rule, longest),
+        doubt=doubt_in(rule, longest) or untold_by(rule, task, longest, _layout(task, longest.length, seed)),
         lengths=rule.lengths,
         sparsity={**sparsity, **{n: queried[n].sparsity for n in checked}},
         rule=rule,
@@ -232,6 +233,13 @@ def doubt_in(rule: CouplingRule, found: Dependencies) -> str:
     """What the ids of a rule do not tell apart at one length (`doubt_of`)."""
     lost = not_told_apart(found.parents, rule.places(found.length), found.symbols, found.prompt_length)
     return doubt_of(lost, sum(map(bool, found.parents)))
+
+
+def untold_by(rule: CouplingRule, task: Task, found: Dependencies, layout: Layout) -> str:
+    """Why the ids of a rule and what is near do not tell which places are needed (`untold`)."""
+    batch = task.batch(found.length, ROWS, stream(0, "couple", "determined"), layout)
+    parents = {found.prompt_length + j: needed for j, needed in enumerate(found.parents)}
+    return untold(batch, task.solve, parents, rule.places(found.length)[:, None], 1)
 
 
 def _check_answer(task: Task, prompt: Sequence[str]) -> None:
@@ -297,9 +305,10 @@ def _stated(task: Task, checked: Sequence[int], seed: int) -> int | None:
     found = [structure_at(task, scheme, n, seed).parents for n in checked]
     if len({parents.count for parents in found}) > 1 or len({parents.span for parents in found}) > 1:
         return None
-    if doubt_in_task(task):
+    span = found[0].span
+    if doubt_in_task(task) or untold_in_task(task, checked[-1], span, coupled=True):
         return None
-    return found[0].span
+    return span
 
 
 def _agreements(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from lengthwise.positions.encodings import ENCODINGS, LocalBiasSpec
 from lengthwise.positions.schemes import PositionScheme, scheme_with_ids
 from lengthwise.positions.structure import has_places, places_tell_content, structure_at
 from lengthwise.positions.system import SYSTEMS, PositionSystem, contains, position_systems
+from lengthwise.prediction.determined import UNTOLD, untold_in_task
 from lengthwise.prediction.predicted_ids import certificate, id_rules
 from lengthwise.prediction.recurrent import model_verdicts
 from lengthwise.prediction.search import search_places, search_programs
@@ -338,11 +340,18 @@ def predict_task(
     if not asks_for_sets(task):
         schemes = ("sequential", "coupled") if has_places(task, nearest(task, 10)) else ("sequential",)
         rows = {name: structure_row(task, name) for name in schemes}
+
+    @cache
+    def untold(row: StructureRow) -> str:
+        coupled = row.scheme == "coupled"
+        span = (row.span if coupled else row.both_span)[0]
+        return untold_in_task(task, nearest(task, max(LENGTHS[2], 4 * span)), span, coupled=coupled)
+
     verdicts = []
     for system in SYSTEMS:
         row = rows.get("coupled" if system.coupled else "sequential")
         local = arguments_from_locality(system, row)
-        limit = beyond_window(system, row.span[0]) if local and row is not None else ""
+        limit = beyond_window(system, row.span[0]) or untold(row) if local and row is not None else ""
         local = [] if limit else local
         searched = places if system.scheme == "coupled" else ()
         verdict = verdict_for(system, [*arguments_from_programs(system, known), *local, *searched])
@@ -352,7 +361,8 @@ def predict_task(
         elif verdict.answer == "yes" and local and system.coupled and system in systems:
             verdict = _on_condition(verdict, task)
         verdicts.append(verdict)
-    combined = with_help(verdicts, systems, _otherwise(rows))
+    told = not any(UNTOLD in v.limit for v in verdicts)  # Places that bring them near do not help.
+    combined = with_help(verdicts, systems, _otherwise(rows) * told)
     if isinstance(task, Language) and (dfa := task.automaton()) is not None:
         combined = with_next_symbols(combined, dfa)
     note = note_on(combined)

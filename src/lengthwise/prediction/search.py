@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from lengthwise.core.batch import Layout
 from lengthwise.core.errors import LengthwiseError, OutOfTimeError, require
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import SPECIALS
@@ -15,7 +16,7 @@ from lengthwise.languages.automaton import Dfa, language
 from lengthwise.languages.counter import COUNTER_LANGUAGES
 from lengthwise.languages.sampling import lengths_with_words, sample_words
 from lengthwise.positions.system import contains
-from lengthwise.prediction.couple import FOUND_FROM, SHORTEST, doubt_in, search
+from lengthwise.prediction.couple import FOUND_FROM, SHORTEST, doubt_in, search, untold_by
 from lengthwise.prediction.suites import Evidence, program_evidence
 from lengthwise.prediction.target import ExamplesFile, ProgramFile, parse_target, regular_language, unsuitable
 from lengthwise.prediction.verdict import Argument
@@ -64,6 +65,8 @@ def search_places(task: Task, note: Callable[[str], None]) -> tuple[list[Argumen
         return [], f"no coupling was searched: the task fails on a prompt ({type(error).__name__}: {error})"
     if not check.holds:
         return [], f"{COUPLING_SEARCHED}{check.problems[0]}"
+    if why := untold_by(rule, task, known[longer], _layout(task, longer)):
+        return [], f"{COUPLING_SEARCHED}{why}"
     at = ", ".join(map(str, sorted(known)))
     k = known[longer].sparsity
     parents = "the one parent" if k == 1 else f"all {k} parents"
@@ -75,7 +78,7 @@ def search_places(task: Task, note: Callable[[str], None]) -> tuple[list[Argumen
 
 
 def _dependencies(task: Task, length: int) -> Dependencies:
-    layout = task.layout(length, stream(0, "predict", "coupling", length))
+    layout = _layout(task, length)
 
     def sample(n: int, rng: Rng) -> list[str]:
         batch = task.batch(n, 1, rng, layout)
@@ -83,6 +86,10 @@ def _dependencies(task: Task, length: int) -> Dependencies:
 
     rng = stream(0, "predict", "queries", length)
     return estimate_dependencies(task.solve, sample, length, rng, bases=60, groups=30, resamples=8)
+
+
+def _layout(task: Task, length: int) -> Layout:
+    return task.layout(length, stream(0, "predict", "coupling", length))
 
 
 MOST_SYMBOLS = 6

@@ -73,7 +73,7 @@ class Verdict:
     next_symbols: Answer | None = None
     """Of a regular language, whether next symbols can be predicted, which is easier than membership; else None."""
     limit: str = ""
-    """The setting of the encoding for which an argument does not hold, where there is one but for that."""
+    """Why an argument does not hold, where there is one but for that: a setting, or what near tokens do not tell."""
 
     @property
     def answer(self) -> Answer:
