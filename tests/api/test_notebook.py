@@ -170,7 +170,7 @@ def test_running_again_trains_nothing(trained: lw.Result, monkeypatch: pytest.Mo
 def test_a_loaded_model_is_a_module_that_answers_in_text(trained: lw.Result) -> None:
     model = lw.load(trained, seed=1)
     assert isinstance(model, torch.nn.Module)
-    assert model.generate("c a b <sep>") == "c a b"
+    assert model.generate("c a b <sep>") == model.generate(["<bos>", "c", "a", "b", "<sep>"]) == "c a b"
     same = lw.load(trained.folders[1])
     for one, two in zip(model.parameters(), same.parameters(), strict=True):
         assert torch.equal(one, two)

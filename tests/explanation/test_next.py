@@ -18,6 +18,7 @@ import typer
 
 import lengthwise as lw
 from lengthwise.cli.main import app, main
+from lengthwise.core.result_file import write_sealed
 from lengthwise.explanation.advice import Call, _named, _system, advice
 from lengthwise.explanation.failures import Failures
 from lengthwise.explanation.model import FunctionNetwork, Subject, subject_of
@@ -64,7 +65,15 @@ def test_a_run_that_never_fitted_is_trained_longer_by_a_command_that_runs(run: P
     (again,) = lw.results(tmp_path).runs
     before = json.loads((run / "config.json").read_text())["experiment"]
     assert again.experiment == {**before, "training": {**before["training"], "steps": 4}}
-    # In memory it is the same in Python.
+    values = {key: value for key, value in json.loads((run / "result.json").read_text()).items() if key != "digest"}
+    probes = [
+        {"step": step, "in_distribution": values["in_distribution"]["correct"]["exact_match"] / 8} for step in (1, 2)
+    ]
+    write_sealed(run / "result.json", {**values, "probes": probes})
+    flat = lw.explain(run, **ASKED)
+    assert flat.next.startswith("Train with two layers: ")
+    assert command_in(flat.command).endswith("--set model.layers=2")
+    # In memory it is the same in Python, where no result says how the last half went.
     model = lw.load(run)
     in_python = command_in(lw.explain(model, **ASKED).command)
     assert in_python == "lengthwise.Experiment.of(model.experiment.edited(['training.steps=4'])).run()"

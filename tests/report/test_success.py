@@ -63,12 +63,12 @@ def test_theory_is_perhaps_why_one_falls(language: str, no: bool) -> None:
 @pytest.mark.parametrize(
     ("right", "hard", "says"),
     [
-        ((198,), (194,), "right at 16{}: 0.99 of random words, 0.97 of hard ones (one seed)."),
-        ((200,), (100,), "not right at 16{}: 1.00 of random words, 0.50 of hard ones (one seed)."),
-        ((200,), (), "right at 16{}: 1.00 of random words; there are no hard ones (one seed)."),
+        ((198,), (194,), "random and hard words, it is right at 16: 0.99 and 0.97 (one seed)."),
+        ((200,), (100,), "random and hard words, it is not right at 16: 1.00 and 0.50 (one seed)."),
+        ((200,), (), "random words, as there are no hard ones, it is right at 16: 1.00 (one seed)."),
         ((200,), None, ""),
         ((200, 180, 200), (180, 200, 180),
-         "not right at 16{}: 1.00 of random words, 0.90 of hard ones (medians of 3 seeds)."),
+         "random and hard words, it is not right at 16: 1.00 and 0.90 (medians of 3 seeds)."),
     ],
 )  # fmt: skip
 def test_a_run_says_whether_the_forecast_came_true(right: tuple[int, ...], hard: tuple[int, ...] | None, says: str):
@@ -78,6 +78,6 @@ def test_a_run_says_whether_the_forecast_came_true(right: tuple[int, ...], hard:
         SeedResult.of(one.to_json() | ({} if hard is None else {"hard": [score(16, n) for n in hard[seed : seed + 1]]}))
         for seed, one in enumerate(plain.results)
     )
-    assert answer_rows([some], (), 1).get(BY_FORECAST, "") == says.format(" by the forecast's measure")
+    assert answer_rows([some], (), 1).get(BY_FORECAST, "").removeprefix("By the forecast's measure, ") == says
     lowest = [min(n, *(hard or ())[seed : seed + 1], 200) for seed, n in enumerate(right)]
     assert [one.correct["exact_match"] for one in some.cells[-1].scores] == lowest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -32,15 +33,16 @@ class TrainedTransformer(Transformer):
         return made
 
     @torch.inference_mode()
-    def generate(self, prompt: str, *, steps: int | None = None) -> str:
-        """The greedy continuation of a prompt such as ``"7 2 + 5 4 ="``, up to ``<eos>``, which is left out.
+    def generate(self, prompt: str | Sequence[str], *, steps: int | None = None) -> str:
+        """The greedy continuation of a prompt such as ``"7 2 + 5 4 ="`` or a list of tokens, without ``<eos>``.
 
         Position ids of new tokens come from the scheme, or from the model itself where it predicts them. ``steps``
         bounds the number of new tokens. Raises `LengthwiseError` for a prompt that the task does not have.
         """
         task, scheme = self.experiment.task, self.experiment.scheme
         most = None if steps is None else arguments.whole("steps", steps, 1)
-        read = read_prompt(task, scheme, arguments.text("prompt", prompt))
+        text = prompt if isinstance(prompt, str) else " ".join(arguments.names("prompt", prompt))
+        read = read_prompt(task, scheme, text)
         given = None if scheme.predicted else read.next_ids
         if given is None and not scheme.predicted:
             raise LengthwiseError(

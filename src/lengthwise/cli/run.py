@@ -112,19 +112,17 @@ def next_step(done: RecipeResult) -> str:
     from lengthwise.report.summary import RIGHT, SeedResult, ids_alone, load, predict_command, summarize
 
     ranked = []
-    for job, results in zip(done.sweep.recipe.jobs, done.sweep.results, strict=True):
-        fitted = [result for result in results if isinstance(result, RunResult) and result.fitted]
+    for job, found in zip(done.sweep.recipe.jobs, done.sweep.results, strict=True):
+        fitted = [result for result in found if isinstance(result, RunResult) and result.fitted]
         longest = max(job.experiment.evaluation.lengths)
         # A seed is as good as its hardest layout.
-        rates = [
-            min((s.rate("exact_match") for s in found.lower if s.length == longest), default=0.0) for found in fitted
-        ]
-        ranked.append((sum(rate >= RIGHT for rate in rates), len(fitted), job, fitted, longest, results))
+        rates = [min((s.rate("exact_match") for s in one.lower if s.length == longest), default=0.0) for one in fitted]
+        ranked.append((sum(rate >= RIGHT for rate in rates), len(fitted), job, fitted, longest, found))
     right, count, job, fitted, longest, made = max(ranked, key=lambda one: one[:2])
     if not count:
-        steps = job.experiment.training.steps
-        lost = (SeedResult.of(one.to_json()) for one in made if isinstance(one, RunResult))
-        for system in summarize(lost):
+        steps, wanted = job.experiment.training.steps, job.experiment.evaluation.fit_threshold
+        results = [one for one in made if isinstance(one, RunResult)]
+        for system in summarize(SeedResult.of(one.to_json()) for one in results):
             if system.positions.scheme in PLAIN and (far := beyond_reach(system)):
                 return f"{job.name} cannot fit: {far}"
             there = [
@@ -134,7 +132,7 @@ def next_step(done: RecipeResult) -> str:
                 first, *commands = answer(there).steps[0].removeprefix("next: ").split("\n")
                 return "\n  ".join([first, *commands])
         more, says = {"training.steps": 2 * steps}, f"{job.name} does not fit after {steps:,} steps"
-        if job.experiment.model.layers == 1 and not _is_nearing(made, job.experiment.evaluation.fit_threshold):
+        if job.experiment.model.layers == 1 and all(one.gained_too_little(wanted) for one in results):
             more, says = {"model.layers": 2}, f"{says}, of which the last half gained too little: two layers"
         elif job.experiment.model.layers == 1:
             says += ": more of them; if they do not suffice, add --set model.layers=2"
@@ -151,20 +149,6 @@ def next_step(done: RecipeResult) -> str:
         few = "one" if seeds == 1 else "two"
         lines += [f"or: more seeds, since {few} may be luck:", f"  {again({'seed': None, 'seeds': seeds + 2})}"]
     return "\n".join(lines)
-
-
-def _is_nearing(results: Sequence[object], wanted: float) -> bool:
-    """Whether some run would fit if it gained as much once more as in the last half of its steps; True if unknown."""
-    from lengthwise.core.result_file import RunResult
-
-    for one in results:
-        if isinstance(one, RunResult) and len(one.probes) > 1:
-            half = [probe["in_distribution"] for probe in one.probes if 2 * probe["step"] <= one.probes[-1]["step"]]
-            right = one.in_distribution.rate()
-            if half and right + (right - half[-1]) < wanted:
-                continue
-        return True
-    return False
 
 
 def draw_summary(console: Console, sweep: Sweep) -> None:

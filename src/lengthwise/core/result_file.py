@@ -193,6 +193,13 @@ class RunResult(_Result):
         hard = {score.length: score for score in self.hard or ()}
         return [min(s, s if s.axes else hard.get(s.length, s), key=Score.rate) for s in self.scores]
 
+    def gained_too_little(self, wanted: float) -> bool:
+        """Whether less than ``wanted`` is right, also if it gained as much once more as in the last half of its steps."""
+        last = self.probes[-1]["step"] if self.probes else 0
+        half = [probe["in_distribution"] for probe in self.probes[:-1] if 2 * probe["step"] <= last]
+        right = self.in_distribution.rate()
+        return bool(half) and max(right, 2 * right - half[-1]) < wanted
+
     @property
     def max_length(self) -> int:
         """The longest length that was trained, priming included."""

@@ -14,6 +14,8 @@ from typing import Any
 
 from lengthwise.core.config import changed_fields
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.files import read_json
+from lengthwise.core.result_file import RunResult
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.explanation.failures import Failures
 from lengthwise.explanation.faults import faults_of, letters
@@ -153,6 +155,10 @@ def _train_longer(subject: Subject, call: Call, verdict: Verdict, failures: Fail
     run, trained = subject.experiment, verdict.trained
     if run is not None:
         steps, model = run.training.steps, run.model
+        if model.layers == 1 and call.typed and _gained_too_little(Path(call.model), run.evaluation.fit_threshold):
+            return "Train with two layers: the last half of the steps gained too little.", retrain(
+                subject, call, "model.layers=2"
+            )
         text = f"Train longer, {2 * steps} steps in place of {steps}."
         if trained.surely and not _within(subject, failures):
             text = f"What helps is not known. Try {2 * steps} steps in place of {steps}."
@@ -171,6 +177,12 @@ def _train_longer(subject: Subject, call: Call, verdict: Verdict, failures: Fail
     test = max(failures.rows[-1].length, subject.train + 1)
     command = f"lengthwise predict {own} --train {subject.train} --test {test}" if own else ""
     return f"{longer}{' The command says which position ids suit the task.' * bool(command)}", command
+
+
+def _gained_too_little(folder: Path, wanted: float) -> bool:
+    """`RunResult.gained_too_little` of a folder; False where its result is not there."""
+    path = folder / "result.json"
+    return path.exists() and RunResult.of(read_json(path, what="result"), str(path)).gained_too_little(wanted)
 
 
 def _within(subject: Subject, failures: Failures) -> bool:

@@ -19,7 +19,8 @@ from lengthwise.report.finding import leader
 from lengthwise.report.summary import SystemSummary, hardest_of, in_order, median_rates
 from lengthwise.tasks.language import Language
 
-BY_FORECAST = "forecast"
+BY_FORECAST = ""
+"""The row, which has no name: it goes on with the finding."""
 HARDER = "lengthwise explain asks harder ones."
 
 
@@ -40,13 +41,13 @@ def answer_rows(
             random = _random(first, far) * (not any(one.hard for one in first.fitted))
             said = [_share(first, far) * alone, *said, random]
         if (alone or far > first.max_length) and (says := by_forecast(first)):
-            before = {BY_FORECAST: f"{'' if alone else first.label + ' is '}{says}"}
+            before = {BY_FORECAST: says.format("it" if alone else first.label)}
         found = replace(found, sure=" ".join(filter(None, said)))
     return before | (found.on_page if page else found.rows)
 
 
 def by_forecast(system: SystemSummary) -> str:
-    """Whether it is right at its longest test as a forecast means it, of random and of hard words; empty if unknown."""
+    """Whether it, ``{}``, is right at its longest test as a forecast means it, of random and hard words; else empty."""
     seeds, end = system.fitted, max(cell.length for cell in system.cells)
     if end <= system.max_length or any(seed.hard is None for seed in seeds):
         return ""
@@ -58,11 +59,11 @@ def by_forecast(system: SystemSummary) -> str:
     hard = rates(score for seed in seeds for score in seed.hard or ())
     if not random:
         return ""
-    shares = f"{rounded(median(random), 2)} of random words"
-    shares += f", {rounded(median(hard), 2)} of hard ones" if hard else "; there are no hard ones"
-    verdict = "right" if median(map(min, random, hard or random)) >= REACH else "not right"
+    words = "random and hard words" if hard else "random words, as there are no hard ones"
+    shares = " and ".join(rounded(median(rates), 2) for rates in (random, hard) if rates)
+    verdict = "is right" if median(map(min, random, hard or random)) >= REACH else "is not right"
     of = "one seed" if len(seeds) == 1 else f"medians of {len(seeds)} seeds"
-    return f"{verdict} at {end} by the forecast's measure: {shares} ({of})."
+    return f"By the forecast's measure, {words}, {{}} {verdict} at {end}: {shares} ({of})."
 
 
 def _share(system: SystemSummary, length: int) -> str:
