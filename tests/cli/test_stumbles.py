@@ -38,6 +38,11 @@ RUN = ["run", "addition", "--only", "coupled", *TINY_OPTIONS]
         (["decide", "parity"], "'parity' is a task, but `lengthwise decide` takes regular languages"),
         (["verify", "adition"], "unknown target 'adition'. Did you mean 'addition'? A word is written regex:adition"),
         (["predict", "copy", "--max-length", "4"], "No such option: --max-length; here it is --train."),
+        (
+            ["run", "copy", "--systems", "coupled+local-bias-sink"],
+            "No such option: --systems; here it is --scheme coupled --encoding local-bias-sink.",
+        ),
+        (["compare", "copy", "--scheme", "coupled"], "No such option: --scheme; here it is --systems."),
         (["predict", "aditon"], "Did you mean 'addition'?"),
         (["show", "addition", "--scheme", "position-coupling"], "Did you mean 'coupled'?"),
         (["run", "addition", "--set", "encoding.name=rotary"], "unknown encoding 'rotary'. Did you mean 'rope'?"),

@@ -164,6 +164,10 @@ def _said(error: TyperException, words: Sequence[str], flags: set[str]) -> str:
         return f"{number[1]} is {kind}, got {given or 'another value'!r}."
     found = re.match(r"No such option: (--[a-z-]+)", text)
     here = found and same_flag(found[1], flags)
+    if found and here == "--encoding" and "--scheme" in flags:  # The value may name a system of both.
+        value = next((after for word, after in pairwise(re.split("[ =]", " ".join(words))) if word == found[1]), "")
+        scheme, both, encoding = value.partition("+")
+        here = f"--scheme {scheme} --encoding {encoding}" if both else here
     return f"{found[0]}; here it is {here}." if found and here else text
 
 

@@ -55,6 +55,7 @@ SAME = (
     ("--test", "--test-lengths", "--lengths", "--length"),
     ("--budget", "--probe", "--seconds", "--time"),
     ("--encoding", "--systems", "--only", "--system", "--encodings", "--positions"),
+    ("--systems", "--scheme"),
     ("--out", "--output", "--folder"),
     ("--samples", "--examples", "--targets"),
     ("--text", "--dataset", "--from-data"),

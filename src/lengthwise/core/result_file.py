@@ -194,7 +194,7 @@ class RunResult(_Result):
         return [min(s, s if s.axes else hard.get(s.length, s), key=Score.rate) for s in self.scores]
 
     def gained_too_little(self, wanted: float) -> bool:
-        """Whether less than ``wanted`` is right, also if it gained as much once more as in the last half of its steps."""
+        """Whether less than ``wanted`` is right, also if it gained once more what its last half of steps did."""
         last = self.probes[-1]["step"] if self.probes else 0
         half = [probe["in_distribution"] for probe in self.probes[:-1] if 2 * probe["step"] <= last]
         right = self.in_distribution.rate()
