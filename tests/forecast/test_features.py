@@ -10,7 +10,9 @@ import pytest
 from lengthwise.crasp.decide import NEXT, decide
 from lengthwise.forecast import features
 from lengthwise.forecast.features import ADVERSE, LanguageQuestion, TaskQuestion
+from lengthwise.forecast.predict import predict
 from lengthwise.languages.automaton import language
+from lengthwise.measured.cells import cells
 from lengthwise.positions.system import PositionSystem
 from lengthwise.prediction import programs
 from lengthwise.prediction.predict import predict_task
@@ -103,3 +105,19 @@ def test_a_probe_that_does_better_has_larger_features():
     none = features.of_probe(Found("not fitted", None, None, None))
     assert good["probe accuracy"] > fair["probe accuracy"] > none["probe accuracy"]
     assert none["probe fitted"] == 0 < fair["probe fitted"]
+
+
+def test_the_average_that_a_forecast_is_held_against_is_that_of_the_measured_languages():
+    """`UNLIKE`, at the middles of the three bins; and it tells two languages apart of which theory says the same."""
+    found = [cell for cell in cells() if cell.forecaster == "language"]
+    for name, (mean, *_) in features.UNLIKE.items():
+        values = [
+            features.of_language(
+                features.LanguageQuestion(features.language_of(c.task), c.format, c.encoding, c.train, test)
+            )[name]
+            for c in found for test in (75.5, 125.5, 225.5)
+        ]  # fmt: skip
+        assert abs(sum(values) / len(values) - mean) < 0.001, name
+    never, back = (predict(text, 20, 100, "nope")["nope"].pull for text in ("a*b*", "(abc)*"))
+    assert "raised most by this: no state comes back" in never
+    assert "lowered most by this: states come back" in back

@@ -180,6 +180,9 @@ class SystemForecast:
     weak: str = ""
     """How such forecasts were wrong in an earlier study, where they were most often; empty elsewhere."""
 
+    pull: str = ""
+    """What of a language raises or lowers its forecast most (`features.pull`)."""
+
     @property
     def counted(self) -> Forecast | None:
         """The forecast where it is the answer: this target was not measured, and more than other tasks is known."""

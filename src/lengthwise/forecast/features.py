@@ -176,6 +176,25 @@ ADVERSE = frozenset((
 """Features of which more can only lower a forecast."""
 
 
+UNLIKE: dict[str, tuple[float, str, str]] = {
+    "r-trivial": (0.146, "states come back after they are left", "no state comes back once it is left"),
+    "star-free": (0.699, "it counts modulo a number", "it counts nothing modulo a number"),
+    "monoid": (3.279, "few kinds of strings are to be told apart", "many kinds of strings are to be told apart"),
+    "states": (2.077, "it has few states", "it has many states"),
+    "margin": (-0.586, "counts that are close are to be compared", "no close counts are to be compared"),
+}
+"""Of features that theory's line does not tell: the mean of the measured languages, and what less and more of it is."""
+
+
+def pull(values: Mapping[str, float], weights: Mapping[str, float]) -> str:
+    """By which of these a forecast with such weights differs most from that of the average language, in words."""
+    pulls = {name: weights.get(name, 0.0) * (values[name] - mean) for name, (mean, *_) in UNLIKE.items()}
+    most = max(pulls, key=lambda name: abs(pulls[name]))
+    mean, less, more = UNLIKE[most]
+    says = more if values[most] > mean else less
+    return f"beside theory and lengths, the chance is {'raised' if pulls[most] > 0 else 'lowered'} most by this: {says}"
+
+
 def language_of(task: Mapping[str, Any]) -> Dfa | None:
     """The automaton of a measured task's configuration; None if it is no regular language."""
     return _automaton(json.dumps(dict(task))) if task["name"] == "language" else None

@@ -472,7 +472,9 @@ def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
         basis = f"theory, {found.cells} measured settings (of {of}: those that had a probe) and the probe"
     numbers = ["the model: a decoder-only transformer"]
     if any(f.interval for f in found):
-        numbers += [f"chance: a forecast by {basis}. No test at {found.test}", f"interval: {INTERVAL}", BANDS]
+        numbers += [f"chance: a forecast by {basis}. No test at {found.test}"]
+        numbers += together((f, f.pull) for f in found if f.counted and f.pull and not f.by_probe)
+        numbers += [f"interval: {INTERVAL}", BANDS]
     if _counts_hard_words(found):
         numbers.append(
             "random words: each of a length is equally likely; hard ones: pairs that agree for half their length and "

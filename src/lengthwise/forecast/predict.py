@@ -523,7 +523,9 @@ def of_language(
         asked = features.LanguageQuestion(dfa, format, system.encoding, train, test)
         values = features.of_language(asked)
         forecast = found.forecast(values, cut)
+        part = found.fits if forecast.fits < forecast.holds else found.holds[cut]
         known = answered(system, forecast, theory, measured, cut)
+        known = replace(known, pull=features.pull(values, dict(zip(part.features, part.weights, strict=False))))
         known = replace(known, weak=weak_spot(kind, format, system.encoding) * (known.answer in (LIKELY, UNCERTAIN)))
     together = of_all_positions(of_kind(dfa, format, system), format, test / train, cut) if known.forecast else (0, 0)
     known = replace(known, record=measured.alike, together=together)
