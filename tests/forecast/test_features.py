@@ -113,9 +113,9 @@ def test_the_average_that_a_forecast_is_held_against_is_that_of_the_measured_lan
     for name, (mean, *_) in features.UNLIKE.items():
         values = [
             features.of_language(
-                features.LanguageQuestion(features.language_of(c.task), c.format, c.encoding, c.train, test)
+                features.LanguageQuestion(dfa, c.format, c.encoding, c.train, test)
             )[name]
-            for c in found for test in (75.5, 125.5, 225.5)
+            for c in found if (dfa := features.language_of(c.task)) for test in (75.5, 125.5, 225.5)
         ]  # fmt: skip
         assert abs(sum(values) / len(values) - mean) < 0.001, name
     never, back = (predict(text, 20, 100, "nope")["nope"].pull for text in ("a*b*", "(abc)*"))
