@@ -597,7 +597,7 @@ def test_the_text_of_a_figure_has_seeds_training_lengths_and_the_finding() -> No
     lost = [result("lost", seed, fitted=False) for seed in (0, 1)]
     found = _of([*_seeds("a", [200, 190]), *_seeds("b", [20, 10]), *lost])
     alt, length = found.plot().alt, found.systems[0].max_length  # type: ignore[union-attr]
-    assert f"Trained on lengths up to {length}, a is right on at least 95 % of the strings of every tested" in alt
+    assert f"Trained on lengths up to {length}, a is right on at least 95 % of random strings of every tested" in alt
     assert "lost did not fit" in alt
 
 

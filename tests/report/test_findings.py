@@ -741,7 +741,8 @@ def test_where_one_system_alone_fitted_the_finding_says_where_it_falls_and_that_
     found = of(*seeds("a", *[{8: 200, 16: 4, 40: 0}] * 3), *seeds("b", {}, {}, fitted=False))
     said = headline(found.systems)
     assert said.endswith(
-        "a is not right on 95 % of the strings of any longer tested length; it has 0.020 at length 16; b did not fit."
+        "a is not right on 95 % of random strings of any longer tested length; it has 0.020 at length 16; b did not "
+        "fit."
     )
 
 
@@ -1027,7 +1028,7 @@ def test_a_failing_seed_does_not_win_and_is_said() -> None:
     found = of(*risky, *low, *sure)
     assert [one.label for one in ranked(found.systems)] == ["sure", "risky", "low"]
     said = " ".join(found.wide().answer["finding"].split())
-    assert "sure is right on at least 95 % of the strings of every tested length up to 40, the longest" in said
+    assert "sure is right on at least 95 % of random strings of every tested length up to 40, the longest" in said
     assert "risky up to 40, the longest, in 2 of 3 seeds, to 8 in 1" in said
     assert found.plot().alt.startswith(said)  # type: ignore[union-attr]
 
@@ -1036,12 +1037,12 @@ def test_systems_with_other_tests_are_compared_where_both_were_tested() -> None:
     far = seeds("far", *[{8: 200, 16: 200, 160: 200}] * 2)
     near = seeds("near", *[{8: 200, 16: 20}] * 2)
     said = headline(of(*near, *far).systems)
-    assert "far is right on at least 95 % of the strings of every tested length up to 160" in said
+    assert "far is right on at least 95 % of random strings of every tested length up to 160" in said
     assert "near not beyond training (0.100 at 16)" in said
     said = headline(
         of(*seeds("near", *[{8: 200, 16: 200}] * 2), *seeds("far", *[{8: 200, 16: 20, 160: 0}] * 2)).systems
     )
-    assert "near is right on at least 95 % of the strings of every tested length up to 16, the longest" in said
+    assert "near is right on at least 95 % of random strings of every tested length up to 16, the longest" in said
     assert "far not beyond training (0.100 at 16)" in said
 
 

@@ -28,8 +28,8 @@ def sure(some: list[SystemSummary]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("seeds", "says"), [((198,), "0.990 of the strings are right at 16 (95 % interval 0.964–0.997), from one seed."),
-                        ((198, 196, 200), "0.980 to 1.000 of the strings are right at 16, in 3 seeds."), ((100,), "")]
+    ("seeds", "says"), [((198,), "0.990 of random words are right at 16 (95 % interval 0.964–0.997), from one seed."),
+                        ((198, 196, 200), "0.980 to 1.000 of random words are right at 16, in 3 seeds."), ((100,), "")]
 )  # fmt: skip
 @pytest.mark.parametrize("others", [{}, {"lost": (0,)}])
 def test_a_success_that_nothing_is_compared_with_has_its_share(

@@ -424,7 +424,7 @@ def legend(found: Forecasts, rows: Sequence[str], said: str) -> str:
     """What the words of the answer mean, of which ``said`` is all before."""
     does = "writes the whole answer" if found.format == "answer" else f"tells {ASKED[found.format]}"
     does += " (not membership)" * (found.format == "next" and not found.membership)
-    of = f"of the {'strings' if found.format == 'answer' else 'words'} of this length"
+    of = f"of random {'strings' if found.format == 'answer' else 'words'} of this length"
     if _counts_hard_words(found):
         of = "of random and of hard words of this length"
     means = [f"right: on at least {100 * found.cut:.0f} % {of} it {does}"]

@@ -38,6 +38,7 @@ from lengthwise.report.summary import (
     trained_low,
 )
 from lengthwise.report.words import NOT_FAR, NOT_THERE, reaches_text
+from lengthwise.tasks.language import Language
 
 MOST_TASKS = 5
 """Tasks that a finding has a line for; of more it says how many they are."""
@@ -81,7 +82,7 @@ def _finding(order: Sequence[SystemSummary], between: str) -> str:
     """The sentence of `headline` for systems that are compared with each other, in order."""
     if not (tested := [one for one in order if one.cells]):
         return _no_finding(order)
-    found, share = in_groups(tested), f"{percent(REACH)} of the strings"
+    found, share = in_groups(tested), f"{percent(REACH)} of {strings_of(tested)}"
     best, many, alike = tested[0], len(tested) > MOST_COMPARED, same_training(order)
     whose = _and_trained(best, alike)
     of = f"{len(tested)} systems{' that fitted' * (len(tested) < len(order))}"
@@ -108,6 +109,14 @@ def _finding(order: Sequence[SystemSummary], between: str) -> str:
     some = some_of(lost) if len(lost) < MOST_COMPARED else f"{len(lost)} systems"
     said += [f"{some} did not fit"] * bool(lost)
     return f"Trained on lengths up to {best.max_length}, " * alike + f"{between.join(said)}."
+
+
+def strings_of(systems: Iterable[SystemSummary]) -> str:
+    """What the tests of systems draw."""
+    drawn = list(systems)
+    if any(seed.hard for one in drawn for seed in one.fitted):
+        return "random and hard words"
+    return "random words" if isinstance(drawn[0].known_task, Language) else "random strings"
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from lengthwise.core.table import rounded
 from lengthwise.languages.hard_words import window_pairs
 from lengthwise.languages.settled import MOST, settling_symbols
 from lengthwise.report.answer import ALONE, answer
-from lengthwise.report.finding import leader
+from lengthwise.report.finding import leader, strings_of
 from lengthwise.report.summary import SystemSummary, hardest_of, in_order, median_rates
 from lengthwise.tasks.language import Language
 
@@ -72,9 +72,9 @@ def _share(system: SystemSummary, length: int) -> str:
     found, seeds = cell.estimate(), len(cell.scores)
     if seeds == 1:
         interval = f"95 % interval {found.low:.3f}–{found.high:.3f}"
-        return f"{found.median:.3f} of the strings are right at {length} ({interval}), from one seed."
+        return f"{found.median:.3f} of {strings_of([system])} are right at {length} ({interval}), from one seed."
     rates = [score.rate() for score in cell.scores]
-    return f"{min(rates):.3f} to {max(rates):.3f} of the strings are right at {length}, in {seeds} seeds."
+    return f"{min(rates):.3f} to {max(rates):.3f} of {strings_of([system])} are right at {length}, in {seeds} seeds."
 
 
 def _random(system: SystemSummary, length: int) -> str:
