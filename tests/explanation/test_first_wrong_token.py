@@ -904,6 +904,43 @@ def test_a_kind_that_cannot_lack_such_values_fails_too_where_these_stand_elsewhe
     assert also.startswith(f"By A, it fails, too, where {rest[0]}")
 
 
+def two_faults(prompt: list[str], answer: list[str]) -> list[str]:
+    """Leading zeros of both numbers stop it early at every length; columns 0 + 0 are wrong beyond six digits."""
+    return stops_early(prompt, answer) if columns_of(prompt)[-1] == "0 + 0" else trips("0 + 0")(prompt, answer)
+
+
+def test_one_cause_is_not_told_of_what_goes_wrong_in_another_manner() -> None:
+    told = lw.explain(adder(two_faults), TASK, **LATER)
+    by = {fault.kind: fault.by_values for fault in told.faults}
+    assert not by["both numbers have leading zeros"]
+    assert by[""], "random strings"
+    letter = dict(zip(by, LETTERS, strict=False))["both numbers have leading zeros"]
+    assert f" {letter} " not in told.blocks()[0][1]["cause"][0].partition(" fail")[0]
+
+
+def errs_at_three(prompt: list[str], answer: list[str]) -> list[str]:
+    """Beyond six digits, one sum in four has some wrong third digit, whatever it is."""
+    number = zlib.crc32("".join(prompt).encode())
+    wrong = len(prompt) > 2 * 6 + 3 and number % 4 == 0
+    return [*answer[:2], str((int(answer[2]) + 1 + number // 4 % 9) % 10), *answer[3:]] if wrong else answer
+
+
+def test_where_in_the_answer_first_mistakes_are_is_said_where_nothing_else_tells_them() -> None:
+    told = lw.explain(adder(errs_at_three), TASK, **LATER)
+    border = told.failures.border
+    assert border is not None
+    assert border.place == ("digit 3 of the answer", border.n)
+    assert border.lines == [f"{border._of}, all first go wrong at digit 3 of the answer."]
+
+
+def test_lengths_that_are_right_among_close_ones_are_not_told() -> None:
+    def shares(*right: int) -> list[tuple[int, Share]]:
+        return [(length, Share(each, 32)) for length, each in enumerate(right, 1)]
+
+    assert lengths_of(shares(32, 32, 32, 30, 32, 30, 32, 32, 32, 0)) == ("1–3, 7–9", "10")
+    assert lengths_of(shares(32, 32, 0, 32, 0, 0)) == ("1, 2, 4", "3, 5, 6"), "right between two that break"
+
+
 def trips_side_by_side(prompt: list[str], answer: list[str]) -> list[str]:
     """Beyond six digits, a column 5 + 5 behind another one gives a wrong digit."""
     columns = columns_of(prompt)

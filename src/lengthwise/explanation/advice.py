@@ -214,7 +214,7 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
         which = f"where {made[0]}" if len(made) == 1 else f"of each of the {len(made)} kinds below"
         measured = (
             "Of ten adders trained on so, the kind was then right in seven (before: in two; by the steps alone: in "
-            "five), random sums farther in eight, less far in one."
+            "five; from scratch with such rows: in nine), random sums farther in eight, less far in one."
         )
     else:
         return f"{on}. Of ten adders, five were then right farther, one less far. {KEEP}", ""

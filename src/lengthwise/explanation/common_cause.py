@@ -17,7 +17,7 @@ from lengthwise.core.rng import Rng, stream
 from lengthwise.core.statistics import wilson
 from lengthwise.explanation.features import CLEAR, surprise
 from lengthwise.explanation.kinds import WeakKind, of_kinds
-from lengthwise.explanation.mistakes import Wrong, facts_of, first_wrong, most_common_mistake
+from lengthwise.explanation.mistakes import Mistake, Wrong, facts_of, first_wrong, most_common_mistake
 from lengthwise.explanation.model import Subject
 from lengthwise.explanation.verdict import Share, Verdict
 from lengthwise.tasks.kinds import SEEN, changed, drawn_of, select
@@ -31,6 +31,8 @@ WORST = 10
 """Values that are asked again."""
 MORE = 3
 """So many times as many strings are asked with and without the values."""
+FEW = 32
+"""Strings with the worst value at further lengths."""
 SURE = 0.01
 """p, corrected, of a value that fails more often than others."""
 LIKELY = 0.05
@@ -59,23 +61,25 @@ class OfKind:
 
     @property
     def caused(self) -> bool:
-        """Whether the values are surely why they fail, at least in part."""
-        one, other = (self.moved, self.usual) if self.moved.n else (self.drawn, self.without)
-        return _worse(one, other) < CERTAIN
+        """Whether the values are surely why they fail, at least in part; moved round, at least half as many fail."""
+        if not self.moved.n:
+            return _worse(self.drawn, self.without) < CERTAIN
+        as_many = 2 * (1 - self.moved.value) >= 1 - self.drawn.value
+        return as_many and _worse(self.moved, self.usual) < CERTAIN
 
     def said(self, what: str, letter: str) -> str:
         """Whether these values, which have a letter, are why they fail, in a sentence."""
-        if self.moved.n:
-            part = _worse(self.drawn, self.moved) < CERTAIN
-            counts = f"with all {what}s moved round, so that such ones stand elsewhere, {self.moved.wrong} are wrong at"
-            counts += (
-                f" length {self.length}, in place {self.drawn.wrong}; of random strings without any {self.usual.wrong}"
-            )
-        else:
-            part = not self.without.holds
+        if not self.moved.n:
             counts = f"without such {what}s {self.without.wrong} are wrong at length {self.length}, as drawn "
-            counts += self.drawn.wrong
-        return f"{by(self.caused, part)} {letter}: {counts} (tested)."
+            return f"{by(self.caused, not self.without.holds)} {letter}: {counts}{self.drawn.wrong} (tested)."
+        counts = f"with all {what}s moved round, so that such ones stand elsewhere, {self.moved.wrong} are wrong at "
+        counts += f"length {self.length}, in place {self.drawn.wrong}"
+        if not self.caused:
+            return f"Not by {letter} alone: {counts} (tested)."
+        part = _worse(self.drawn, self.moved) < CERTAIN
+        return (
+            f"{by(True, part)} {letter}: {counts}; of random strings without such {what}s {self.usual.wrong} (tested)."
+        )
 
 
 def by(caused: bool, part: bool) -> str:
@@ -134,6 +138,8 @@ class CommonCause:
     """As they are drawn."""
     kinds: tuple[OfKind, ...]
     """What becomes of failing kinds without these values."""
+    by_length: tuple[tuple[int, Share], ...] = ()
+    """Right strings with the worst one, where they were asked at other lengths, too."""
     neighbours: Neighbours | None = None
     """Of the worst one that matters anywhere, if places side by side are worse than apart."""
 
@@ -200,11 +206,22 @@ class CommonCause:
         """Whether strings of a kind surely fail by these values, at least in part."""
         return any(each.caused for each in self.kinds if each.kind == kind)
 
+    def alike(self, mistake: Mistake | None) -> bool:
+        """Whether a mistake may be the same as that with the worst value, which stops, goes on or writes something."""
+        does = min(self.values, key=lambda value: value.right).does
+        return mistake is None or not does or mistake.what.split()[0] == does.split()[0]
+
     def of_kind(self, kind: str, letter: str, causes: Sequence[str]) -> list[str]:
         """Why strings of a kind fail, in sentences: these values, which have a letter, or causes that are known."""
         of = next((each for each in self.kinds if each.kind == kind), None)
         said = [] if of is None else [of.said(self.what, letter)]
-        return said if self.causes(kind) else [*(causes or [UNKNOWN, *said])]
+        return (
+            said
+            if self.causes(kind)
+            else [*(causes or [UNKNOWN]), *said]
+            if of is not None and of.moved.n
+            else [*(causes or [UNKNOWN, *said])]
+        )
 
     def of_random(self, broken: int | None, letter: str) -> list[str]:
         """The same of random strings, which break at a length; or that it is not shown."""
@@ -236,8 +253,9 @@ class CommonCause:
 
 
 def common_cause(
-    subject: Subject, verdict: Verdict, kinds: Sequence[WeakKind], near: Collection[str], samples: int, seed: int
-) -> CommonCause | None:
+    subject: Subject, verdict: Verdict, kinds: Sequence[WeakKind], near: Collection[str], lengths: Sequence[int],
+    samples: int, seed: int,
+) -> CommonCause | None:  # fmt: skip
     """The values that make strings fail; None where none surely do, or no prompt of the task can be changed so.
 
     Each value is planted into half of the places of random prompts but the first and the last, then into the first, and
@@ -250,20 +268,25 @@ def common_cause(
         verdict: right strings by length.
         kinds: failing kinds that the task names, the worst first.
         near: values that first mistakes name; they are told before others.
+        lengths: further ones at which strings with the worst value are asked.
         samples: strings of each of the last tests.
         seed: of all draws.
     """
     kinds_named = [each.kind for each in kinds]
-    lengths = _lengths(verdict, [each.length for each in kinds])
     found = list[CommonCause]()
-    for length in lengths:
+    for length in _lengths(verdict, [each.length for each in kinds]):
         if found and found[-1].strong:
             break
         found += filter(None, [_at(_Asked(subject, length, kinds_named, seed), near, samples)])
     cause = next((each for each in found if each.strong), next(iter(found), None))
     if cause is None:
         return None
-    names = {value.name: value.where for value in cause.values}
+    names, worst = {value.name: value.where for value in cause.values}, min(cause.values, key=lambda value: value.right)
+    shares = {
+        n: _Asked(subject, n, kinds_named, seed).right(FEW, "lengths", [worst.name], worst.where) for n in lengths
+    }
+    shares = {n: share for n, share in shares.items() if share.n == FEW} | {cause.length: cause.worst}
+    cause = replace(cause, by_length=tuple(sorted(shares.items())))
     if (broken := verdict.first("random", verdict.train)) not in (None, cause.length):
         asked = _Asked(subject, broken, kinds_named, seed)
         random, none = asked.right(MORE * samples, "random", []), asked.without(MORE * samples, names)
@@ -271,8 +294,8 @@ def common_cause(
             cause = replace(cause, usual=broken, none=none.right, random=random.right)
     same = list[OfKind]()
     for number, each in enumerate(kinds):
-        lengths = dict.fromkeys((each.length, each.worst.length))
-        tests = [_of_kind(subject, each.kind, n, kinds_named[:number], names, samples, seed) for n in lengths]
+        both = dict.fromkeys((each.length, each.worst.length))
+        tests = [_of_kind(subject, each.kind, n, kinds_named[:number], names, samples, seed) for n in both]
         some = [test for test in tests if test is not None]
         # Of those that tell nothing, the one with most wrong strings tells most.
         same += [test for test in some if test.caused][:1] or sorted(some, key=lambda test: test.drawn.value)[:1]
@@ -309,7 +332,7 @@ def _at(asked: _Asked, near: Collection[str], samples: int) -> CommonCause | Non
     return CommonCause(
         asked.values.what, tuple(sorted(values, key=lambda value: (list(found).index(value.where), value.right))),
         asked.length, AGAIN, others.right, asked.length, MORE * samples, none.right, random.right, (),
-        _neighbours(asked, values),
+        neighbours=_neighbours(asked, values),
     )  # fmt: skip
 
 

@@ -29,6 +29,8 @@ from lengthwise.tasks.kinds import select
 from lengthwise.tasks.language import Language
 
 AT_RANDOM = "found among random strings"
+SOME = 10
+"""Lengths at which strings with values are asked, about."""
 WITHIN, SHOWN = 2, 5
 """Failing strings of trained lengths, and of longer ones, that are shown at most."""
 MOST_TIMES = 4
@@ -380,7 +382,8 @@ def find_failures(
         pools = [pool for pool in (within, at_border) if pool is not None]
         pools += [each.compared for each in kinds if each.compared is not None]
         near = set[str]().union(*(values_in(each) for pool in pools for each in pool.found))
-        common = common_cause(subject, verdict(), named, near, samples, seed)
+        few = sweep[:: max(1, len(sweep) // SOME)]
+        common = common_cause(subject, verdict(), named, near, few, samples, seed)
     return Failures(
         tuple(shares), tuple(smallest), ids[0] or None, telling_feature(strings, seed), subject.train, ids[1],
         least >= 2 * LEAST, within, at_border, kinds, _ways(made), kinds_asked,
@@ -405,7 +408,21 @@ def _compared(
     does = (mistake.what, mistake.n) if mistake is not None and 2 * mistake.n >= len(ones) else ("", 0)
     if len(ones) >= LEAST and (ended := _as_in_training(subject, ones)) is not None:
         does = ended
-    return Compared(random, len(wrong) - random, lengths, found, len(wrong) >= 2 * LEAST, *does)
+    return Compared(random, len(wrong) - random, lengths, found, len(wrong) >= 2 * LEAST, *does, _place(ones))
+
+
+def _place(wrong: Sequence[Wrong]) -> tuple[str, int]:
+    """In which quarter of their answers or less most first mistakes are, and how many; empty if they are not."""
+    sizes = [each.batch.tokens - each.batch.prompt_length for each in wrong]
+    starts = np.array([each.at - each.batch.prompt_length + 1 for each in wrong])
+    ends = np.array(sizes) - starts
+    for at, words in ((starts, "{} {} of the answer"), (ends, "{} {} before its end")):
+        low, high = (int(each) for each in np.quantile(at, (0.1, 0.9), method="nearest"))
+        inside = int(((at >= low) & (at <= high)).sum())
+        if len(wrong) >= LEAST and 4 * (high - low + 1) <= np.median(sizes) and inside >= CLEAR * len(wrong):
+            unit = wrong[0].batch.unit + "s" * (low != high)
+            return words.format(unit, f"{low} to {high}" if low != high else low), inside
+    return "", 0
 
 
 def _as_in_training(subject: Subject, wrong: Sequence[Wrong]) -> tuple[str, int] | None:
@@ -464,7 +481,7 @@ def _moved(subject: Subject, broken: int, longest: int, samples: int, seed: int)
             outputs = subject.logits(strings[0])
             others = (dataclasses.replace(subject, shift=shift).logits(strings[0]) for shift in (*shifts, *larger))
             if all(np.allclose(other, outputs, rtol=0, atol=UNMOVED) for other in others):
-                return "Position ids were not tested: they are relative, so that larger ones change nothing."
+                return "Position ids were not tested: larger ones change nothing, as they are relative or not used."
             arms = (tuple(Arm(shift, right(shift)) for shift in some) for some in (shifts, larger))
             return Moved(length, n, own, known, *arms)
     return "Position ids were not tested: too few trained strings are right."

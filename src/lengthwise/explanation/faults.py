@@ -69,8 +69,9 @@ def faults_of(failures: Failures, train: int) -> list[Fault]:
     if found and failures.feature is not None:
         found[0] = replace(found[0], found=(failures.feature.line,))
     if common is not None:
-        worst = ((common.length, common.worst),)
-        values = Fault(common.strings, common.kind, common.wrong, worst, common.found, common.mistakes, (), None)
+        values = Fault(
+            common.strings, common.kind, common.wrong, common.by_length, common.found, common.mistakes, (), None
+        )
         found.insert(LETTERS.index(letter), values)
     broken = verdict.broken()
     if broken is not None or not verdict.learned:
@@ -93,7 +94,7 @@ def _of_kind(kind: WeakKind, failures: Failures, letter: str) -> Fault:
     why = (common.of_kind(kind.kind, letter, why) if common is not None else why) or [UNKNOWN]
     return Fault(
         kind.kind, kind.kind, kind.wrong, kind.by_length, (), tuple(kind.does), tuple(why), kind.example,
-        common is not None and common.causes(kind.kind),
+        common is not None and common.causes(kind.kind) and common.alike(kind.mistake),
     )  # fmt: skip
 
 

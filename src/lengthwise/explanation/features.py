@@ -134,6 +134,8 @@ class Compared:
     """What the model does in most of them, if that is one thing."""
     alike: int = 0
     """In how many."""
+    place: tuple[str, int] = ("", 0)
+    """Where in the answer most of them are, if that is a small part, and how many."""
 
     @property
     def n(self) -> int:
@@ -157,10 +159,16 @@ class Compared:
         return [] if near is None else [f"{self._of}, {self._of_all(near[0])} first go wrong {near[1]}."]
 
     @property
+    def _placed(self) -> list[str]:
+        """In which small part of the answer most of them are, in a sentence, if they are."""
+        place, count = self.place
+        return [f"{self._of}, {self._of_all(count)} first go wrong at {place}."] if place else []
+
+    @property
     def lines(self) -> list[str]:
-        """The same, and what the model does in most of them, a sentence each; without either, none."""
+        """The same, and what the model does in most of them, a sentence each; without either, in which part they are."""
         if not self.does:
-            return self.where
+            return self.where or self._placed
         does = f" {self._of_all(self.alike)} it {self.does}."
         return [*self.where, ("In" if self.where else f"{self._of}, in") + does]
 
@@ -172,7 +180,7 @@ class Compared:
         """All findings with their counts, or that there is none."""
         counts = ((self.random, "random"), (self.edited, "edited"))
         pool = f"At {self._where}, {' and '.join(f'{n} {kind}' for n, kind in counts if n)} strings fail."
-        none = ["Nothing tells their first mistakes from right tokens."]
+        none = self._placed or ["Nothing tells their first mistakes from right tokens."]
         does = [f"In {self.alike} of {self.n} it {self.does}."] if self.does else []
         return pool, *([line for near in self.found for line in near.details] or none), *does
 

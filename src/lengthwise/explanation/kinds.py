@@ -43,6 +43,8 @@ NAMED, TOLD = 3, 2
 """So many of the worst kinds are asked at all lengths of random strings; so many at further ones, and told in full."""
 Asked = tuple[Batch, ndarray, list[Wrong]]
 """Strings, which of them are right, and the first wrong tokens of the others."""
+FEWEST_IN_A_ROW = 3
+"""Lengths that are right among others that are too close to say are told if they are no fewer."""
 MOST_RUNS = 8
 """Lengths are named if they are no more, neighbours as one."""
 TRIES = 4
@@ -209,23 +211,30 @@ def of_kinds(task: Task, kinds: Sequence[str], batch: Batch, row: int) -> bool:
 
 def lengths_of(by_length: Sequence[tuple[int, Share]]) -> tuple[str, str]:
     """At which lengths strings are right, and at which they break: "2–4" and "5, 6, 8–61"."""
-    lengths = [length for length, _ in by_length]
+    lengths, shares = [length for length, _ in by_length], dict(by_length)
 
-    def told(some: Sequence[int]) -> str:
-        runs = _runs(lengths, some)
-        if len(runs) > MOST_RUNS:
+    def noise(run: Sequence[int]) -> bool:
+        """Whether a few lengths are right among others that are too close to say."""
+        at = lengths.index(run[0]), lengths.index(run[-1])
+        beside = [lengths[n] for n in (at[0] - 1, at[1] + 1) if 0 <= n < len(lengths)]
+        return at[0] > 0 and len(run) < FEWEST_IN_A_ROW and not any(shares[n].breaks for n in beside)
+
+    def told(runs: Sequence[Sequence[int]]) -> str:
+        named = [each for run in runs for each in ([f"{run[0]}–{run[-1]}"] if len(run) > 2 else map(str, run))]
+        if len(named) > MOST_RUNS:
+            some = [n for run in runs for n in run]
             return f"{some[0]} to {some[-1]}: {len(some)} of {sum(some[0] <= n <= some[-1] for n in lengths)}"
-        return ", ".join(runs) or "–"
+        return ", ".join(named) or "–"
 
-    right, breaks = ([n for n, share in by_length if says(share)] for says in (lambda s: s.holds, lambda s: s.breaks))
-    return told(right), told(breaks)
+    right, breaks = (_runs(lengths, [n for n in lengths if says(shares[n])]) for says in (
+        lambda s: s.holds, lambda s: s.breaks))  # fmt: skip
+    return told([run for run in right if not noise(run)]), told(breaks)
 
 
-def _runs(lengths: Sequence[int], some: Sequence[int]) -> list[str]:
-    """Some of the lengths asked, neighbours among these as one: "3", "4", "7–10"."""
+def _runs(lengths: Sequence[int], some: Sequence[int]) -> list[list[int]]:
+    """Some of the lengths asked, neighbours among these together."""
     groups = itertools.groupby(enumerate(some), key=lambda each: lengths.index(each[1]) - each[0])
-    parts = [[n for _, n in group] for _, group in groups]
-    return [each for part in parts for each in ([f"{part[0]}–{part[-1]}"] if len(part) > 2 else map(str, part))]
+    return [[n for _, n in group] for _, group in groups]
 
 
 def _of_kind(subject: Subject, kind: str, length: int, count: int, rng: Rng) -> Iterator[Batch]:

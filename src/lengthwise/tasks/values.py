@@ -30,7 +30,7 @@ def half(what: str, values: Sequence[str]) -> str:
 
 def values_named(kind: str) -> list[str]:
     """The values in the name of such a kind, sums and products in the order of `column_of`; none in another one."""
-    found = _HALF.fullmatch(kind)
+    found = _HALF.fullmatch(re.sub(r"(?<=\w) ?([+*]) ?(?=\w)", r" \1 ", kind))
     names = re.split(r", | or ", found[1]) if found else []
     return [sign.join(sorted(name.split(sign))) for name in names for sign in (" * " if " * " in name else " + ",)]
 
