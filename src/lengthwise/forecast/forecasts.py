@@ -304,7 +304,10 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
 
 def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tuple[str, str]]:
     """Why, in short, each beside a name: theory, what was measured, a probe, and what to doubt."""
-    word, colon, reason = brief(best.theory).replace(SHOWN["no"], IN_THEORY["no"]).partition(": ")
+    first = best
+    if not alone and best.verdict == "unknown":
+        first = next((f for f in found if f.theory.startswith(NOT_SEARCHED)), best)
+    word, colon, reason = brief(first.theory).replace(SHOWN["no"], IN_THEORY["no"]).partition(": ")
     if not alone and best.verdict == "unknown":
         reason = reason.replace("no theorem covers such ids", "no theorem decides it for any positions")
     given = condition_in(best.theory)

@@ -565,7 +565,7 @@ def of_task(
         argument = f"{answer}: {verdict.in_theory}"
         unsearched = next((line for line in theory.searched if line.startswith(NOT_SEARCHED)), "")
         if unsearched and not verdict.arguments and verdict.fragment is not None:
-            argument = f"unknown: {NOT_FEW_AND_NEAR}; and {unsearched}"
+            argument = f"{unsearched}; {NOT_FEW_AND_NEAR}"
     if refusal:
         known, values = answered(system, None, argument, measured, cut, refusal), dict[str, float]()
     else:

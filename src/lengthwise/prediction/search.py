@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lengthwise.core.batch import Layout
+from lengthwise.core.config import fields_of
 from lengthwise.core.errors import LengthwiseError, OutOfTimeError, require
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import SPECIALS
@@ -149,7 +150,7 @@ def words_of_task(task: Task, name: str, answer: str | None = None) -> LabelledW
     before, after = [s for s in before if s in SPECIALS], [s for s in after if s in SPECIALS or s in "?="]
     words = [prompt[len(before) : len(prompt) - len(after)] for prompt in prompts]
     alphabet = tuple(sorted({symbol for word in words for symbol in word}))
-    _check_alphabet(name, alphabet)
+    _check_alphabet(name, alphabet, task)
     known = sorted(set(answers))
     chosen = known[0] if answer is None else answer
     require(chosen in known, f"task {name!r} has the answers {', '.join(known)}, not {chosen!r}")
@@ -164,11 +165,22 @@ def words_of_task(task: Task, name: str, answer: str | None = None) -> LabelledW
     return LabelledWords(labels, alphabet, meaning, tuple(known), chosen, tuple(before), tuple(after))
 
 
-def _check_alphabet(name: str, alphabet: Sequence[str]) -> None:
+def _fewer(task: Task | None, number: int) -> str:
+    """What fewer symbols or answers would do, and the settings of a task that make them fewer."""
+    names = [key for key, value in ({} if task is None else fields_of(task)).items() if value == number]
+    return f"with fewer{f', as with {names[0]}={FEW_SYMBOLS},' if names else ''} one may be found"
+
+
+def _in_predict(advice: str) -> str:
+    """Advice on a setting for those who have the option ``--set``."""
+    return advice.replace("as with ", "as with --set ")
+
+
+def _check_alphabet(name: str, alphabet: Sequence[str], task: Task | None = None) -> None:
     require(
         len(alphabet) <= MOST_SYMBOLS,
-        f"{name!r} has {len(alphabet)} symbols; programs are searched over at most {MOST_SYMBOLS}; "
-        "ask for a version with fewer, such as a smaller base",
+        f"{name!r} has {len(alphabet)} symbols, and programs are searched over at most {MOST_SYMBOLS}; "
+        + _fewer(task, len(alphabet)),
     )
 
 
@@ -218,7 +230,8 @@ NOT_SEARCHED = "no program was searched"
 """How the line on the extent of a search begins where there was none."""
 LARGEST, MOST = 6, 300_000
 """The largest size of a program, and the most candidates of one size: together a few seconds."""
-MOST_ANSWERS = 4
+MOST_ANSWERS, FEW_SYMBOLS = 4, 3
+"""The most answers that are tried, and a number of symbols that a search is done with soon."""
 SPACES: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (((), ()), ((2,), (1,)))
 """Periods and distances of the programs: none first, then parity of the position and the symbol before."""
 
@@ -233,10 +246,11 @@ def search_programs(task: Task, note: Callable[[str], None]) -> tuple[list[Evide
         first = words_of_task(task, task.name)
     except LengthwiseError as error:
         reason = str(error).removeprefix(f"task {task.name!r} has answers of more than one token; ")
-        return [], f"{NOT_SEARCHED}: {reason}"
+        return [], f"{NOT_SEARCHED}: {_in_predict(reason.replace(repr(task.name), 'it', 1))}"
     answers = first.answers[:-1]
     if not 1 <= len(answers) < MOST_ANSWERS:
-        why = f"the task has {len(first.answers)} answers, and 2 to {MOST_ANSWERS} are tried"
+        few = f"; {_fewer(task, len(first.answers))}" * bool(answers)
+        why = f"the task has {len(first.answers)} answers, and 2 to {MOST_ANSWERS} are tried{_in_predict(few)}"
         return [], f"{NOT_SEARCHED}: {why}"
     note(f"searching for small C-RASP programs over {len(first.alphabet)} symbols (a few seconds)")
     found: list[Synthesis] = []

@@ -189,5 +189,5 @@ def test_tree_counting_agrees_with_the_interpreter() -> None:
 def test_a_language_whose_words_are_all_long_is_not_taken_for_the_empty_one() -> None:
     target = labelled_words("regex:(a|b)aaaaaaaaaaaaabbb")
     assert synthesize(target.labels, target.alphabet, max_size=1, members=target.members).program is None
-    with pytest.raises(LengthwiseError, match="8 symbols; programs are searched over at most 6"):
+    with pytest.raises(LengthwiseError, match="8 symbols, and programs are searched over at most 6"):
         labelled_words("regex:abcdefgh")
