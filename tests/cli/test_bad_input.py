@@ -41,6 +41,7 @@ def fails(terminal: Terminal, *arguments: object, says: str) -> str:
         (["list", "taks"], "unknown kind 'taks'. Did you mean 'tasks'?"),
         (["show", "additon"], "unknown task 'additon'. Did you mean 'addition'?"),
         (["show", "addition", "--scheme", "sequentail"], "unknown scheme 'sequentail'. Did you mean 'sequential'?"),
+        (["predict", "(aa)*", "--scheme", "modulo", "--set", "scheme.m=3"], "settings of the task alone are taken"),
         (["show", "addition", "--set", "bse=2"], "unknown setting 'bse'. Did you mean 'base'?"),
         (
             ["show", "addition", "--set", "scheme.drwa=pose"],

@@ -386,13 +386,15 @@ def test_ids_modulo_a_period_are_named_with_what_was_measured():
     assert (modulo.system, modulo.words, modulo.probability) == ("modulo", "ids modulo 2", None)
     found = re.fullmatch(
         r"this language, trained to 50: right near 5 times the training length in 5 of 5 seeds; (\d+) of (\d+) similar "
-        r"languages \(no count is needed once the position modulo 2 is known\) were right near 5 times the training "
-        r"length; (\d+) of (\d+) seeds of the similar ones; these are (.*)",
+        r"languages \(no count is needed once the position modulo 2 or 4 is known\) were right near 5 times the "
+        r"training length; (\d+) of (\d+) seeds of the similar ones; these are ([^;]*); these are not similar, since a "
+        r"count is needed even then, and not right: (.*)",
         modulo.measured,
     )
     assert found
-    held, languages, right, seeds = map(int, found.groups()[:-1])
+    held, languages, right, seeds = map(int, found.groups()[:4])
     assert found[5].split(", ").index("(aa)*") < languages == len(found[5].split(", ")), "who these are"
+    assert {"(aa|b)*", "(((a(bc)))*((bb))*)"} <= {*found[6].split(", ")}, "the failures of the study"
     assert held <= languages
     assert seeds == 5 * languages
     assert right >= 5 * held
@@ -705,10 +707,16 @@ def test_a_task_of_many_symbols_is_told_that_no_program_was_searched(tmp_path: P
     (tmp_path / "last.py").write_text(LAST)
     found = lw.predict(f"{tmp_path / 'last.py'}:Last", encoding="nope")
     text = " ".join(found.text(why=True).split())
-    assert "no program was searched" in found.text()
-    assert "has 10 symbols; programs are searched over at most 6; ask for a version with fewer" in text
-    assert "no proof that there is none" not in " ".join(found.text().split())
+    searched = "it has 10 symbols, and programs are searched over at most 6"
+    assert f"no program was searched: {searched}; with fewer, as with --set base=3, one may be found" in text
     whole = lw.predict(f"{tmp_path / 'last.py'}:Last")
+    largest = LAST.replace("digits[-1]", "digits.max(axis=0)").replace("[given[-1]]", "given")
+    (tmp_path / "max.py").write_text(largest.replace("prompt[-2]", "max(prompt[1:-1])"))
+    every = lw.predict(f"{tmp_path / 'max.py'}:Last")
+    for said in (" ".join(found.text().split()), " ".join(every.text().split())):
+        assert f"No program was searched: {searched}. With fewer, as with --set base=3, one may be found." in said
+        assert "no theorem" not in said
+        assert "no proof that there is none" not in said
     assert {f.verdict for f in whole if f.scheme in features.SCHEMES_OF_PLACES} == {"unknown"}
 
 

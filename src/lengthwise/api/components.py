@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lengthwise.core import config as arguments
 from lengthwise.core.config import apply_edits, fields_of
-from lengthwise.core.errors import LengthwiseError, UnknownNameError
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
 from lengthwise.core.registry import Registry
 from lengthwise.core.table import Table, Tabular
 from lengthwise.models.mixers import MIXERS, MixerSpec
@@ -27,6 +27,8 @@ ENCODING_ALIASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "ape": ({"name": "learned"}, {"name": "sequential", "random_start": True})
 }
 """Names that stand for an encoding together with a scheme, as the literature uses them."""
+SECTIONS = ("scheme", "encoding", "model", "training", "evaluation")
+"""Of an experiment, beside the task."""
 
 
 def task(spec: str | Task | dict[str, Any], **fields: Any) -> Task:
@@ -47,6 +49,11 @@ def task(spec: str | Task | dict[str, Any], **fields: Any) -> Task:
 def changed_task(task: Task, changes: Sequence[str]) -> Task:
     """A task with other settings, such as ``"task.letters=16"``; raises `LengthwiseError` for one that it lacks."""
     names = arguments.names("changes", changes)
+    for name in (edit.partition("=")[0] for edit in names):
+        require(
+            name.partition(".")[0] not in SECTIONS,
+            f"settings of the task alone are taken here, and {name!r} is none; `lengthwise run` takes it",
+        )
     return TASKS.build(apply_edits({"task": TASKS.describe(task)}, names)["task"]) if names else task
 
 

@@ -29,6 +29,7 @@ from lengthwise.measured.cells import Format, MeasuredCell, cells, others
 from lengthwise.positions.system import SYSTEMS, PositionSystem
 from lengthwise.prediction import programs
 from lengthwise.tasks import TASKS, Task
+from lengthwise.tasks.values import spoken
 
 NEAR = 1.6
 """Tests within this factor of M / N are shown as measured."""
@@ -349,7 +350,8 @@ def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float, cut: flo
     m = programs.period(dfa, format)
     counts = not no_counting(with_residues(dfa, m))
     alike: dict[str, list[bool]] = {}
-    others: list[list[bool]] = []
+    others: dict[str, list[bool]] = {}
+    periods: set[int] = set()
     own: tuple[list[bool], float | None, int] | None = None
     for cell in cells():
         plainly = trained_plainly(cell, KNOWN["modulo"]) and cell.format == format
@@ -358,11 +360,10 @@ def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float, cut: flo
         if place is None or other is None:
             continue
         seeds = seeds_right(cell, place, cut)
-        same = counts != no_counting(with_residues(other, cell.settings["scheme"]["m"]))
-        if same:
-            alike[str(cell.task["language"])] = seeds
-        else:
-            others.append(seeds)
+        trained = cell.settings["scheme"]["m"]
+        same = counts != no_counting(with_residues(other, trained))
+        (alike if same else others)[str(cell.task["language"])] = seeds
+        periods |= {trained} if same else set()
         if other == dfa:
             near = (cell.accuracy(*place) or 0.0) if trained_near(cell, train) else None
             own = seeds, near, cell.train
@@ -370,13 +371,16 @@ def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float, cut: flo
         return Measured("", None), False, 0.0
     names, seeds = {name: all(each) for name, each in alike.items()}, [s for each in alike.values() for s in each]
     held, these = sum(names.values()), f"these are {', '.join(names)}"
-    right, needed = sum(all(each) for each in others), "a" if counts else "no"
+    right, needed = sum(all(each) for each in others.values()), "a" if counts else "no"
     if m > 1:
         line = (
-            f"{held} of {len(alike)} {SIMILAR} languages ({needed} count is needed once the position modulo {m} is "
-            f"known) were right {near_ratio(ratio)}; "
+            f"{held} of {len(alike)} {SIMILAR} languages ({needed} count is needed once the position modulo "
+            f"{spoken([*map(str, sorted(periods))], 'or')} is known) were right {near_ratio(ratio)}; "
             f"{sum(seeds)} of {len(seeds)} seeds of the {SIMILAR} ones; {exceptions(names)[2:-1] or these}"
         )
+        lost = [name for name, each in others.items() if not all(each)]
+        even = "no count is needed then" if counts else "a count is needed even then"
+        line += f"; these are not {SIMILAR}, since {even}, and not right: {', '.join(lost)}" * bool(lost)
     else:
         of = len(alike) + len(others)
         line = f"{held + right} of {of} languages were right {near_ratio(ratio)}, none known to be like this one"
