@@ -83,6 +83,30 @@ def test_a_forgotten_parent_in_the_answer_is_named_where_it_tells_the_token(tmp_
         lw.predict(f"{tmp_path / 'prefix.py'}:Parity")
 
 
+PAIRS = """
+        for i in range(layout.length):
+            seq.predicted((bits[i] + bits[i - 1] * (i > 0)) % 2 + self.vocab["0"], place=i + 1, parents=[given[i]])
+        seq.eos()
+"""
+
+
+def test_a_token_that_decides_only_at_one_length_is_not_named_as_a_parent(tmp_path: Path) -> None:
+    """At length 2 the answer before is the bit before, which is what all lengths need."""
+    start, end = PARITY.index("        seq.predicted("), PARITY.index("    def answer")
+    text = (PARITY[:start] + PAIRS.lstrip("\n") + "\n" + PARITY[end:]).replace("place=1)", "place=0)", 1)
+    answers = '[str((int(a) + int(b)) % 2) for a, b in zip(["0", *prompt[1:-2]], prompt[1:-1])] + ["<eos>"]'
+    text = text.replace('["odd" if prompt.count("1") % 2 else "even", "<eos>"]', answers)
+    (tmp_path / "pairs.py").write_text(text.format(kept=""))
+    with pytest.raises(LengthwiseError, match=r"length 2.*changing token 1 changes the answer") as caught:
+        lw.predict(f"{tmp_path / 'pairs.py'}:Parity")
+    assert "no one token" not in str(caught.value)
+
+
+def test_where_no_token_decides_at_all_lengths_the_advice_says_so(tmp_path: Path) -> None:
+    with pytest.raises(LengthwiseError, match="no one token does at all lengths looked at"):
+        lw.predict(written(tmp_path, "[2:]"))
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_a_forgotten_parent_is_named_before_anything_is_said(tmp_path: Path, way: str) -> None:
     with pytest.raises(LengthwiseError, match=SAYS) as caught:

@@ -289,32 +289,50 @@ def token_is_a_function_of_its_parents(task: Task) -> None:
 
 
 def _missing_parent(task: Task, batch: Batch, t: int) -> str:
-    """Which earlier token changes the token of a column with all parents as they were, and is none of them."""
-    before = t - 1
-    if before >= batch.prompt_length and not (batch.parents[:, t] == before).any():
+    """Which earlier token, no parent, decides that of a column, preferably one that does at all lengths looked at.
+
+    Without one it is a token that changes that of the column with all parents as they were.
+    """
+    lacking = [(b, at) for b, at in _columns(task, 2000) if some_differ(_values(b, at), b.input_ids[:, at, None])]
+    before, add = t - 1, "but is not a parent; add it to parents=[…]"
+    if before >= batch.prompt_length and all(_completes(b, at, at - 1) for b, at in lacking):
         # The nearest that tells it keeps the parents few.
-        with_it = np.column_stack([_values(batch, t), batch.input_ids[:, before]])
-        if not some_differ(with_it, batch.input_ids[:, t, None]):
-            return (
-                "the token before it in the answer decides it, too, but is not a parent; add it to parents=[…] "
-                f"(token {before}, counted from 0 in {shortened(' '.join(batch.text(0)), 100)})"
-            )
+        where = f"(token {before}, counted from 0 in {shortened(' '.join(batch.text(0)), 100)})"
+        return f"the token before it in the answer decides it, too, {add} {where}"
+    found = dict(_changing(task, batch, t))
+    ends = (lambda _, __: 0, lambda b, __: b.prompt_length, lambda b, at: at - b.prompt_length, lambda _, at: at)
+    everywhere = (
+        at for at in found for end in ends if all(_completes(b, c, at - end(batch, t) + end(b, c)) for b, c in lacking)
+    )
+    if not found:
+        return f"a parent of the token at position {t} is missing; strings that agree on all parents differ there"
+    at = next(everywhere, None)
+    alone = "" if at is not None else "; no one token does at all lengths looked at, so more may be missing"
+    at = next(iter(found)) if at is None else at
+    where = f"(counted from 0 in {shortened(' '.join(found[at]), 100)})"
+    return f"changing token {at} changes the answer, {add.replace('but is', 'but it is')} {where}{alone}"
+
+
+def _completes(batch: Batch, t: int, at: int) -> bool:
+    """Whether a token, no parent of a column, decides that of the column together with its parents."""
+    if not 0 < at < t or (batch.parents[:, t] == at).any():
+        return False
+    return not some_differ(np.column_stack([_values(batch, t), batch.input_ids[:, at]]), batch.input_ids[:, t, None])
+
+
+def _changing(task: Task, batch: Batch, t: int) -> Iterator[tuple[int, list[str]]]:
+    """Tokens of a prompt that change the token of a column with all parents as they were, each with a string."""
     solve = solver(task)
     for row in range(min(batch.size, FIRST_ROWS * 4)):
         text, parents = batch.text(row), {int(at) for at in batch.parents[row, t] if at >= 0}
-        for at in range(1, batch.prompt_length):
-            if at in parents:
-                continue
+        for at in set(range(1, batch.prompt_length)) - parents:
             for token in batch.vocab.tokens:
                 solved = solve((*text[:at], token, *text[at + 1 : batch.prompt_length]))
                 if solved is None or len(solved) != len(text) or solved[t] == text[t]:
                     continue
                 if all(solved[parent] == text[parent] for parent in parents):
-                    return (
-                        f"changing token {at} changes the answer, but it is not a parent; add it to parents=[…] "
-                        f"(counted from 0 in {shortened(' '.join(text), 100)})"
-                    )
-    return f"a parent of the token at position {t} is missing; strings that agree on all parents differ there"
+                    yield at, text
+                    break
 
 
 def no_parent_is_superfluous(task: Task) -> None:
