@@ -6,18 +6,25 @@ import statistics
 from typing import Any
 
 import pytest
+from made_up import result, score
 from made_up_pages import comparison_systems, comparison_values
 
+from lengthwise.cli.console import again
 from lengthwise.core.rank import reach
+from lengthwise.report.answer import SURE
 from lengthwise.report.pages import (
+    comparison_answer,
     comparison_finding,
     comparison_page,
     comparison_table,
     details_of,
     next_rung,
     notes_of,
+    what_next,
 )
+from lengthwise.report.summary import SeedResult, summarize
 from lengthwise.report.terminal import ranking_text
+from lengthwise.tasks import TASKS
 
 
 def notes(**changes: Any) -> str:
@@ -90,6 +97,48 @@ def test_the_finding_gives_every_reach_with_its_seeds() -> None:
     for seed in second["seeds"]:
         seed["reach"] = 0  # as where no trained length is tested
     assert f"{second['system']} not beyond 6" in comparison_finding(values)
+
+
+@pytest.mark.parametrize("missing", [0, 2])
+def test_systems_that_are_all_right_to_the_end_are_all_named_and_get_longer_tests(missing: int) -> None:
+    names, values = ("nope", "t5", "rope"), comparison_values(5, (6, 12, 40))
+    runs = [(name, seed) for name in names for seed in range(3 - missing * (name == "rope"))]
+    all_right = [score(8, 200), score(16, 198), score(40, 198)]
+    systems = summarize(SeedResult.of(result(name, seed, scores=all_right)) for name, seed in runs)
+    values |= {"task": TASKS.describe(TASKS.build("addition")), "seeds_wanted": 3}
+    values["systems"] = [
+        row | {"system": name, "seeds": [seed | {"reach": 40} for seed in row["seeds"]], "missing": 0}
+        for name, row in zip(names, values["systems"], strict=False)
+    ]
+    last = values["systems"][-1]
+    last |= {"seeds": last["seeds"][missing:], "missing": missing, "fitted": 3 - missing}
+    said = comparison_finding(values)
+    every = "every seed" if missing else "all 3 seeds"
+    assert f"nope, t5 and rope are all right up to 40, the longest length tested, in {every}" in said
+    assert comparison_answer(values, systems)[SURE].startswith("No difference at these lengths.")
+    why, options = what_next(values, systems)
+    if missing:
+        assert "the budget did not reach 2 seeds of rope" in why
+    else:
+        assert "longer tests" in why
+        assert options is not None
+        assert "--test-lengths 6,40,80,160" in again({"test-lengths": options["test_lengths"]})
+
+
+def test_the_step_asks_for_as_many_seeds_as_how_sure_says() -> None:
+    values = comparison_values(2, (6, 16, 40))
+    values |= {"task": TASKS.describe(TASKS.build("addition")), "seeds_wanted": 4, "seeds": 3}
+    for name, row in zip(("nope", "rope"), values["systems"], strict=True):
+        row |= {"system": name, "fitted": 3, "missing": 0, "seeds": values["systems"][0]["seeds"]}
+    rates = {"nope": (200, 200), "rope": (90, 0)}
+    systems = summarize(
+        SeedResult.of(result(name, seed, scores=[score(8, 200), score(16, near - seed), score(40, far)]))
+        for name, (near, far) in rates.items()
+        for seed in range(3)
+    )
+    sure = comparison_answer(values, systems)[SURE]
+    assert "it takes 5 of each" in sure
+    assert what_next(values, systems) == ("up to 5 seeds of each system, since few may be luck", {"seeds": 5})
 
 
 def test_the_line_says_in_what_the_models_differ() -> None:

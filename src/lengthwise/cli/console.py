@@ -37,7 +37,7 @@ def again(changes: Mapping[str, Any] | None = None, settings: Mapping[str, Any] 
     An option with None as its new value is left out.
     """
     settings = settings or {}
-    new = {f"--{name}": ",".join(to) if isinstance(to, list) else to for name, to in (changes or {}).items()}
+    new = {f"--{name}": ",".join(map(str, to)) if isinstance(to, list) else to for name, to in (changes or {}).items()}
     kept, words = list[str](), list(TYPED.get())
     while words:
         flag, equals, value = words.pop(0).partition("=")

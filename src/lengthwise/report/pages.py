@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from statistics import median, median_low
@@ -12,13 +13,14 @@ from lengthwise.core.rank import RULE
 from lengthwise.core.table import NEXT, Spread, Table, rounded
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.prediction.verdict import SHOWN
-from lengthwise.report.answer import answer
+from lengthwise.report.answer import SURE, answer
 from lengthwise.report.figures import NARROW, WIDE, Picture, draw_accuracy, draw_audit, draw_blind
 from lengthwise.report.html import render_page
 from lengthwise.report.success import answer_rows
 from lengthwise.report.summary import SystemSummary, brackets_text, called, contradiction, percent
 from lengthwise.report.words import percent_down, reaches_text
 from lengthwise.tasks import TASKS
+from lengthwise.tasks.values import spoken
 
 VARIED = {
     "length": "filler before the shortest problem",
@@ -202,10 +204,15 @@ def what_next(values: Mapping[str, Any], systems: Sequence[SystemSummary]) -> tu
         return f"the same command goes on, with {who}", {}
     fits, rung, few = [row for row in rows if row["fitted"]], next_rung(values), too_few_steps(values)
     if fits and (len(fits) > 1 or len(rows) == 1 or rung is None):
-        wanted = max(values["seeds_wanted"], MORE_SEEDS if seeds == 1 else seeds)
-        if wanted > seeds or any(row["missing"] for row in fits):
+        wanted, missing = max(values["seeds_wanted"], MORE_SEEDS if seeds == 1 else seeds), _missing(fits)
+        if wanted > seeds or missing:
+            needed = re.search(r"it takes (\d+) of each", answer(systems).sure if systems else "")
+            wanted = max(wanted, int(needed[1]) if needed else 0)
             more = f"up to {wanted} seeds of each system, since {'one' if seeds == 1 else 'few'} may be luck"
+            more += f"; the budget did not reach {missing}" * bool(missing)
             return more, {"seeds": wanted} if wanted > values["seeds_wanted"] else {}
+        if systems and _all_alike(values, systems):
+            return _longer_tests(values)
     shorter = TASKS.build(values["task"]).lengths(1, longest // 2)
     if shorter and ((hardly_any(values) and not few) or (rung is None and not fits)):
         why = "shorter strings first, since so many steps did not suffice; or fewer symbols, or another encoding"
@@ -219,6 +226,23 @@ def what_next(values: Mapping[str, Any], systems: Sequence[SystemSummary]) -> tu
         why += "; or fewer systems, or shorter strings"
     only = {"seeds": 1} if seeds == 1 and values["seeds_wanted"] > 1 else {}
     return why, {"budget": f"{rung['budget'] // 60:.0f}m", **only, "out": f"{rung['steps']}-steps"}
+
+
+def _missing(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How many seeds the budget did not reach, of which systems."""
+    few = {row["system"]: row["missing"] for row in rows if row["missing"] and not row["diverged"]}
+    of = spoken([*few]) if len(few) < 4 else f"{len(few)} systems"
+    return f"{sum(few.values())} seed{'s' * (sum(few.values()) > 1)} of {of}" * bool(few)
+
+
+def _longer_tests(values: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
+    """What may tell systems apart that are all right up to the longest test."""
+    end, task = values["tests"][-1], TASKS.build(values["task"])
+    longer = [n for n in (values["trained_to"], end, 2 * end, 4 * end) if task.lengths(n, n)]
+    if max(longer, default=0) <= end:
+        return f"any of them will do: all are right up to {end}, and there are no longer strings to test", None
+    why = f"longer tests, which may tell them apart; up to {end} any of them will do"
+    return why, {"test_lengths": longer, "out": f"tests-to-{longer[-1]}"}
 
 
 def too_few_steps(values: Mapping[str, Any]) -> bool:
@@ -329,8 +353,12 @@ def comparison_finding(values: Mapping[str, Any]) -> str:
     if (farthest := max(seed["reach"] for seed in fitted)) > trained:
         second, far = next((row for row in rest if row["fitted"]), None), _far(best, longest)
         reached = f"{best['system']} is right up to {far}"
-        if second is not None and _far(second, longest) == far:
-            reached = f"{best['system']} and {second['system']} are right up to {far}"
+        whole = _right_to_the_end(values)
+        tied = whole if best in whole else [row for row in rows if row["fitted"] and _far(row, longest) == far]
+        if len(tied) > 1:
+            if len({_far(row, longest) for row in tied}) > 1:
+                far = f"{longest}, the longest length tested, in every seed"
+            reached = f"{spoken([row['system'] for row in tied])} are {'all ' * (len(tied) > 2)}right up to {far}"
         elif second is not None:
             goes = max(seed["reach"] for seed in second["seeds"] if seed["fitted"]) > trained
             reached += f"; {second['system']} {f'up to {_far(second)}' if goes else f'not beyond {trained}'}"
@@ -358,7 +386,23 @@ def comparison_finding(values: Mapping[str, Any]) -> str:
 def comparison_answer(values: Mapping[str, Any], systems: Sequence[SystemSummary]) -> dict[str, str]:
     """How sure the finding is, and why."""
     no = {row["system"] for row in values["systems"] if row["verdict"] == SHOWN["no"]}
-    return answer_rows(systems, [one for one in systems if one.name in no], len(values["systems"]))
+    rows = answer_rows(systems, [one for one in systems if one.name in no], len(values["systems"]))
+    if systems and _all_alike(values, systems):
+        rows[SURE] = rows[SURE].replace(answer(systems).sure, "No difference at these lengths.")
+    return rows
+
+
+def _right_to_the_end(values: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The systems of which every seed fits and is right up to the longest test, which is beyond training."""
+    end, rows = values["tests"][-1], [row for row in values["systems"] if row["seeds"]]
+    right = [row for row in rows if all(seed["fitted"] and seed["reach"] == end for seed in row["seeds"])]
+    return right if end > values["trained_to"] else []
+
+
+def _all_alike(values: Mapping[str, Any], systems: Sequence[SystemSummary]) -> bool:
+    """Whether all that fitted are right to the end in every seed, and the best is above none."""
+    fitted = [row for row in values["systems"] if row["fitted"]]
+    return len(fitted) > 1 and fitted == _right_to_the_end(values) and answer(systems).sure.startswith("Not sure")
 
 
 def _in_distribution(rows: Sequence[Mapping[str, Any]]) -> list[float]:
