@@ -160,3 +160,12 @@ def test_a_rule_that_does_not_count_is_told_from_one_that_does(terminal: Termina
     assert "no ids found that work: no length was checked that the rule was not found from" in " ".join(
         answer.out.split()
     )
+
+
+def test_of_places_that_fail_it_says_from_which_lengths_they_are(terminal: Terminal, tmp_path: Path) -> None:
+    task = (Path(__file__).parents[2] / "examples" / "my_task.py").read_text(encoding="utf-8")
+    changed = task.replace("range(0, layout.length, 2)", "[i * i % layout.length for i in range(layout.length)]")
+    every = '[*[prompt[1 + i * i % (len(prompt) - 2)] for i in range(len(prompt) - 2)], "<eos>"]'
+    (tmp_path / "squares.py").write_text(changed.replace('[*prompt[1:-1:2], "<eos>"]', every))
+    said = " ".join(terminal("couple", f"{tmp_path / 'squares.py'}:EverySecond").out.split())
+    assert "no ids found that work: those found from lengths 4, 5 and 6 fail: at length 10 answer token" in said

@@ -12,6 +12,7 @@ import typer
 from lengthwise.cli.console import emit_json, err, out, plain_table
 from lengthwise.cli.options import Api, AsJson, Threads, from_api, whole_numbers
 from lengthwise.core.errors import require
+from lengthwise.tasks.values import spoken
 from lengthwise.training.threads import use_threads
 
 if TYPE_CHECKING:
@@ -374,7 +375,9 @@ def draw_coupling(console: Console, found: Coupling) -> None:
     elif found.holds:
         answer = "ids found that bring all that a token needs at most 1 place away, also at new lengths"
     else:
-        answer = f"no ids found that work: {'; '.join(found.check.problems[:2])}"
+        far = next((line for line in found.check.problems if " needs the token at " in line), "")
+        those = f"those found from lengths {spoken([*map(str, found.rule.lengths)])} fail: " * bool(far)
+        answer = f"no ids found that work: {those}{far or found.check.problems[0]}"
     console.print(Text.assemble((found.name, "bold"), f": {answer}\n"))
     if found.rule is not None and found.check is not None and found.holds:
         for line in found.rule.describe().splitlines():
