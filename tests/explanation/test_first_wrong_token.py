@@ -918,19 +918,19 @@ def test_one_cause_is_not_told_of_what_goes_wrong_in_another_manner() -> None:
     assert f" {letter} " not in told.blocks()[0][1]["cause"][0].partition(" fail")[0]
 
 
-def errs_at_three(prompt: list[str], answer: list[str]) -> list[str]:
-    """Beyond six digits, one sum in four has some wrong third digit, whatever it is."""
+def errs_near_the_beginning(prompt: list[str], answer: list[str]) -> list[str]:
+    """Beyond six digits, one sum in four has some wrong third or fourth digit, whatever it is."""
     number = zlib.crc32("".join(prompt).encode())
-    wrong = len(prompt) > 2 * 6 + 3 and number % 4 == 0
-    return [*answer[:2], str((int(answer[2]) + 1 + number // 4 % 9) % 10), *answer[3:]] if wrong else answer
+    wrong, at = len(prompt) > 2 * 6 + 3 and number % 4 == 0, 2 + number // 64 % 2
+    return [*answer[:at], str((int(answer[at]) + 1 + number // 4 % 9) % 10), *answer[at + 1 :]] if wrong else answer
 
 
 def test_where_in_the_answer_first_mistakes_are_is_said_where_nothing_else_tells_them() -> None:
-    told = lw.explain(adder(errs_at_three), TASK, **LATER)
+    told = lw.explain(adder(errs_near_the_beginning), TASK, **LATER)
     border = told.failures.border
     assert border is not None
-    assert border.place == ("digit 3 of the answer", border.n)
-    assert border.lines == [f"{border._of}, all first go wrong at digit 3 of the answer."]
+    assert border.place == ("digits 3 to 4 of the answer", border.n)
+    assert border.lines == [f"{border._of}, all first go wrong at digits 3 to 4 of the answer."]
 
 
 def test_lengths_that_are_right_among_close_ones_are_not_told() -> None:

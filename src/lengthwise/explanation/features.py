@@ -166,7 +166,7 @@ class Compared:
 
     @property
     def lines(self) -> list[str]:
-        """The same, and what the model does in most of them, a sentence each; without either, in which part they are."""
+        """The same, and what the model does in most of them, a sentence each; without either, their place."""
         if not self.does:
             return self.where or self._placed
         does = f" {self._of_all(self.alike)} it {self.does}."
