@@ -495,7 +495,7 @@ def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
     with pytest.raises(LengthwiseError, match="no seed of 'lost' fitted"):
         lost.differences("lost")
     wide = found.wide()
-    said = "Significant at 16–40: a is above b (exact rank test, Holm p = 0.016, 2 tests)."
+    said = "Significant: a is above b at 16–40 (exact rank test, Holm p = 0.016, 2 tests)."
     assert wide.answer["how sure"] == said
     assert wide.answer["why"].endswith("b: perhaps since ids above 27, from length 16 on, were never trained.")
     (then,) = [line for line in found.wide().advice if line.startswith("next: ")]
@@ -518,7 +518,7 @@ def test_what_overlaps_is_not_told_apart_and_asks_for_seeds() -> None:
     three = _of([*_seeds("a", [200] * 5), *_seeds("b", [200] * 5), *_seeds("c", [9, 8, 7, 6, 5], scheme="sequential")])
     said = how_sure(three.systems)
     # The best against the nearest of other positions comes before what has its own.
-    assert said.startswith("Significant at 16–40: a is above c (")
+    assert said.startswith("Significant: a is above c at 16–40 (")
     assert ". It is not told apart from b." in said
     few = how_sure(_of([*_seeds("a", [200, 199, 198]), *_seeds("c", [9, 8, 7], scheme="sequential")]).systems)
     assert few.startswith(
@@ -704,7 +704,7 @@ def test_a_fall_is_as_predicted_only_where_first_mistakes_need_a_token_farther_b
         each["first_error_at"] = [(each["length"] - 1) * predicted] * (200 - each["correct"]["exact_match"])
     said = answer(_of(made).systems).why
     assert ("b: perhaps" in said) is predicted
-    not_there = "it errs already at tokens whose distance was trained (380 of 380 first mistakes at 16, of all seeds)"
+    not_there = "it errs first was as near in training (380 of 380 first mistakes at 16, of all seeds)"
     assert any(not_there in says for _, says in why(_of(made).systems)) is not predicted
 
 

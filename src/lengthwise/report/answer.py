@@ -6,13 +6,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
-from math import comb
+from math import ceil, comb
 
 from lengthwise.core.statistics import LEVEL
 from lengthwise.core.table import NEXT, answered
 from lengthwise.report.control import (
     PLAIN,
     Control,
+    beyond_reach,
     controls_say,
     is_control,
     longer_control,
@@ -197,12 +198,16 @@ class _Contest:
     def sure(self) -> str:
         """How sure it is that the first is above its field, and how it stands to others."""
         that = "that do not go beyond training" if self.field[0] in in_groups(self.ranked).near else "others"
-        first, apart = self.ranked[0], [one for one in self.field if lengths_above(self.facing[id(one)])]
+        first, among = self.ranked[0], self.field
         if all(len(one.fitted) == 1 for one in (first, *self.rivals)):
-            apart = [one for one in self.rivals if lengths_above(self.facing[id(one)])]
-        rest = [one for one in self.rivals if one not in apart]
-        said = _above(first, apart, self.facing, that, len(self.field)) if apart else "Not sure"
-        level = f"{'. It' if apart else f': {first.label}'} {_level(first, rest, self.facing)}" * bool(rest)
+            among = self.rivals
+        sure, significant = _significant(first, self.rivals, self.facing, that, self.field)
+        apart = [one for one in among if one not in sure and lengths_above(self.facing[id(one)])]
+        rest = [one for one in self.rivals if one not in [*sure, *apart]]
+        whom = _some_or_count(apart, self.field, that)
+        clear = _clear(first, whom, [self.facing[id(one)] for one in apart]) if apart else ""
+        said = ". ".join(filter(None, [significant, clear]))
+        level = f"{'. It' if said else f'Not sure: {first.label}'} {_level(first, rest, self.facing)}" * bool(rest)
         return f"{said}{level}."
 
     @cached_property
@@ -244,8 +249,6 @@ class _Contest:
         leads = f"the ids of {first.label} make it lead" * (bool(said) and lead is not first)
         if leads and first.positions.scheme in PLAIN:
             said, leads = [*said, f"{first.label} has plain ids, so they are not why it leads"], ""
-        untested = [*filter(None, limits), *[f"whether {leads}"] * bool(leads)]
-        limit = f"{', and '.join(untested)}{',' * (len(untested) > 1)} is not tested" * bool(untested)
         mine = [two for two in (self.pair, *self.pairs) if self.pairs and (two[0] is first or not said)]
         mine = [two for two in mine if _ids_may_count(*two, self.tests)]
         control = next((way for one in controls if (way := longer_control(lead, one)).step), Control())
@@ -253,7 +256,11 @@ class _Contest:
             tests = self.between(*mine[0])
             enough = _enough(tests[0].made + len(tests) * sum(bool(one.fitted) for one in self.there))
             untested, missing = missing_control(*mine[0], self.rivals, self.there, enough)
-            said, control = said or untested, control if control.step else missing
+            if not said or (untested and beyond_reach(mine[0][0])):
+                said, leads = [*untested, *said], leads * (mine[0][0] is not first)
+            control = control if control.step else missing
+        limits = [*filter(None, limits), *[f"whether {leads}"] * bool(leads)]
+        limit = f"{', and '.join(limits)}{',' * (len(limits) > 1)} is not tested" * bool(limits)
         alone = bool(self.pairs) and one_setting(self.pair[1], self.pair[:1]) is not None  # `why` has it
         confounded = _confounded(*self.pair) if self.pairs and not alone else ""
         return [*filter(None, [self.instead, *said, confounded])], limit[:1].upper() + limit[1:], control
@@ -304,8 +311,9 @@ class _Contest:
             steps = next_steps(self.order, fails, Control(), ([], ""), ([], [])) if self.order else ()
             return Answer(order=self.order, steps=tuple(steps))
         cause, limit, control = self.causes
-        other = self.pair[0] is not self.named and not is_setting_of(self.pair[0], self.named)
-        aside = f"; why not {self.named.label}: see *why*" * other
+        other, name = self.pair[0] is not self.named and not is_setting_of(self.pair[0], self.named), self.named.label
+        seen = any(name in says for says in cause[:2])  # of these *why* has room
+        aside = f"; {f'why not {name}: see *why*' if seen else f'{name} has no control'}" * other
         confounds = list(self.pair), [*_confounds(*self.pair)]
         steps = next_steps(self.order, fails, control, self.seeds, confounds, aside)
         lead, controls = self.led
@@ -346,41 +354,44 @@ def _ids_may_count(first: SystemSummary, rival: SystemSummary, tests: Sequence[D
     return ours is None or theirs is None or ours < theirs
 
 
-def _above(
+def _significant(
     first: SystemSummary,
     others: Sequence[SystemSummary],
     facing: Mapping[int, Sequence[Difference]],
     that: str,
-    of: int,
-) -> str:
-    """Where all seeds of the first are above all of these others, and how likely that is by chance.
-
-    Those that it is significantly above come first. ``that`` is what many have in common, and ``of`` how many do.
-    """
-    sure = [other for other in others if surely_above(facing[id(other)])]
+    field: Sequence[SystemSummary],
+) -> tuple[list[SystemSummary], str]:
+    """Which others the first is significantly above or below, and where; ``that`` is what a ``field`` is."""
+    groups, ps = dict[tuple[str, tuple[int, ...]], list[SystemSummary]](), list[float]()
+    for other in others:
+        for how, tests in (("above", facing[id(other)]), ("below", [test.turned for test in facing[id(other)]])):
+            if lengths := (*lengths_above(tests, surely=True),):
+                groups.setdefault((how, lengths), []).append(other)
+                ps += [test.holm for test in tests if test.length in lengths]
+    if not groups:
+        return [], ""
+    sure = [other for other in others if any(other in some for some in groups.values())]
+    tests = [test for other in sure for test in facing[id(other)]]
+    tested, made = {test.length for test in tests}, f", {_tests(tests)}" * (tests[0].made > 1)
+    p = f"= {ps[0]:.2g}" if len({*ps}) == 1 else f"≤ {ceil(1000 * max(ps)) / 1000:g}"
     said = list[str]()
-    for some in filter(None, (sure, [other for other in others if other not in sure])):
-        many = f"{'the ' * (len(some) == of)}{len(some)} {that}"
-        said.append(_clear(first, _some(some) if len(some) < MOST_NAMED else many, [facing[id(of)] for of in some]))
-    return ". ".join(said)
+    for (how, lengths), some in groups.items():
+        of = (field, that) if all(one in field for one in some) else (others, "others")
+        said.append(f"{how} {_some_or_count(some, *of)} at {in_runs(lengths, tested)}")
+    below = lengths_above(test.turned for test in tests if not test.turned.sure)
+    lower = f"; at {in_runs(below, tested)} it is below" * bool(below)
+    return sure, f"Significant: {first.label} is {spoken(said)} (exact rank test, Holm p {p}{made}){lower}"
 
 
 def _clear(first: SystemSummary, whom: str, each: Sequence[Sequence[Difference]]) -> str:
-    """The clause of `_above` for others of all of which one is surely above, or of none."""
+    """Where all seeds of the first are above all of others that it is not significantly above."""
     tests = [test for some in each for test in some]
     tested = {test.length for test in tests}
-    lengths = [n for n in lengths_above(tests) if all(any(test.length == n for test in some) for some in each)]
-    sure = [n for n in lengths if all(test.holm <= 1 - LEVEL for test in tests if test.length == n)]
     below = lengths_above(test.turned for test in tests)
     lower = f"; at {in_runs(below, tested)} it is below" * bool(below)
     if all((len(test.rates), len(test.other_rates)) == (1, 1) for test in tests):
         more = f"{first.label} has more right than {whom} {_where(each, tested)}"
         return f"One seed each cannot tell: here {more}{lower}"
-    if surely_above(each[0]):
-        at, of = f" at {in_runs(sure, tested)}" * bool(sure), f", {_tests(tests)}" * (tests[0].made > 1)
-        ps = {test.holm for test in tests if test.length in sure}
-        by = f" (exact rank test, Holm p {'=' if len(ps) == 1 else '≤'} {max(ps, default=0.0):.2g}{of})" * bool(sure)
-        return f"Significant{at}: {first.label} is above {whom}{by}{lower}"
     at, every = _where(each, tested), f"every seed of {first.label} is above every seed of {whom}"
     return f"Clear in these seeds, not significant: {at} {every}, but {_too_few(each)}{lower}"
 
@@ -411,12 +422,11 @@ def _level(first: SystemSummary, others: Sequence[SystemSummary], facing: Mappin
     return spoken(said) if said else ""
 
 
-def _some_or_count(systems: Sequence[SystemSummary], of: Sequence[SystemSummary]) -> str:
-    return _some(systems) if len(systems) < MOST_NAMED else f"{'the ' * (len(systems) == len(of))}{len(systems)} others"
-
-
-def _some(systems: Sequence[SystemSummary]) -> str:
-    return some_of([system.label for system in systems])
+def _some_or_count(systems: Sequence[SystemSummary], of: Sequence[SystemSummary], that: str = "others") -> str:
+    """Their names, or how many they are, of those ``that`` are so."""
+    if len(systems) < MOST_NAMED:
+        return some_of([system.label for system in systems])
+    return f"{'the ' * (len(systems) == len(of))}{len(systems)} {that}"
 
 
 def _too_few(each: Sequence[Sequence[Difference]]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from json import dumps
+from math import comb
 from typing import Any, NamedTuple
 
 from lengthwise.core.errors import LengthwiseError
@@ -36,6 +37,8 @@ class Control(NamedTuple):
 
 MANY_STEPS = 20_000
 """What did not fit after so many is not told to be trained for more."""
+LIKELY = 0.1
+"""Chance that all seeds are above all of a control at one of the lengths, up to which ids are *likely* the cause."""
 PLAIN = ("sequential", RANDOM_START)
 UNTESTED = "Whether the ids make the difference is not tested"
 """The cause where nothing tests whether it is the ids."""
@@ -59,14 +62,17 @@ def with_controls(
 ) -> tuple[SystemSummary, list[SystemSummary]]:
     """The first of those that are as good and what differs from it in the ids alone, or else another of these.
 
-    What differs are controls, or else others that it is above. Another is one that is above its control.
+    What differs are controls, or else others that it is above. Another is one that is above its control, or else has
+    one.
     """
+    every = list[tuple[SystemSummary, list[SystemSummary]]]()
     for one in alike:
         alone = [of for of in ranked if ids_alone(one, of) and not (is_untrained(of) or is_overtaken(of, ranked))]
         found = [of for of in alone if is_control(of, one)] or [of for of in alone if apart(one, of)]
         if found and (one is alike[0] or any(is_control(of, one) and apart(one, of) for of in found)):
             return one, found
-    return alike[0], []
+        every += [(one, found)] * any(is_control(of, one) for of in found)
+    return next(iter(every), (alike[0], []))
 
 
 def controls_say(first: SystemSummary, control: SystemSummary, tests: Sequence[Difference]) -> tuple[str, str]:
@@ -76,23 +82,29 @@ def controls_say(first: SystemSummary, control: SystemSummary, tests: Sequence[D
     """
     fitted, seeds = len(control.fitted), len(control.results)
     few = f" ({fitted} of {seeds} seeds fitted)" * (fitted < seeds)
-    if not (lengths := lengths_above(tests)):
-        other = f"{control.label}, the same but for its ids, is as good in some seed at every length"
-        return f"The ids may not make the difference: {other}{few}", ""
-    if fitted == len(first.fitted) == 1:
-        both = f"{first.label} and {control.label}"
+    mine, both = len(first.fitted), f"{first.label} and its control {control.label}"
+    if fitted == mine == 1:
         return f"Whether the ids make the difference is not known from one seed each of {both}{few}", ""
-    tested, ours, theirs = {test.length for test in tests}, median_rates(first), median_rates(control)
-    most = max(lengths, key=lambda length: (ours[length] - theirs[length], length))
-    make = "The ids make" if surely_above(tests) else f"The ids {'likely' if 2 * fitted > seeds else 'may'} make"
+    tested, lengths = {test.length for test in tests}, lengths_above(tests)
+    ours, theirs = median_rates(first), median_rates(control)
+    most = max(lengths or tested, key=lambda length: (ours[length] - theirs[length], length))
+    have = f"{mine} seeds each" if mine == fitted else f"{mine} seed{'s' * (mine > 1)} against {fitted}"
+    if not lengths:
+        below = lengths_above(test.turned for test in tests)
+        how = f"are below at {in_runs(below, tested)}" if below else "overlap at every length"
+        medians = f"medians at {most}: {rounded(ours[most])} and {rounded(theirs[most])}; {have}"
+        seeds_of = f"seeds of {first.label} against its control {control.label}" if below else f"seeds of {both}"
+        return f"Not shown that the ids make the difference: {seeds_of} {how} ({medians}){few}", ""
+    likely = len(tested) / comb(mine + fitted, mine) <= LIKELY and 2 * fitted > seeds
+    make = "The ids make" if surely_above(tests) else "The ids likely make" if likely else "A hint that the ids make"
     falls = (
         f"{first.label} has {rounded(ours[most])} at {most}, its control {control.label} {rounded(theirs[most])}{few}"
     )
-    apart = all(test.apart for test in tests if test.length in lengths)
-    how = f"{'Every seed' * apart or first.label} is above at {in_runs(lengths, tested)}"
+    every = "all " * all(test.apart for test in tests if test.length in lengths)
+    how = f"{have}, {every}above at {in_runs(lengths, tested)} ({len(lengths)} of {len(tested)} tested)"
     what = in_what(first, control)
     limit = f"Ids of {first.label} and {control.label} differ in {what}; which counts" * bool(what)
-    return f"{make} the difference: {falls}. {how}", limit
+    return f"{make} the difference: {falls}; {how}", limit
 
 
 def beyond_reach(system: SystemSummary) -> str:
@@ -124,7 +136,7 @@ def missing_control(
     if first.positions.scheme in (second.positions.scheme, *PLAIN) or any(is_control(one, first) for one in alone):
         return [], Control()
     if far := beyond_reach(first):
-        return [f"No control can tell whether the ids make the difference: {far}"], Control()
+        return [f"No control of {first.label} can tell whether the ids make the difference: {far}"], Control()
     encoding = first.experiment["encoding"]["name"]
     table = encoding in ENCODINGS and ENCODINGS.get(encoding).has_table
     control = replace(first.positions, scheme=RANDOM_START if table else "sequential")

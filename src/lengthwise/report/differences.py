@@ -88,17 +88,20 @@ def differences(
     return [test if test.one is against else test.turned for test in shown if against in (test.one, test.other)]
 
 
-def lengths_above(tests: Iterable[Difference]) -> list[int]:
-    """The lengths at which, in every layout, the first system is above the other: significantly, or in every seed."""
+def lengths_above(tests: Iterable[Difference], surely: bool = False) -> list[int]:
+    """The lengths at which, in every layout, the first system is above the other: significantly, or in every seed.
+
+    ``surely``: significantly.
+    """
     found: dict[int, bool] = {}
     for test in tests:
-        found[test.length] = found.get(test.length, True) and (test.apart or test.sure)
+        found[test.length] = found.get(test.length, True) and (test.sure or (test.apart and not surely))
     return sorted(length for length, above in found.items() if above)
 
 
 def surely_above(tests: Iterable[Difference]) -> bool:
-    """Whether the first of the two systems is significantly above the other at a length."""
-    return any(test.sure for test in tests)
+    """Whether the first of the two systems is significantly above the other at a length, in every layout."""
+    return bool(lengths_above(tests, surely=True))
 
 
 def between(first: SystemSummary, other: SystemSummary, tests: Sequence[Difference]) -> list[Difference]:

@@ -36,6 +36,8 @@ from lengthwise.report.words import setting_text, value_text
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.values import spoken
 
+PLACED = 0.8
+"""Share of first mistakes from which on it is said where in the answer they are."""
 REMEMBERED = 4096
 """Tasks and schemes whose ids and structure are remembered."""
 TRAINED = 2048
@@ -87,6 +89,20 @@ class Distance:
         return bool(pairs) and all(2 * there < every for there, every in pairs)
 
     @property
+    def place(self) -> tuple[str, int, int]:
+        """Where in the answer four of five first mistakes are, or more, or nothing; how many, and of how many."""
+        scores = [score for cell in self.system.cells if cell.length == self.length for score in cell.scores]
+        tokens = [(score.first_error_at, score.tokens_total / score.n) for score in scores if score.tokens_total]
+        found = [4 * at / many for first, many in tokens for at in first]
+        places = {
+            "stop too early or too late": sum(score.first_error.get("eos", 0) for score in scores),
+            "are in the first quarter of the answer": sum(part < 1 for part in found),
+            "are in the last quarter of the answer": sum(part >= 3 for part in found),
+        }
+        every = sum(sum(score.first_error.values()) for score in scores)
+        return next(((place, n, every) for place, n in places.items() if n >= max(1, PLACED * every)), ("", 0, every))
+
+    @property
     def predicted(self) -> bool:
         """Whether that predicts a fall, and first mistakes agree in every seed: more are there than tokens are.
 
@@ -120,8 +136,9 @@ def why(
     evidence = {id(one): _evidence(one, known.get(id(one))) for one in falls}
 
     def beside(one: SystemSummary) -> str:
-        return evidence[id(one)].replace(NONE_FAR, "")
+        return evidence[id(one)] * (not evidence[id(one)].startswith(NONE_FAR))
 
+    told_before = {"", AT_ENDS, AT_NEAR}
     too = [
         its.system for its in known.values() if its.far and not any(its.system is one for one in _but(falls, slight))
     ]
@@ -134,7 +151,7 @@ def why(
            _setting_of([alone[id(one)] for one in some]) + "; " * bool(each[1]) + _shared(each[1], some, known))
           for each in dict.fromkeys((alone[id(one)][0], beside(one)) for one in falls if id(one) in alone)),
         (theory, "perhaps since no program for such a model does it at every length (theory)"),
-        *((some, _shared(each, some, known)) for each in (AT_ENDS, AT_NEAR, NONE_FAR)
+        *((some, _shared(each, some, known)) for each in (AT_ENDS, AT_NEAR, *sorted({*evidence.values()} - told_before))
           if (some := [one for one in left if evidence[id(one)] == each])),
         (slight, f"too small a fall to explain (no seed below {rounded(min(map(_lowest, slight), default=1.0))})"),
         (_but([one for one in left if not evidence[id(one)]], told), "not known"),
@@ -183,23 +200,22 @@ AT_ENDS, AT_NEAR, NONE_FAR = "ends", "near", "none"
 def _evidence(system: SystemSummary, its: Distance | None) -> str:
     if at_ends(system):
         return AT_ENDS
-    return "" if its is None else NONE_FAR if not its.far else AT_NEAR * its.near
+    return "" if its is None else AT_NEAR * its.near if its.far else NONE_FAR + its.place[0]
 
 
 def _shared(evidence: str, systems: Sequence[SystemSummary], known: Mapping[int, Distance]) -> str:
     """What is known of all of these, which have the same evidence, in words."""
     if not evidence or evidence == AT_ENDS:
         return at_ends(*systems) * bool(evidence)
-    if evidence == NONE_FAR:
-        return (
-            f"not distance: {'it needs' if len(systems) == 1 else 'they need'} no token farther back than in training"
-        )
-    found = [known[id(one)] for one in systems]
+    found, single = [known[id(one)] for one in systems], len(systems) == 1
+    at = f"first mistakes at {spoken([*map(str, sorted({one.length for one in found}))])}"
+    if evidence.startswith(NONE_FAR):
+        there, every = sum(one.place[1] for one in found), sum(one.place[2] for one in found)
+        where = f"; {there:,} of {every:,} {at} {found[0].place[0]}" * bool(there)
+        return f"{'it needs' if single else 'they need'} no token farther back than in training{where}"
     every, there = sum(sum(one.mistakes) for one in found), sum(sum(one.there) for one in found)
-    at = spoken([*map(str, sorted({one.length for one in found}))])
-    mistakes = f"{every - there:,} of {every:,} first mistakes at {at}, of all seeds"
-    they = "it errs" if len(systems) == 1 else "they err"
-    return f"hardly distance: {they} already at tokens whose distance was trained ({mistakes})"
+    need, err = ("it needs", "it errs") if single else ("they need", "they err")
+    return f"what {need} where {err} first was as near in training ({every - there:,} of {every:,} {at}, of all seeds)"
 
 
 def one_setting(system: SystemSummary, order: Sequence[SystemSummary]) -> tuple[str, str, str, str] | None:
