@@ -197,18 +197,40 @@ class _Contest:
     @property
     def sure(self) -> str:
         """How sure it is that the first is above its field, and how it stands to others."""
-        that = "that do not go beyond training" if self.field[0] in in_groups(self.ranked).near else "others"
-        first, among = self.ranked[0], self.field
-        if all(len(one.fitted) == 1 for one in (first, *self.rivals)):
-            among = self.rivals
-        sure, significant = _significant(first, self.rivals, self.facing, that, self.field)
-        apart = [one for one in among if one not in sure and lengths_above(self.facing[id(one)])]
-        rest = [one for one in self.rivals if one not in [*sure, *apart]]
-        whom = _some_or_count(apart, self.field, that)
-        clear = _clear(first, whom, [self.facing[id(one)] for one in apart]) if apart else ""
-        said = ". ".join(filter(None, [significant, clear]))
+        first, (significant, said) = self.ranked[0], self.significant
+        single = all(len(one.fitted) == 1 for one in (first, *self.rivals))
+        among = [one for one in (self.rivals if single else self.field) if one not in significant]
+        apart = [one for one in among if lengths_above(self.facing[id(one)])]
+        rest = [one for one in self.rivals if one not in [*significant, *apart]]
+        said = [*said, *[_clear(first, self._whom(apart), [self.facing[id(one)] for one in apart])] * bool(apart)]
         level = f"{'. It' if said else f'Not sure: {first.label}'} {_level(first, rest, self.facing)}" * bool(rest)
-        return f"{said}{level}."
+        return f"{'. '.join(said)}{level}."
+
+    @property
+    def significant(self) -> tuple[list[SystemSummary], list[str]]:
+        """Which rivals the first is significantly above or below, and the clause that says where."""
+        groups, tests = dict[tuple[str, tuple[int, ...]], list[SystemSummary]](), list[Difference]()
+        for other in self.rivals:
+            facing = self.facing[id(other)]
+            for how, some in (("above", facing), ("below", [test.turned for test in facing])):
+                if lengths := (*lengths_above(some, surely=True),):
+                    groups.setdefault((how, lengths), []).append(other)
+                    tests += some
+        if not groups:
+            return [], []
+        tested, ps = {test.length for test in tests}, {test.holm for test in tests if test.sure}
+        p = f"= {max(ps):.2g}" if len(ps) == 1 else f"≤ {ceil(1000 * max(ps)) / 1000:g}"
+        made = f", {_tests(tests)}" * (tests[0].made > 1)
+        where = [f"{how} {self._whom(some)} at {in_runs(at, tested)}" for (how, at), some in groups.items()]
+        said = f"Significant: {self.ranked[0].label} is {spoken(where)} (exact rank test, Holm p {p}{made})"
+        return [one for some in groups.values() for one in some], [said]
+
+    def _whom(self, some: Sequence[SystemSummary]) -> str:
+        """Names of these rivals, or how many of which they are."""
+        near = in_groups(self.ranked).near
+        if all(one in near for one in some):
+            return _some_or_count(some, self.field, "that do not go beyond training")
+        return _some_or_count(some, self.rivals)
 
     @cached_property
     def ahead(self) -> list[SystemSummary]:
@@ -352,35 +374,6 @@ def _ids_may_count(first: SystemSummary, rival: SystemSummary, tests: Sequence[D
         return False
     ours, theirs = needed_back(first, end), needed_back(rival, end)
     return ours is None or theirs is None or ours < theirs
-
-
-def _significant(
-    first: SystemSummary,
-    others: Sequence[SystemSummary],
-    facing: Mapping[int, Sequence[Difference]],
-    that: str,
-    field: Sequence[SystemSummary],
-) -> tuple[list[SystemSummary], str]:
-    """Which others the first is significantly above or below, and where; ``that`` is what a ``field`` is."""
-    groups, ps = dict[tuple[str, tuple[int, ...]], list[SystemSummary]](), list[float]()
-    for other in others:
-        for how, tests in (("above", facing[id(other)]), ("below", [test.turned for test in facing[id(other)]])):
-            if lengths := (*lengths_above(tests, surely=True),):
-                groups.setdefault((how, lengths), []).append(other)
-                ps += [test.holm for test in tests if test.length in lengths]
-    if not groups:
-        return [], ""
-    sure = [other for other in others if any(other in some for some in groups.values())]
-    tests = [test for other in sure for test in facing[id(other)]]
-    tested, made = {test.length for test in tests}, f", {_tests(tests)}" * (tests[0].made > 1)
-    p = f"= {ps[0]:.2g}" if len({*ps}) == 1 else f"≤ {ceil(1000 * max(ps)) / 1000:g}"
-    said = list[str]()
-    for (how, lengths), some in groups.items():
-        of = (field, that) if all(one in field for one in some) else (others, "others")
-        said.append(f"{how} {_some_or_count(some, *of)} at {in_runs(lengths, tested)}")
-    below = lengths_above(test.turned for test in tests if not test.turned.sure)
-    lower = f"; at {in_runs(below, tested)} it is below" * bool(below)
-    return sure, f"Significant: {first.label} is {spoken(said)} (exact rank test, Holm p {p}{made}){lower}"
 
 
 def _clear(first: SystemSummary, whom: str, each: Sequence[Sequence[Difference]]) -> str:
