@@ -247,6 +247,9 @@ def test_a_damaged_folder_is_one_line_and_no_weights_are_drawn(gpt2, tmp_path: P
         assert "are not those of its config.json" in said(next(iter(change)), "config.json", other)
     with pytest.raises(lw.LengthwiseError, match="is one file of a model; name its folder"):
         lw.explain(weights, "regex:(aa)*b*", train=20)
+    (script := tmp_path / "train.py").write_text("print()")
+    with pytest.raises(lw.LengthwiseError, match=r"train\.py is no model; name a run directory"):
+        lw.explain(script, "regex:(aa)*b*", train=20)
 
 
 @pytest.mark.parametrize("run", ["arithmetic/results/addition-methods", "golowich/results/golowich-ablations"])

@@ -151,7 +151,7 @@ def test_what_holds_is_asked_further_and_what_breaks_gets_what_is_forecast(last:
     assert says in command_in(told.command)
     if told.why:
         # That it is not known comes first, then each that was looked for with what came out.
-        assert told.why.startswith("Why is not known.")
+        assert told.why.startswith("Not known.")
     for part in (told.accuracy, told.failures, told.automaton):
         assert len(repr(part)) < 600
 

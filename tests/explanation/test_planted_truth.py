@@ -265,7 +265,7 @@ def test_the_first_wrong_token_of_a_head_of_a_fixed_distance_is_found(monkeypatc
     assert first.position == 9  # <bos>, seven symbols, <sep>: the first copied symbol
     assert found.failures.moved is None, "its positions are relative"
     assert "breaks from 7" in found.answer
-    assert found.why == "Why is not known."
+    assert found.why == "Not known."
 
 
 def test_a_head_whose_removal_changes_nothing_is_said_to() -> None:

@@ -708,13 +708,13 @@ def test_a_task_of_many_symbols_is_told_that_no_program_was_searched(tmp_path: P
     found = lw.predict(f"{tmp_path / 'last.py'}:Last", encoding="nope")
     text = " ".join(found.text(why=True).split())
     searched = "it has 10 symbols, and programs are searched over at most 6"
-    assert f"no program was searched: {searched}; with fewer, as with --set base=3, one may be found" in text
+    assert f"no program was searched: {searched}; with fewer, as with base=3, one may be found" in text
     whole = lw.predict(f"{tmp_path / 'last.py'}:Last")
     largest = LAST.replace("digits[-1]", "digits.max(axis=0)").replace("[given[-1]]", "given")
     (tmp_path / "max.py").write_text(largest.replace("prompt[-2]", "max(prompt[1:-1])"))
     every = lw.predict(f"{tmp_path / 'max.py'}:Last")
     for said in (" ".join(found.text().split()), " ".join(every.text().split())):
-        assert f"No program was searched: {searched}. With fewer, as with --set base=3, one may be found." in said
+        assert f"No program was searched: {searched}. With fewer, as with base=3, one may be found." in said
         assert "no theorem" not in said
         assert "no proof that there is none" not in said
     assert {f.verdict for f in whole if f.scheme in features.SCHEMES_OF_PLACES} == {"unknown"}

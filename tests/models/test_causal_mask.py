@@ -24,7 +24,10 @@ def test_hidden_keys_are_masked_for_all_but_themselves(biased: bool) -> None:
     generator = torch.Generator().manual_seed(0)
     visible = torch.rand(2, 5, generator=generator) < 0.5
     bias = torch.randn(2, 3, 5, 5, generator=generator) if biased else None
-    mask = mask_keys(visible, bias).expand(2, 3, 5, 5)
+    mask = mask_keys(visible, bias, 5).expand(2, 3, 5, 5)
+    assert torch.equal(
+        mask_keys(visible, None if bias is None else bias[:, :, 3:], 2).expand(2, 3, 2, 5), mask[:, :, 3:]
+    )
     for row in range(2):
         for query in range(5):
             for key in range(5):
@@ -50,5 +53,5 @@ def test_a_window_shows_as_many_keys_as_it_says(queries: int, keys: int, window:
 @pytest.mark.parametrize("window", [None, 1, 3, 9])
 def test_visible_keys_are_counted_within_the_window(window: int | None) -> None:
     visible = torch.rand(4, 7, generator=torch.Generator().manual_seed(3)) < 0.5
-    mask = mask_keys(visible, None) + causal_mask(7, 7, torch.device("cpu"), window)
+    mask = mask_keys(visible, None, 7) + causal_mask(7, 7, torch.device("cpu"), window)
     assert torch.equal(visible_keys_seen(visible, window), (mask[:, 0] == 0).sum(-1))

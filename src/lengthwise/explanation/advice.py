@@ -32,7 +32,7 @@ MORE = 4
 """How many times as many strings are advised where it is too close to say."""
 ONE_IN = 10
 """So many rows hold one of a kind, where such are advised."""
-KEEP = "Keep a copy of this model: what is right now can be lost."
+ON = "rain a copy of this model on, for as many steps"
 OTHERS = "{} what has the best record on such tasks:"
 
 
@@ -204,7 +204,7 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
 
     What is said of the last two was measured: studies/explain/rows_with_values.md and rows_of_a_kind.md.
     """
-    on, within = "Train it on for as many steps", _trained(subject, failures)
+    within = _trained(subject, failures)
     made = [each for each in within if can_make(subject.task, each)][:NAMED]
     values = not made and not within and failures.common is not None and failures.common.kind
     if values and failures.common is not None:
@@ -212,23 +212,19 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
         measured = "Of ten adders trained on so, such sums gained; random ones gained as much without such rows."
     elif made:
         which = f"where {made[0]}" if len(made) == 1 else f"of each of the {len(made)} kinds below"
-        measured = (
-            "Of ten adders trained on so, the kind was then right in seven (before: in two; by the steps alone: in "
-            "five; from scratch with such rows: in nine), random sums farther in eight, less far in one."
-        )
+        measured = "Of ten adders, the kind was then right in seven (before in two, by the steps alone in five)."
     else:
-        return f"{on}. Of ten adders, five were then right farther, one less far. {KEEP}", ""
+        return f"T{ON}. Of ten adders, five were then right farther, one less far.", ""
+    measured += " Of this task nothing was measured." * (subject.task.name != "addition")
     faults = faults_of(failures, subject.train)
     same = (
         [each.kind for each in failures.common.kinds if each.caused] if failures.common is not None and values else []
     )
     (of, _), (by_it, _), (_, left) = (letters(faults, kinds) for kinds in (made, same, [*made, *same]))
     of += f", and so {by_it}" * bool(by_it)
-    if left:
-        unknown = f" Whether rows of {left}, right at the lengths that rows have, would help was not measured."
-        measured += unknown if values else f" Then ask again: {left} may be left."
-    first = f"For {of}{', which rows can show' * bool(within)}: t" if of else "T"
-    text = f"{first}{on[1:]}, one row in {ONE_IN} {which}.\n{measured}\n{KEEP}"
+    first = f"For {of}: t" if of else "T"
+    again = f"\nThen ask again: {left} may be left." * bool(left)
+    text = f"{first}{ON}, one row in {ONE_IN} {which}.\n{measured}{again}"
     task, lengths = {"name": subject.task.name, **changed_fields(subject.task)}, subject.inside
     every = [*range(lengths[0], lengths[-1] + 1)] == lengths
     asked = f"range({lengths[0]}, {lengths[-1] + 1})" if every else f"{lengths}"

@@ -39,7 +39,7 @@ LIKELY = 0.05
 """p of random strings that are right more often without these values."""
 CERTAIN = 0.001
 """p of a kind that is right more often without these values."""
-UNKNOWN = "Why is not known."
+UNKNOWN = "Not known."
 ENOUGH = 0.75
 """Strings of a length that breaks are changed if so many random ones are right; else those of the last right length."""
 
@@ -66,6 +66,12 @@ class OfKind:
             return _worse(self.drawn, self.without) < CERTAIN
         as_many = 2 * (1 - self.moved.value) >= 1 - self.drawn.value
         return as_many and _worse(self.moved, self.usual) < CERTAIN
+
+    def short(self, what: str, letter: str) -> str:
+        """How many are wrong without the values, and with them, in a clause."""
+        if self.moved.n:
+            return f"{letter}{self.moved.wrong} are wrong with all {what}s moved round, {self.drawn.wrong} in place"
+        return f"{letter}{self.without.wrong} are wrong without such {what}s, {self.drawn.wrong} with them"
 
     def said(self, what: str, letter: str) -> str:
         """Whether these values, which have a letter, are why they fail, in a sentence."""
@@ -211,17 +217,18 @@ class CommonCause:
         does = min(self.values, key=lambda value: value.right).does
         return mistake is None or not does or mistake.what.split()[0] == does.split()[0]
 
-    def of_kind(self, kind: str, letter: str, causes: Sequence[str]) -> list[str]:
-        """Why strings of a kind fail, in sentences: these values, which have a letter, or causes that are known."""
-        of = next((each for each in self.kinds if each.kind == kind), None)
-        said = [] if of is None else [of.said(self.what, letter)]
-        return (
-            said
-            if self.causes(kind)
-            else [*(causes or [UNKNOWN]), *said]
-            if of is not None and of.moved.n
-            else [*(causes or [UNKNOWN, *said])]
-        )
+    def of_kind(self, kind: str, letter: str) -> list[str]:
+        """Whether these values, which have a letter, are why strings of a kind fail, in a sentence."""
+        return [each.said(self.what, letter) for each in self.kinds if each.kind == kind]
+
+    def short(self, letters: Mapping[str, str], length: int | None) -> str:
+        """Why kinds that have a letter fail, and random strings, whose kind is empty, which break at a length."""
+        of = {kind: f"of {letter} " * (len(letters) > 1) for kind, letter in letters.items()}
+        clauses = [each.short(self.what, of[each.kind]) for each in self.kinds if each.kind in of]
+        if "" in of and length == self.usual:
+            none, random = Share(self.none, self.n), Share(self.random, self.n)
+            clauses.append(OfKind("", self.usual, random, none).short(self.what, of[""]))
+        return "; ".join(clauses)
 
     def of_random(self, broken: int | None, letter: str) -> list[str]:
         """The same of random strings, which break at a length; or that it is not shown."""
@@ -231,7 +238,7 @@ class CommonCause:
         how = by(_worse(random, none) < LIKELY, not none.holds)
         return [
             f"{how} {letter}: without such {self.what}s {none.wrong} are wrong at length {self.usual}, as drawn "
-            f"{random.wrong} (tested; strings of all kinds that fail are left out of both)."
+            f"{random.wrong} (tested; none of a kind that fails)."
         ]
 
     @property
@@ -241,15 +248,15 @@ class CommonCause:
 
     @property
     def does(self) -> str:
-        """What the model does with the worst value, in a clause."""
-        worst = min(self.values, key=lambda value: value.right)
+        """What the model does with the worst value, if it is one thing, and how many fail with others, in sentences."""
+        worst, rest = min(self.values, key=lambda value: value.right), self.each - self.others
         beside = ", worst side by side" * (self.neighbours is not None)
-        behind = "behind" if worst.after.n and wilson(worst.after.right, worst.after.n)[0] > CLEAR else "with"
-        return (
-            f"{behind} {self.what}s {worst.name}{beside}, it {worst.does}"
-            if worst.does
-            else f"{self.what}s {worst.name}{beside}"
+        after = worst.after.n and wilson(worst.after.right, worst.after.n)[0] > CLEAR
+        which = (
+            f"{self.what}s {worst.name}" if worst.where == INSIDE else f"{worst.name} in the {worst.where} {self.what}"
         )
+        does = f"{'Behind' if after else 'With'} {which}{beside}, it {worst.does}. " * bool(worst.does)
+        return f"{does}With other {self.what}s in their place {rest} of {self.each} are wrong (tested)."
 
 
 def common_cause(

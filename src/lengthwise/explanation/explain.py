@@ -53,7 +53,11 @@ INDENT = 12
 """Of what stands beside a name."""
 WIDTHS = 28, 17, 12, 13
 """Most columns of the cells of an overview."""
-RULES = (f"right: at least {100 * CUT:.0f} %", "breaks: surely below, others are unsure", "unsure: below, not surely")
+RULES = (
+    f"right: at least {100 * CUT:.0f} % are",
+    "breaks: surely fewer, others are unsure",
+    "unsure: fewer, not surely",
+)
 """What is said of a length, and when."""
 AT_RANDOM = "; random strings: "
 T = TypeVar("T")
@@ -145,13 +149,16 @@ class Explanation(Tabular):
     @property
     def why(self) -> str:
         """The causes, a sentence a line, as far as they were tested; or that they are not known."""
-        return "\n".join(itertools.chain(*(fault.why for fault in self.faults))) or self.accuracy.not_finite
+        said = itertools.chain(*((*fault.why, *fault.tested) for fault in self.faults))
+        return "\n".join(said) or self.accuracy.not_finite
 
     @property
     def others(self) -> list[str]:
         """Findings that no fault says in full."""
-        said = " ".join(line for _, rows in self.blocks() for each in rows.values() for line in each)
-        return [" ".join(each) for each in self.failures.findings if any(line not in said for line in each)]
+        said = " ".join(line for _, rows in self.blocks(whole=True) for each in rows.values() for line in each)
+        told = [f"Where {each.kind}:" for each in self.faults if each.kind]
+        left = (each for each in self.failures.findings if not any(each[0].startswith(of) for of in told))
+        return [" ".join(each) for each in left if any(line not in said for line in each)]
 
     @property
     def fails_where(self) -> str:
@@ -161,12 +168,14 @@ class Explanation(Tabular):
     @property
     def overview(self) -> Table:
         """Which strings fail, how many, and at which lengths, a row for each fault; random strings in any case."""
-        faults = self.faults
-        rows = [(f"{letter}. " * (len(faults) > 1), each) for letter, each in zip(LETTERS, faults, strict=False)]
+        faults, kinds, cells = self.faults, {each.kind for each in self.failures.kinds}, list[tuple[str, ...]]()
+        for letter, each in zip(LETTERS, faults, strict=False):
+            worse = [other for other, one in zip(LETTERS, faults, strict=False) if one.kind in kinds and other < letter]
+            less = f", not {' or '.join(worse)}" * bool(worse and each.kind in kinds)  # which its counts leave out
+            cells.append((f"{letter}. " * (len(faults) > 1) + each.cells[0] + less, *each.cells[1:]))
         if all(each.strings != RANDOM for each in faults):
-            rows.append(("", at_random(self.failures)))
-        cells = ((number + each.cells[0], *each.cells[1:]) for number, each in rows)
-        return Table(("strings", "wrong", "right at", "breaks at"), tuple(cells))
+            cells.append(at_random(self.failures).cells)
+        return Table(("strings", "wrong", "right to", "breaks at"), tuple(cells))
 
     def blocks(self, whole: bool = False) -> list[tuple[str, dict[str, list[str]]]]:
         """What is known of the faults, by name, behind a heading where there is one; and what is left.
@@ -175,16 +184,18 @@ class Explanation(Tabular):
             whole: all of it, a heading for each fault; else what a reader needs first, by letter.
         """
         faults, found, shown = self.faults, list[tuple[str, dict[str, list[str]]]](), False
+        by, cause = shared_cause(self.failures, faults)
         for letter, each in zip(LETTERS, faults, strict=False):
-            rows = {"found": [*each.found], "mistakes": [*each.mistakes], "why": [*each.why]}
+            several = len(faults) > 1
+            rows = {"found": [*each.found], "mistakes": [*each.mistakes], "why": [*each.why, *each.tested]}
             if not whole:
-                said = *each.found, *each.mistakes * (not shown or each.unknown), *each.why
-                rows = {f"{letter}." if len(faults) > 1 else "why": [*said]}
+                rows = {f"why {by}": [cause]} if each.by_values else {f"why {letter}" if several else "why": each.short}
+                cause = "" if each.by_values else cause  # is told once
             if each.example is not None and (whole or not shown):
                 rows["example"] = [each.example.whole if whole else each.example.shown]
                 rows["example"] += [self.written] * bool(self.written and not shown)
                 shown = True
-            found.append((f"{letter}. {each.heading}" * (whole and len(faults) > 1), rows))
+            found.append((f"{letter}. {each.heading}" * (whole and several), rows))
         rows = {
             "why": [f"{self.accuracy.not_finite} They count as wrong: it is broken there, not mistaken."]
             if self.accuracy.not_finite else [],
@@ -192,7 +203,7 @@ class Explanation(Tabular):
             "next": self.next.splitlines(), "command": self.command.splitlines(),
             "computes": [self.computes] if not faults or whole else [],
         }  # fmt: skip
-        every = [("", {"cause": [shared_cause(self.failures, faults)]}), *found, ("", rows)]
+        every = [*found, ("", rows)]
         told = [(heading, {name: said for name, said in rows.items() if any(said)}) for heading, rows in every]
         return [(heading, rows) for heading, rows in told if rows]
 
@@ -200,7 +211,7 @@ class Explanation(Tabular):
     def lines(self) -> list[str]:
         """The explanation in a few sentences, the answer first."""
         told = [
-            f"{strings}: {wrong} wrong; right at {right}; breaks at {breaks}"
+            f"{strings}: {wrong} wrong; right to {right}; breaks at {breaks}"
             for strings, wrong, right, breaks in self.overview.rows
         ]
         for _, rows in self.blocks():
@@ -229,7 +240,7 @@ class Explanation(Tabular):
                     lines += (typed if name == "command" else beside)("" if number else name, sentence, INDENT)
         whole = "\n".join([*lines, "", *(self._small_table(why) if why or self.asked else ())])
         legend = [each for each in self.legend if each.partition(":")[0] in whole]
-        legend = "; ".join([*legend, "2–9: all asked from 2 to 9", *[f"more:\u00a0{MORE}"] * (not why)])
+        legend = "; ".join([*legend, "2–9: all asked between", *[f"more:\u00a0{MORE}"] * (not why)])
         return "\n".join([whole, *fill(legend, "", 0)]).replace("\u00a0", " ")
 
     @property

@@ -14,6 +14,8 @@ from lengthwise.explanation.verdict import Share, Verdict
 from lengthwise.tasks.values import spoken
 
 RANDOM = "random strings"
+MOST_OTHERS = 2
+"""Further kinds that are named."""
 LETTERS = "ABCDEFGH"
 """Of the faults: numbers would be taken for digits."""
 
@@ -36,6 +38,8 @@ class Fault:
     """What the first wrong tokens share."""
     why: tuple[str, ...]
     """The cause as far as it was tested, or that it is not known."""
+    tested: tuple[str, ...]
+    """What else was tested of them."""
     example: Failure | None
     """One of the strings."""
     by_values: bool = False
@@ -48,14 +52,15 @@ class Fault:
 
     @property
     def cells(self) -> tuple[str, str, str, str]:
-        """What a table says of it: which strings, how many are wrong, at which lengths they are right, and break."""
+        """What a table says of it: which strings, how many are wrong, up to which length they are right, and break."""
         right, breaks = lengths_of(self.by_length)
         return self.strings, self.wrong, right, breaks
 
     @property
-    def unknown(self) -> bool:
-        """Whether the cause is not known."""
-        return self.why[:1] in ((), (UNKNOWN,))
+    def short(self) -> list[str]:
+        """Which of them fail, what first mistakes share, and the cause, as far as known; else what was tested."""
+        known = [*self.found, *self.mistakes, *(line for line in self.why if line != UNKNOWN)]
+        return known or [*(self.why or self.tested[:1])]
 
 
 def faults_of(failures: Failures, train: int) -> list[Fault]:
@@ -70,8 +75,9 @@ def faults_of(failures: Failures, train: int) -> list[Fault]:
         found[0] = replace(found[0], found=(failures.feature.line,))
     if common is not None:
         values = Fault(
-            common.strings, common.kind, common.wrong, common.by_length, common.found, common.mistakes, (), None
-        )
+            common.strings, common.kind, common.wrong, common.by_length, (), (), (common.does,),
+            (*common.found, *common.mistakes), None,
+        )  # fmt: skip
         found.insert(LETTERS.index(letter), values)
     broken = verdict.broken()
     if broken is not None or not verdict.learned:
@@ -90,11 +96,13 @@ def _first_by_values(failures: Failures) -> int:
 
 def _of_kind(kind: WeakKind, failures: Failures, letter: str) -> Fault:
     """A kind that fails; ``letter`` is that of the values, which may be why."""
-    why, common = [each.cause for each in failures.redrawn if each.kind == kind.kind], failures.common
-    why = (common.of_kind(kind.kind, letter, why) if common is not None else why) or [UNKNOWN]
+    tested, common = [each.cause for each in failures.redrawn if each.kind == kind.kind], failures.common
+    said = [] if common is None else common.of_kind(kind.kind, letter)
+    caused = common is not None and common.causes(kind.kind)
+    why, tested = (said, tested) if caused else ([UNKNOWN] * (not tested), [*tested, *said])
     return Fault(
-        kind.kind, kind.kind, kind.wrong, kind.by_length, (), tuple(kind.does), tuple(why), kind.example,
-        common is not None and common.causes(kind.kind) and common.alike(kind.mistake),
+        kind.kind, kind.kind, kind.wrong, kind.by_length, (), tuple(kind.does), tuple(why), tuple(tested), kind.example,
+        common is not None and caused and common.alike(kind.mistake),
     )  # fmt: skip
 
 
@@ -102,7 +110,7 @@ def at_random(failures: Failures, at: Sequence[int] = ()) -> Fault:
     """Random strings, how many are wrong at some lengths, or at the longest; nothing more."""
     shares = dict(failures.by_length) | {row.length: row.random for row in failures.rows if row.random.n}
     wrong = ", ".join(f"{shares[n].wrong} at {n}" for n in at or [max(shares)])
-    return Fault(RANDOM, "", wrong, tuple(sorted(shares.items())), (), (), (), None)
+    return Fault(RANDOM, "", wrong, tuple(sorted(shares.items())), (), (), (), (), None)
 
 
 def _of_random(failures: Failures, verdict: Verdict, letter: str) -> Fault:
@@ -111,13 +119,16 @@ def _of_random(failures: Failures, verdict: Verdict, letter: str) -> Fault:
     if not verdict.learned:
         trained = [(row.length, row.random) for row in verdict.rows if row.length <= train and row.random.n]
         lines = failures.within.lines if failures.within is not None else []
-        why = [each.cause for each in failures.redrawn if not each.kind] if failures.apart is not None else []
+        tested = [each.cause for each in failures.redrawn if not each.kind] if failures.apart is not None else []
         where = failures.where[0] if failures.where and not failures.kinds else ()
         wrong = f"{verdict.trained.wrong} at {trained[0][0]}–{trained[-1][0]}"
-        return Fault(RANDOM, "", wrong, tuple(trained), where, tuple(lines), tuple(why or [UNKNOWN]), failures.example)
+        return Fault(
+            RANDOM, "", wrong, tuple(trained), where, tuple(lines), (UNKNOWN,) * (not tested), tuple(tested),
+            failures.example,
+        )  # fmt: skip
     assert at is not None
-    pools = (failures.within, failures.border)[:: 1 if at <= train else -1]
-    lines = next((pool.lines for pool in pools if pool is not None and pool.lines), [])
+    pool = failures.within if at <= train else failures.border
+    lines = pool.lines if pool is not None else []
     rule = [failures.feature.line] if failures.feature else [failures.edited] if failures.edited else []
     hard = [(row.length, row.hard) for row in verdict.rows if row.hard.n]
     longest = max(n for n, _ in hard) if not how else max(row.length for row in verdict.rows if row.random.n)
@@ -125,22 +136,18 @@ def _of_random(failures: Failures, verdict: Verdict, letter: str) -> Fault:
     if not how:
         wrong = ", ".join(f"{share.wrong} at {n}" for n, share in hard if n in (at, longest))
         found = replace(found, strings="edited strings", wrong=wrong, by_length=tuple(hard))
-    why, common = _why_random(failures, verdict, letter), failures.common
-    by_values = common is not None and common.causes_random and why[:1] == common.of_random(at, letter)
+    moved, common = failures.moved, failures.common
+    by_ids = moved is not None and (moved.to_blame or moved.absolute)
+    said = common.of_random(verdict.first("random", train), letter) if common is not None and not by_ids else []
+    by_values = common is not None and bool(said) and common.causes_random
+    tested = [each.cause for each in failures.redrawn if not each.kind]
+    ids = list(moved.cause) if moved is not None else []
+    why = ids if by_ids else said if by_values else [UNKNOWN] * (not tested)
+    tested += [*(ids * (not by_ids)), *(said * (not by_values)), *_cliff(verdict)]
     return replace(
-        found, found=tuple(rule[: not failures.kinds]), mistakes=tuple(lines), why=tuple(why),
+        found, found=tuple(rule[: not failures.kinds]), mistakes=tuple(lines), why=tuple(why), tested=tuple(tested),
         example=failures.example, by_values=by_values,
     )  # fmt: skip
-
-
-def _why_random(failures: Failures, verdict: Verdict, letter: str) -> list[str]:
-    """Why random strings of a model that has learned break: ids, values, a part of the prompt; or not known."""
-    moved, common, cliff = failures.moved, failures.common, _cliff(verdict)
-    if moved is not None and (moved.to_blame or moved.absolute):
-        return [*moved.cause, *cliff]
-    told = common.of_random(verdict.first("random", verdict.train), letter) if common is not None else []
-    told = told or [each.cause for each in failures.redrawn if not each.kind]
-    return [*(told or [UNKNOWN, *(moved.cause if moved is not None else [])]), *cliff]
 
 
 def _cliff(verdict: Verdict) -> list[str]:
@@ -167,17 +174,22 @@ def others_named(failures: Failures) -> list[str]:
     """The kinds that fail besides, those that values are the cause of by themselves, in sentences."""
     rest = [each.kind for each in itertools.islice(failures.kinds, TOLD, None)]
     same = [each.kind for each in failures.common.kinds if each.caused] if failures.common is not None else []
-    by = f"By {LETTERS[_first_by_values(failures)]}, it"
-    groups = ((by, [kind in same for kind in rest]), ("It", [kind not in same for kind in rest]))
+    letter = LETTERS[_first_by_values(failures)]
+    if len(rest) > MOST_OTHERS:
+        by_it = sum(kind in same for kind in rest)
+        of = "all" if by_it == len(rest) else f"{by_it} of them"
+        return [f"{len(rest)} other kinds of strings fail{f', {of} by {letter}' * bool(by_it)}."]
+    groups = ((f"By {letter}, it", [kind in same for kind in rest]), ("It", [kind not in same for kind in rest]))
     found = [(how, [f"where {kind}" for kind in itertools.compress(rest, of)]) for how, of in groups]
     return [f"{how} fails, too, {spoken(kinds)}." for how, kinds in found if kinds]
 
 
-def shared_cause(failures: Failures, faults: Sequence[Fault]) -> str:
-    """That values are the cause of other faults, in a sentence; empty where they are of none."""
+def shared_cause(failures: Failures, faults: Sequence[Fault]) -> tuple[str, str]:
+    """Which faults have values as their cause, and that in a sentence; empty where none has."""
     named, common = [*zip(LETTERS, faults, strict=False)], failures.common
-    of = [letter for letter, each in named if each.by_values]
+    of = {each.kind: letter for letter, each in named if each.by_values}
     own = [letter for letter, each in named if common is not None and each.strings == common.strings]
     if common is None or not of:
-        return ""
-    return f"{own[0]} is why {spoken(of)} fail{'s' * (len(of) == 1)}, at least in part: {common.does}."
+        return "", ""
+    broken = Verdict(failures.rows, failures.train).first("random", failures.train)
+    return ", ".join(of.values()), f"By {own[0]}, at least in part: {common.short(of, broken)} (tested)."

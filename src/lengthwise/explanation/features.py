@@ -154,9 +154,15 @@ class Compared:
 
     @property
     def where(self) -> list[str]:
-        """Where most of them are, in a sentence, if that is known, and most right tokens are not."""
-        near = next((each.narrow for each in self.found if each.most and 2 * each.right < each.right_n), None)
+        """Where nearly all of them are, in a sentence, if that is known, and most right tokens are not."""
+        clear = (each.narrow for each in self.found if each.wrong >= CLEAR * self.n and 2 * each.right < each.right_n)
+        near = next(clear, None)
         return [] if near is None else [f"{self._of}, {self._of_all(near[0])} first go wrong {near[1]}."]
+
+    @property
+    def where_of_these(self) -> list[str]:
+        """The same behind a sentence on the same wrong answers."""
+        return [says[:1].upper() + says[1:] for line in self.where for says in [line.removeprefix(f"{self._of}, ")]]
 
     @property
     def _placed(self) -> list[str]:
@@ -166,11 +172,10 @@ class Compared:
 
     @property
     def lines(self) -> list[str]:
-        """The same, and what the model does in most of them, a sentence each; without either, their place."""
-        if not self.does:
+        """What the model does in nearly all, and the same, a sentence each; without either, their place."""
+        if self.alike < CLEAR * self.n:
             return self.where or self._placed
-        does = f" {self._of_all(self.alike)} it {self.does}."
-        return [*self.where, ("In" if self.where else f"{self._of}, in") + does]
+        return [f"{self._of}, in {self._of_all(self.alike)} it {self.does}.", *self.where_of_these]
 
     def _of_all(self, count: int) -> str:
         return "all" if count == self.n else str(count)

@@ -72,6 +72,10 @@ def check_folder(folder: Path, task: Task | None, typed: str, train: int | None,
     require(folder.exists(), f"there is no model at {folder}; name a run directory, a folder or a .safetensors file")
     beside = folder.is_file() and (folder.parent / "config.json").is_file()
     require(not beside, f"{folder} is one file of a model; name its folder, {folder.parent}")
+    require(
+        folder.is_dir() or folder.suffix == ".safetensors",
+        f"{folder} is no model; name a run directory, the folder of a Hugging Face model or a .safetensors file",
+    )
     check_kept(folder)
     file = folder / "config.json"
     try:

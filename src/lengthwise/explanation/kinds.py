@@ -15,7 +15,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import EOS, SPECIALS
 from lengthwise.explanation.automaton import product
-from lengthwise.explanation.features import SURE, Compared, surprise
+from lengthwise.explanation.features import CLEAR, SURE, Compared, surprise
 from lengthwise.explanation.mistakes import Failure, Mistake, Wrong, first_wrong, most_common_mistake
 from lengthwise.explanation.model import RandomStrings, Subject, edited
 from lengthwise.explanation.verdict import LengthShares, Share, Verdict
@@ -43,8 +43,6 @@ NAMED, TOLD = 3, 2
 """So many of the worst kinds are asked at all lengths of random strings; so many at further ones, and told in full."""
 Asked = tuple[Batch, ndarray, list[Wrong]]
 """Strings, which of them are right, and the first wrong tokens of the others."""
-FEWEST_IN_A_ROW = 3
-"""Lengths that are right among others that are too close to say are told if they are no fewer."""
 MOST_RUNS = 8
 """Lengths are named if they are no more, neighbours as one."""
 TRIES = 4
@@ -103,7 +101,8 @@ class WeakKind:
     def at(self) -> str:
         """From which length it breaks, or at which first; a comma before."""
         first, *later = itertools.dropwhile(lambda each: not each[1].breaks, self.by_length)
-        return f", {'from' if all(share.breaks for _, share in later) else 'first at'} length {first[0]}"
+        how = ("from" if all(share.breaks for _, share in later) else "first at") if later else "at"
+        return f", {how} length {first[0]}"
 
     @property
     def worst(self) -> KindShare:
@@ -124,10 +123,12 @@ class WeakKind:
     def does(self) -> list[str]:
         """Where they first go wrong, and what the model does in them, a sentence each, as far as that is one thing."""
         where = self.compared.where if self.compared is not None else []
-        if (does := self.mistake) is None:
+        if (does := self.mistake) is None or does.n < CLEAR * does.of:
             return where
-        count = "all" if does.n == does.of else f"{does.n}" if where else f"{does.n} of {does.of}"
-        return [*where, f"{'In' if where else f'At length {self.length}, in'} {count} it {does.what}."]
+        if self.compared is not None and self.compared.n == does.of:
+            where = self.compared.where_of_these
+        count = f"all {does.of}" if does.n == does.of else f"{does.n} of {does.of}"
+        return [f"At length {self.length}, in {count} wrong answers it {does.what}.", *where]
 
 
 def told_row(rows: Sequence[KindShare], train: int) -> KindShare:
@@ -210,25 +211,15 @@ def of_kinds(task: Task, kinds: Sequence[str], batch: Batch, row: int) -> bool:
 
 
 def lengths_of(by_length: Sequence[tuple[int, Share]]) -> tuple[str, str]:
-    """At which lengths strings are right, and at which they break: "2–4" and "5, 6, 8–61"."""
-    lengths, shares = [length for length, _ in by_length], dict(by_length)
-
-    def noise(run: Sequence[int]) -> bool:
-        """Whether a few lengths are right among others that are too close to say."""
-        at = lengths.index(run[0]), lengths.index(run[-1])
-        beside = [lengths[n] for n in (at[0] - 1, at[1] + 1) if 0 <= n < len(lengths)]
-        return at[0] > 0 and len(run) < FEWEST_IN_A_ROW and not any(shares[n].breaks for n in beside)
-
-    def told(runs: Sequence[Sequence[int]]) -> str:
-        named = [each for run in runs for each in ([f"{run[0]}–{run[-1]}"] if len(run) > 2 else map(str, run))]
-        if len(named) > MOST_RUNS:
-            some = [n for run in runs for n in run]
-            return f"{some[0]} to {some[-1]}: {len(some)} of {sum(some[0] <= n <= some[-1] for n in lengths)}"
-        return ", ".join(named) or "–"
-
-    right, breaks = (_runs(lengths, [n for n in lengths if says(shares[n])]) for says in (
-        lambda s: s.holds, lambda s: s.breaks))  # fmt: skip
-    return told([run for run in right if not noise(run)]), told(breaks)
+    """Up to which length strings are right, at all shorter ones, too, and at which they break: "4" and "5, 6, 8–61"."""
+    lengths, breaks = [length for length, _ in by_length], [length for length, share in by_length if share.breaks]
+    right = [length for length, _ in itertools.takewhile(lambda each: each[1].holds, by_length)]
+    runs = _runs(lengths, breaks)
+    named = [each for run in runs for each in ([f"{run[0]}–{run[-1]}"] if len(run) > 2 else map(str, run))]
+    if len(named) > MOST_RUNS:
+        within = sum(breaks[0] <= n <= breaks[-1] for n in lengths)
+        named = [f"{breaks[0]} to {breaks[-1]}: {len(breaks)} of {within}"]
+    return f"{right[-1]}" if right else "–", ", ".join(named) or "–"
 
 
 def _runs(lengths: Sequence[int], some: Sequence[int]) -> list[list[int]]:

@@ -523,7 +523,10 @@ class Subject:
 
     @property
     def _why_most(self) -> str:
-        if self.misfit(min(self.task.lengths(self.most + 1, self.most + 10), default=self.most)):
+        longer = self.task.lengths(self.most + 1, self.most + 10)
+        if not longer:
+            return "the task has no longer ones"
+        if self.misfit(min(longer)):
             return "the model has room for no longer ones"
         return "training showed position ids for so long ones and longer; `lengths` asks further"
 

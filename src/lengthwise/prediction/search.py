@@ -171,11 +171,6 @@ def _fewer(task: Task | None, number: int) -> str:
     return f"with fewer{f', as with {names[0]}={FEW_SYMBOLS},' if names else ''} one may be found"
 
 
-def _in_predict(advice: str) -> str:
-    """Advice on a setting for those who have the option ``--set``."""
-    return advice.replace("as with ", "as with --set ")
-
-
 def _check_alphabet(name: str, alphabet: Sequence[str], task: Task | None = None) -> None:
     require(
         len(alphabet) <= MOST_SYMBOLS,
@@ -246,11 +241,11 @@ def search_programs(task: Task, note: Callable[[str], None]) -> tuple[list[Evide
         first = words_of_task(task, task.name)
     except LengthwiseError as error:
         reason = str(error).removeprefix(f"task {task.name!r} has answers of more than one token; ")
-        return [], f"{NOT_SEARCHED}: {_in_predict(reason.replace(repr(task.name), 'it', 1))}"
+        return [], f"{NOT_SEARCHED}: {reason.replace(repr(task.name), 'it', 1)}"
     answers = first.answers[:-1]
     if not 1 <= len(answers) < MOST_ANSWERS:
         few = f"; {_fewer(task, len(first.answers))}" * bool(answers)
-        why = f"the task has {len(first.answers)} answers, and 2 to {MOST_ANSWERS} are tried{_in_predict(few)}"
+        why = f"the task has {len(first.answers)} answers, and 2 to {MOST_ANSWERS} are tried{few}"
         return [], f"{NOT_SEARCHED}: {why}"
     note(f"searching for small C-RASP programs over {len(first.alphabet)} symbols (a few seconds)")
     found: list[Synthesis] = []
