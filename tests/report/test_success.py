@@ -1,12 +1,11 @@
-"""How sure a success is said to be, and what theory says of a fall."""
+"""How sure a success is said to be."""
 
 from __future__ import annotations
 
 import pytest
 from made_up import experiment, result, score
 
-from lengthwise.api.compare import without_program
-from lengthwise.report.answer import ALONE, SURE, WHY
+from lengthwise.report.answer import ALONE, SURE
 from lengthwise.report.success import BY_FORECAST, HARDER, answer_rows
 from lengthwise.report.summary import SeedResult, SystemSummary, summarize
 
@@ -24,7 +23,7 @@ def systems(language: str, rates: dict[str, tuple[int, ...]]) -> list[SystemSumm
 
 
 def sure(some: list[SystemSummary]) -> str:
-    return answer_rows(some, (), len(some)).get(SURE, "")
+    return answer_rows(some, len(some)).get(SURE, "")
 
 
 @pytest.mark.parametrize(
@@ -52,14 +51,6 @@ def test_random_words_are_named_where_others_are_harder(language: str, says: str
     assert not sure(systems(language, {"nope": (100,)}))
 
 
-@pytest.mark.parametrize(("language", "no"), [("(a|b)*abb", True), ("a*b*", False)])
-def test_theory_is_perhaps_why_one_falls(language: str, no: bool) -> None:
-    fallen = systems(language, {"nope": (40,)})
-    said = answer_rows(fallen, without_program(fallen), 1)[WHY]
-    assert said.startswith("nope: perhaps since no program" if no else "nope: not known")
-    assert "\n" not in said
-
-
 @pytest.mark.parametrize(
     ("right", "hard", "says"),
     [
@@ -78,6 +69,6 @@ def test_a_run_says_whether_the_forecast_came_true(right: tuple[int, ...], hard:
         SeedResult.of(one.to_json() | ({} if hard is None else {"hard": [score(16, n) for n in hard[seed : seed + 1]]}))
         for seed, one in enumerate(plain.results)
     )
-    assert answer_rows([some], (), 1).get(BY_FORECAST, "").removeprefix("By the forecast's measure, ") == says
+    assert answer_rows([some], 1).get(BY_FORECAST, "").removeprefix("By the forecast's measure, ") == says
     lowest = [min(n, *(hard or ())[seed : seed + 1], 200) for seed, n in enumerate(right)]
     assert [one.correct["exact_match"] for one in some.cells[-1].scores] == lowest

@@ -13,7 +13,7 @@ from lengthwise.api.components import changed_task
 from lengthwise.api.components import task as build_task
 from lengthwise.api.result import COMPARISON, Accuracy, Measured, Result
 from lengthwise.core import config as arguments
-from lengthwise.core.config import canonical_json, digest, fields_of
+from lengthwise.core.config import digest, fields_of
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, spelled
 from lengthwise.core.files import locked, make_folder, remove_unfinished, write_json, write_text
 from lengthwise.core.table import NEXT, Table, Tabular
@@ -25,7 +25,6 @@ from lengthwise.prediction.predict import predict_task, structure_row
 from lengthwise.prediction.target import task_named
 from lengthwise.prediction.verdict import SHOWN, SPARSE_IF, Prediction
 from lengthwise.report.pages import comparison_finding, comparison_table, outcome_of, what_next
-from lengthwise.report.summary import fall
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.language import Language
 from lengthwise.testing.own_tasks import refuse_broken
@@ -240,15 +239,6 @@ def explained(prediction: Prediction, system: PositionSystem) -> dict[str, Any]:
         return {"verdict": None, "condition": "", "why": None}
     shown, condition = SPARSE_IF if verdict.unmet else SHOWN[verdict.answer], verdict.condition
     return {"verdict": shown, "condition": condition if verdict.answer == "yes" else "", "why": verdict.why}
-
-
-def without_program(systems: Sequence[SystemSummary]) -> list[SystemSummary]:
-    """Those that fall beyond training and have no program, by theory; none where they learn several tasks."""
-    fallen = [one for one in systems if fall(one) and one.known_task is not None]
-    if len({canonical_json(one.experiment["task"]) for one in fallen}) != 1:
-        return []
-    prediction = predict_task(TASKS.build(fallen[0].experiment["task"]))
-    return [one for one in fallen if explained(prediction, one.positions)["verdict"] == SHOWN["no"]]
 
 
 def structure_under(prediction: Prediction, task: Task, scheme: PositionScheme) -> dict[str, Any]:

@@ -24,11 +24,10 @@ from lengthwise.core.table import shown as cell_text
 from lengthwise.experiments.run_directory import LEASES, divergence
 from lengthwise.report.answer import answer
 from lengthwise.report.differences import differences
-from lengthwise.report.finding import headline, told_lengths
+from lengthwise.report.finding import headline, in_groups, told_lengths
 from lengthwise.report.names import hidden_text, whole_names
 from lengthwise.report.summary import (
     BRACKETS,
-    DIFFER,
     LOW,
     MOST_DRAWN,
     NOT_FITTED,
@@ -66,7 +65,6 @@ from lengthwise.report.summary import (
     task_title,
     trained_text,
 )
-from lengthwise.report.why import distances_text
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.values import spoken
 
@@ -193,10 +191,10 @@ class Measured(Tabular):
                         near.add((key, cell.length))
             if not system.fitted:
                 cells[system.name, system.settings, ""] = {}
-        tested, finding = sorted({length for row in cells.values() for length in row}), headline(systems, ";\n")
+        tested, finding = sorted({length for row in cells.values() for length in row}), headline(systems)
         sure, exact = answer(systems, of.metric, of.whole), of.metric == "exact_match"
         answered = {**dict.fromkeys(["finding"] * exact, finding), **sure.rows}
-        sentences = [finding.partition(".\n")[0], *sure.rows.values()]
+        sentences = [finding.partition("\n")[0], *sure.rows.values()]
         quoted = told_lengths(sentences, [system.label for system in systems])
         shortest = min(system.max_length for system in systems)
         told = [length for length in quoted if length > shortest]
@@ -218,7 +216,7 @@ class Measured(Tabular):
             (*key, *(about[name](owner) for name in named), *(shown.get((*key, length)) for length in lengths))
             for key, owner in zip(cells, owners, strict=True)
         )
-        bold, alike, alone, unsure = set[tuple[int, int]](), set[tuple[int, int]](), False, False
+        bold, alike = set[tuple[int, int]](), set[tuple[int, int]]()
         few = [system for system in systems if 2 * len(system.fitted) <= len(system.results)]
         contests = {(by_row[key[:2]].contest, key[2]) for key in cells}
         for contest, (column, length) in product(contests, enumerate(lengths, 3 + len(named))):
@@ -230,7 +228,6 @@ class Measured(Tabular):
             if any(length <= by_row[key[:2]].max_length for key, _ in rivals.values()):
                 continue
             if len(rivals) < 2 or all(by_row[key[:2]] in few for key, _ in rivals.values()):
-                alone |= len(rivals) == 1
                 continue
             best = max(found.median for key, found in rivals.values() if by_row[key[:2]] not in few)
             first = {
@@ -239,8 +236,6 @@ class Measured(Tabular):
                 and found.low >= FAILED and (key, length) not in guessed
             }  # fmt: skip
             bold |= {(at, column) for at in first}
-            equal = (one for at, (_, one) in rivals.items() if at not in first and one.median >= FAILED)
-            unsure |= any(rounded(one.median) == rounded(best) for one in equal)
             least = rivals[min(first)][1].low if first else 2  # rows are in rank
             alike |= {
                 (at, column) for at, (key, found) in rivals.items()
@@ -249,19 +244,16 @@ class Measured(Tabular):
             }  # fmt: skip
         layouts, tasks_of = ({each[at] for each in contests} for at in (1, 0))
         of_each = ["length", *["layout"] * (len(layouts - {""}) > 1), *["task"] * (len(tasks_of) > 1)]
-        best_of = f"best median of a {spoken(of_each)} beyond training"
-        several = " that several systems were tested at" * alone
-        several += ", where brackets do not begin below one half" * unsure
         seeds = [len(system.fitted) for system in systems]
-        unseen = f": {brackets_text(seeds)}" * (brackets != "interval")
-        guess, low = chance_text(systems, lengths, of.metric), low_seeds(systems, lengths, of.metric)
+        unseen = f" ({brackets_text(seeds)})" * (brackets != "interval")
+        guess, low = chance_text(systems, lengths, of.metric), low_seeds(in_groups(systems).far, lengths, of.metric)
         right, hidden = [f"{one.label} {rounded(one.in_distribution.median)}" for one in systems], hidden_text(systems)
         trained_right = f"; right in distribution: {', '.join(right)}" * (not any(one.fitted for one in systems))
         legend = {
             **_inside([system for system in systems if system.fitted], brackets, rows),
-            "bold": best_of + several + ", of systems of which most seeds fitted" * any(one.fitted for one in few),
-            "†": f"not told apart from it (intervals overlap{unseen})",
-            "≈": f"{percent(REACH)} lies in its interval over strings",
+            "bold": f"best of a {spoken(of_each[1:])}" if of_each[1:] else "best beyond training",
+            "†": f"overlaps it{unseen}",
+            "≈": f"{percent(REACH)} is in its interval",
             **dict.fromkeys([LOW] * bool(low), low),
             **dict.fromkeys(["fitted"] * ("fitted" in named), fitted_means(systems)),
             **dict.fromkeys([NOT_FITTED] * any(not owner.fitted for owner in owners), f"no seed fitted{trained_right}"),
@@ -274,11 +266,11 @@ class Measured(Tabular):
         left_out = [length for length in tested if length not in lengths]
         lacks = f"{', '.join(map(str, left_out))} (lengths='all')" * bool(left_out)
         said = (
-            *sure.steps,
+            *sure.next,
             *of.notes,
             f"tested and not shown: {lacks}" * bool(lacks),
-            *sure.falls,
-            distances_text(in_order(systems)),
+            *sure.advice,
+            f"…: {hidden}" * bool(hidden),
             *details(systems),
         )
         strings = "".join(f", {says}" for says in [strings_text(systems)] if says)
@@ -290,7 +282,7 @@ class Measured(Tabular):
             caption=f"{of._what} by length{trained * (not exact)}{behind}",
             printed=f"{of._what} by length{trained}{behind}",
             answer=answered,
-            notes=tuple(says for says in [differ_text(systems)] if says and DIFFER not in sure.why),
+            notes=tuple(filter(None, [differ_text(systems)])),
             advice=tuple(line for line in said if line),
             bold=frozenset(bold),
             alike=frozenset(alike),
@@ -411,11 +403,7 @@ class Accuracy(Measured):
             caption=f"{self._what} by length, {trained_text(self.systems)}{_left_out(self.systems)}.",
             legend={"low to high": brackets_text(len(system.fitted) for system in self.systems)},
             notes=tuple(filter(None, [differ_text(self.systems)])),
-            advice=(
-                *answer(in_order(self.systems, self.metric), self.metric, self.whole).steps,
-                *details(self.systems),
-                *self.notes,
-            ),
+            advice=(*answer(self.systems, self.metric, self.whole).next, *details(self.systems), *self.notes),
             empty=empty([system for system in self.systems for _ in self._rows(system)]),
             named=frozenset(("median", "low", "high")),
         )
@@ -515,11 +503,9 @@ def spread(scores: Sequence[Score], metric: str = "exact_match", brackets: Brack
 
 def _inside(systems: Sequence[SystemSummary], brackets: Brackets, rows: Iterable[Sequence[Any]]) -> dict[str, str]:
     """What the brackets in these rows are; empty where none are shown."""
-    cells = [cell_text(cell, DIGITS) for row in rows for cell in row if isinstance(cell, Spread)]
-    closed = ["(" not in cell for cell in cells]
-    none = ", none where both ends are equal" * any(closed)
+    shown = any("(" in cell_text(cell, DIGITS) for row in rows for cell in row if isinstance(cell, Spread))
     counts = [len(system.fitted or system.results) for system in systems]
-    return {} if all(closed) else {"brackets": f"{brackets_text(counts, brackets)}{none}"}
+    return {"brackets": brackets_text(counts, brackets)} if shown else {}
 
 
 def _over(systems: Sequence[SystemSummary]) -> str:
@@ -709,7 +695,7 @@ class Result(Measured):
             f"Exact match on {task_title(systems)} at training lengths and at the longest test: {OVER}"
             f"{_left_out(systems)}.",
             notes=tuple(filter(None, (of_all, differ_text(systems)))),
-            advice=(*answer(in_order(systems), whole=self.whole.systems).steps, *details(systems), *self._page_notes),
+            advice=(*answer(systems, whole=self.whole.systems).next, *details(systems), *self._page_notes),
             legend=_inside(systems, "interval", rows)
             | dict.fromkeys([LOW] * bool(low), low)
             | dict.fromkeys([NOT_FITTED] * any(not one.fitted for one in systems), "not fitted"),

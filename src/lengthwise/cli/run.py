@@ -129,8 +129,7 @@ def next_step(done: RecipeResult) -> str:
                 one for one in summarize(load([done.folder])) if one.experiment["task"] == system.experiment["task"]
             ]
             if any(ids_alone(one, system) for one in there):  # other steps than a partner's would end the pair
-                first, *commands = answer(there).steps[0].removeprefix("next: ").split("\n")
-                return "\n  ".join([first, *commands])
+                return answer(there).step.replace("\n", "\n  ")
         more, says = {"training.steps": 2 * steps}, f"{job.name} does not fit after {steps:,} steps"
         if job.experiment.model.layers == 1 and all(one.gained_too_little(wanted) for one in results):
             more, says = {"model.layers": 2}, f"{says}, of which the last half gained too little: two layers"
@@ -153,7 +152,6 @@ def next_step(done: RecipeResult) -> str:
 
 def draw_summary(console: Console, sweep: Sweep) -> None:
     """The finding and how sure it is, then a curve and numbers for each system."""
-    from lengthwise.api.compare import without_program
     from lengthwise.report.finding import headline
     from lengthwise.report.success import answer_rows
     from lengthwise.report.summary import SeedResult, summarize
@@ -161,7 +159,7 @@ def draw_summary(console: Console, sweep: Sweep) -> None:
 
     results = (SeedResult.of(result.to_json()) for found in sweep.results for result in found)
     systems = summarize(results)
-    rows = answer_rows(systems, without_program(systems), len(systems))
+    rows = answer_rows(systems, len(systems))
     draw_answer(console, {"finding": headline(systems), **rows}, accuracy_text(systems))
 
 

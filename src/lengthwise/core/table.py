@@ -98,7 +98,7 @@ class Table:
     advice: tuple[str, ...] = ()
     """For the author: what to do, what was trained, how it was chosen. In LaTeX comments.
 
-    A terminal has the first as a row of the answer where there is one, and that of the page of a `STUDY`.
+    A terminal has the first as a row of the answer where there is one.
     """
     legend: Mapping[str, str] = field(default_factory=dict)
     """What ``bold``, ``†`` and other marks mean: the first line below; plain text has a star in place of bold."""
@@ -125,19 +125,16 @@ class Table:
     def __repr__(self) -> str:
         shown, left_out = self._screen() if self.rows else ("", [])
         gone = [f"{'; '.join(left_out)} (all: `.to_markdown()`)"] * bool(left_out) + [self.lacks] * bool(self.lacks)
-        missing = f"not shown: {'; '.join(gone)}" * bool(gone)
-        pages = [line for line in self.advice[1:] if line.startswith(STUDY)]
         step, *commands = self.advice[0].split("\n") if self.advice else [""]
-        if step and len(self.advice) > 1:
-            step = f"{step[:-1]}; more: `.advice`)" if step.endswith(")") else f"{step} (more: `.advice`)"
+        gone = [f"not shown: {'; '.join(gone)}"] * bool(gone) + ["more: `.advice`"] * (len(self.advice) > 1)
         begins, rows = f"{NEXT}: ", dict(self.answer)
         if rows and step.startswith(begins):
             step = step.removeprefix(begins)
-            rows, step = {**rows, NEXT: f"{step[:1].upper()}{step[1:]}"}, ""
+            rows, step = {**rows, NEXT: f"{step[:1].upper()}{step[1:]}{':' if commands else '.'}"}, ""
         told = [*answered(rows), *_commands(commands) * (NEXT in rows), *[""] * bool(rows)]
         lines = [_filled(self.caption) * bool(self.caption), shown]
-        lines += map(_filled, (missing, *self._below("*", left_out), step))
-        lines += [*_commands(commands) * (NEXT not in rows), *map(_filled, pages)]
+        lines += map(_filled, ("; ".join(gone), "; ".join(self._below("*", left_out)), step))
+        lines += _commands(commands) * (NEXT not in rows)
         return "\n".join([*told, *filter(None, lines)])
 
     def _screen(self) -> tuple[str, list[str]]:
@@ -220,10 +217,14 @@ class Table:
         return f"{caption}{self._formatted('html') if self.rows else ''}{notes}{more}"
 
     def _below(self, bold: str, left_out: Sequence[str] = ()) -> list[str]:
-        """What the marks mean that the table has and shows, on one line, and the notes."""
-        there = {"bold": self.bold, "†": self.alike, "≈": self.near}
-        marks = {"bold": bold}
-        said = [f"{marks.get(mark, mark)}: {says}" for mark, says in self.legend.items()
+        """What the marks mean that the table has and shows, on one line, and the notes.
+
+        A terminal has no room for all that names leave out.
+        """
+        there, legend = {"bold": self.bold, "†": self.alike, "≈": self.near}, dict(self.legend)
+        if bold == "*" and "…" in legend:
+            legend["…"] = "`.advice`"
+        said = [f"{bold if mark == 'bold' else mark}: {says}" for mark, says in legend.items()
                 if there.get(mark, mark not in left_out)]  # fmt: skip
         return [*["; ".join(said)] * bool(said), *self.notes]
 

@@ -31,7 +31,7 @@ from matplotlib.ticker import FixedLocator, MaxNLocator
 from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
 from lengthwise.core import config as arguments
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, listed, require
 from lengthwise.core.files import named_file, replacing
 from lengthwise.core.table import rounded
 from lengthwise.prediction.example import TokenSequence
@@ -431,6 +431,7 @@ def _described(
     grays = {says: [systems[at].label for at in shared if shared[at] == says] for says in shared.values()}
     whole = whole or systems
     more, hidden = [one.label for one in whole if one not in systems], hidden_text(systems)
+    lost = [one.label for one in systems if not one.fitted]
     drawn = (
         f"{metric.replace('_', ' ')} on {task_title(systems)} against length",
         "markers: medians of the fitted seeds",
@@ -443,6 +444,7 @@ def _described(
         _cut(parts, systems, metric),
         f"…: {hidden}" * bool(hidden),
         left_out_text(whole),
+        f"not fitted: {listed(lost)}" * bool(lost),
         f"{len(more)} not drawn, as they rank last: {some_of(more)}" * bool(more),
     )
     said = (

@@ -1,22 +1,21 @@
-"""The finding of results in a sentence: how far systems are right beyond training, and in how many seeds."""
+"""The finding of results: how far systems are right beyond training, and in how many seeds, in a few lines."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
-from statistics import median
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any
 
-from lengthwise.core.config import canonical_json
 from lengthwise.core.errors import listed
 from lengthwise.core.rank import REACH, seed_far
-from lengthwise.core.table import rounded
+from lengthwise.core.table import NAMES, WIDTH, rounded
 from lengthwise.report.summary import (
     LEAST_CHANCE,
     MOST_COMPARED,
     WIDE_RANGE,
     WRONG,
-    Cell,
     SystemSummary,
     by_value,
     chance,
@@ -24,11 +23,8 @@ from lengthwise.report.summary import (
     hardest_of,
     in_order,
     in_quotes,
-    last_tests,
     layout_text,
     layouts_of,
-    leads,
-    median_rates,
     percent,
     rate_of,
     same_training,
@@ -37,86 +33,133 @@ from lengthwise.report.summary import (
     tests_of,
     trained_low,
 )
-from lengthwise.report.words import NOT_FAR, NOT_THERE, reaches_text
-from lengthwise.tasks.language import Language
+from lengthwise.report.words import NOT_THERE, reaches_text
 
 MOST_TASKS = 5
 """Tasks that a finding has a line for; of more it says how many they are."""
+MOST_LINES = 4
+"""Lines of a terminal that the finding of a task has."""
+RIGHT_MEANS = f"≥ {percent(REACH)} right"
 
 
-def headline(systems: Sequence[SystemSummary], between: str = "; ") -> str:
-    """The finding, a line for each task: how far systems go: each of a few, of more how many go how far.
-
-    It says how far how many seeds go, so that every tested length up to there is right, and the lowest median. Where
-    none goes beyond training, the accuracy is told at the shortest length beyond. `last_tests` ends it.
-    """
+def headline(systems: Sequence[SystemSummary]) -> str:
+    """The finding, a line for each task: how many systems are right how far, so that every test up to there is."""
     contests = dict[str, list[SystemSummary]]()
     for one in in_order(systems):
         contests.setdefault(one.contest, []).append(one)
-    said = [
-        between.join(in_quotes(part, some) for part in _finding(some, between).split(between))
-        for some in contests.values()
-    ]
-    more = len(said) - MOST_TASKS + 1 if len(said) > MOST_TASKS else 0
-    ends = last_tests(systems)
-    lines = [
-        *said[: MOST_TASKS - 1 if more else None],
-        *[f"{more} more tasks are in the table."] * bool(more),
-        *[f"{ends[:1].upper()}{ends[1:]}."] * bool(ends),
-    ]
-    return ("\n" if len(contests) > 1 else " ").join(lines)
+    said = [_finding(some) for some in contests.values()]
+    if len(said) > MOST_TASKS:
+        said[MOST_TASKS - 1 :] = [f"{len(said) - MOST_TASKS + 1} more tasks are in the table."]
+    return "\n".join(said)
 
 
 def told_lengths(rows: Iterable[str], names: Collection[str]) -> list[int]:
     """The lengths that these rows of an answer name, in their order, but for the numbers in the names of systems."""
-    said = re.sub(rf"{NOT_THERE} \([^,)]*", "", " ".join(rows))
+    said = " ".join(rows)
     for name in sorted(names, key=len, reverse=True):
         said = said.replace(name, "")
-    found = re.findall(
-        r"(?<!lengths )(?<!trained )(?<!up )(?:up to|to|at(?: length)?) (\d+(?:[–, ]+(?:and )?\d+(?!\.\d))*)\b", said
-    )
+    found = re.findall(r"(?<!rained )(?<!up )(?:up to|to|at(?: length)?) (\d+(?:[–, ]+(?:and )?\d+(?!\.\d))*)\b", said)
     return list(dict.fromkeys(int(length) for some in found for length in re.findall(r"\d+", some)))
 
 
-def _finding(order: Sequence[SystemSummary], between: str) -> str:
-    """The sentence of `headline` for systems that are compared with each other, in order."""
-    if not (tested := [one for one in order if one.cells]):
+def lines_of(text: str) -> int:
+    """How many lines of a terminal a row of an answer has, without its commands."""
+    return len(wrap(text.partition("\n")[0], WIDTH - NAMES, break_on_hyphens=False))
+
+
+ROOM = ((3, 2, 2, True), (3, 2, 0, True), (3, 1, 0, True), (3, 1, 0, False), (2, 1, 0, False), (2, 0, 0, False),
+        (1, 0, 0, False), (0, 0, 0, False))  # fmt: skip
+"""How many of the best, of those that go partway and of others have names, and whether accuracies are said."""
+
+
+def _finding(order: Sequence[SystemSummary]) -> str:
+    """The finding of systems that are compared with each other, in order, with as much as there is room for."""
+    if not any(cell.length > one.max_length for one in order for cell in one.cells):
         return _no_finding(order)
-    found, share = in_groups(tested), f"{percent(REACH)} of {strings_of(tested)}"
-    best, many, alike = tested[0], len(tested) > MOST_COMPARED, same_training(order)
-    whose = _and_trained(best, alike)
-    of = f"{len(tested)} systems{' that fitted' * (len(tested) < len(order))}"
-    if found.far:
-        every = f"right on at least {share} of every tested length"
-        said = _groups(found, every, of, alike) if many else _each(tested, every, alike)
-    elif all(cell.length <= one.max_length for one in tested for cell in one.cells):
-        return _no_finding(order)
+    every = (in_quotes(_goes_far(order, *room), order) for room in ROOM)
+    return next((text for text in every if lines_of(text) <= MOST_LINES), _goes_far(order, *ROOM[-1]))
+
+
+def _goes_far(order: Sequence[SystemSummary], names: int, partway: int, others: int, rates: bool) -> str:
+    """Who goes how far, with as many names as `ROOM` says; of few systems all are named."""
+    found, alike, few = in_groups(order), same_training(order), len(order) <= MOST_COMPARED <= names
+    end = max(cell.length for one in order for cell in one.cells)
+    best, some = found.best, found.some
+    of, shown = f"{len(order)} systems", some[: len(some) if few else partway]
+    first, *goes = [f"{_and_trained(one, alike)} {_far_text(one, end, bool(best))}" for one in shown] or [""]
+    if best:
+        whose = some_of([_and_trained(one, alike) for one in best], most=names)
+        whole = f"{_are(best)} {RIGHT_MEANS} up to {end}, the longest{_in_seeds(best)}"
+        said = [f"{whose} {whole}" if few else f"{len(best)} of {of} {whole}" + f": {whose}" * bool(whose), first]
+    elif few and some:
+        alone = f" ({rounded(rate_of(hardest_of(some[0].cells)))} at {end})" * (len(order) == 1)
+        said = [first.replace(" up to ", f" is {RIGHT_MEANS} up to ", 1) + alone]
+    elif some:
+        none = f"none up to {end} in all seeds"
+        said = [f"{len(some)} of {of} {_are(some)} {RIGHT_MEANS} beyond training, {none}" + f": {first}" * bool(first)]
     else:
-        none = f"none of {of}" if many else "no system" * (len(tested) > 1) or f"{whose} not"
-        if any(rate_of(cell) >= REACH for one in tested for cell in one.cells if cell.length > one.max_length):
-            first = f"{none} stays right" if len(tested) > 1 else f"{whose} does not stay right"
-            said = [f"{first} on {share} at {'trained or ' * all(map(trained_low, tested))}longer lengths"]
-            goes = ((one, _goes(one).partition(" (")[2].removesuffix(")") or NOT_FAR) for one in tested)
-            said += [f"{_and_trained(one, alike)} has {says}" for one, says in goes]
-        else:
-            first, at = f"{none} is right" if len(tested) > 1 else f"{whose} is not right", _first_beyond([best])
-            said = [f"{first} on {share} of any longer tested length"]
-            said += [f"{whose if len(tested) > 1 else 'it'} has {_at(best, at, at)}"]
-            said += [f"{_and_trained(one, alike)} {_at(one, at)}" for one in tested[1:]]
-        if many:
-            said = [*said[:2], f"the {len(tested) - 1} others have {_most(tested[1:])}"]
+        near, tested = found.near or found.low, [*found.near, *found.low]
+        whose = f"{some_of([_and_trained(one, alike) for one in tested])} {_are(tested)} not"
+        who = whose if few else f"none of {of} is"
+        said = [f"{who} {RIGHT_MEANS} {_beyond(near)}{_best_of(near, named=not few) * rates}"]
+    more = (len(some) - len(shown)) * bool(best or shown)
+    said += [*goes, f"{more} more go{'es' * (more == 1)} beyond training" * (more > 0)]
+    rest = list[str]()
+    for group, how in ((found.near, f"not right {_beyond(found.near)}"), (found.low, NOT_THERE)) * bool(found.far):
+        the = "the " * (group is found.near)
+        count = f"{the}other" if the and len(group) == 1 else f"{the}{len(group)} other{'s' * (len(group) > 1)}"
+        who = some_of([_and_trained(one, alike) for one in group]) if len(group) <= others else count
+        rest += [f"{who} {_are(group)} {how}{_best_of(group) * bool(the and rates)}"] * bool(group)
     lost = [_and_trained(one, alike) for one in order if not one.fitted]
-    some = some_of(lost) if len(lost) < MOST_COMPARED else f"{len(lost)} systems"
-    said += [f"{some} did not fit"] * bool(lost)
-    return f"Trained on lengths up to {best.max_length}, " * alike + f"{between.join(said)}."
+    rest += [f"{some_of(lost) if len(lost) <= others else len(lost)} did not fit"] * bool(lost)
+    begin = f"Trained to {order[0].max_length}, " * alike
+    return f"{begin}{'; '.join(filter(None, [*said, *rest]))}.".replace("; the ", ". The ")
 
 
-def strings_of(systems: Iterable[SystemSummary]) -> str:
-    """What the tests of systems draw."""
-    drawn = list(systems)
-    if any(seed.hard for one in drawn for seed in one.fitted):
-        return "random and hard words"
-    return "random words" if isinstance(drawn[0].known_task, Language) else "random strings"
+def _are(systems: Sequence[SystemSummary]) -> str:
+    return "is" if len(systems) == 1 else "are"
+
+
+def _beyond(systems: Sequence[SystemSummary]) -> str:
+    """Where they are not right: beyond training, or, where one is right behind it again, at the first length there."""
+    beyond = (cell for one in systems for cell in one.cells if cell.length > one.max_length)
+    return "at the first longer length" if any(rate_of(cell) >= REACH for cell in beyond) else "beyond training"
+
+
+def _in_seeds(best: Sequence[SystemSummary]) -> str:
+    """In how many seeds these are right, which is all."""
+    counts = {len(one.results) for one in best}
+    if counts == {1}:
+        return " (one seed each)" if len(best) > 1 else " (one seed)"
+    many = "both" if counts == {2} else f"all {counts.pop()}" if len(counts) == 1 else "all"
+    return f", in {many} seeds"
+
+
+def _far_text(system: SystemSummary, end: int, best: bool) -> str:
+    """How far its seeds go; of one that goes as far as the ``best``, in how many seeds."""
+    far, seeds = _far(system), len(system.results)
+    if best and max(far) == end:
+        return f"in {far.count(end)} of {seeds}"
+    return f"up to {reaches_text(far, seeds)}"
+
+
+def _best_of(systems: Sequence[SystemSummary], named: bool = False) -> str:
+    """The highest accuracy of these at the first length beyond training, of several layouts the lowest; and chance."""
+    beyond = [(cell.length, one, cell) for one in systems for cell in one.cells if cell.length > one.max_length]
+    at = min((length for length, *_ in beyond), default=0)
+    lowest = dict[int, tuple[float, SystemSummary, Any]]()
+    for length, one, cell in beyond:
+        if length == at and (id(one) not in lowest or rate_of(cell) < lowest[id(one)][0]):
+            lowest[id(one)] = rate_of(cell), one, cell
+    if not lowest:
+        return ""
+    rate, one, cell = max(lowest.values(), key=lambda each: each[0])
+    guess, found = chance(one, at, cell.axes) or 0.0, cell.estimate()
+    may_be = guess >= LEAST_CHANCE and found is not None and (found.low <= guess or rate < guess + WIDE_RANGE)
+    shown = f"{rounded(rate)} at {at}{layout_text(cell, tests_of(one))}" + f"; chance is {rounded(guess, 2)}" * may_be
+    if named:
+        return f": at best {one.label} with {shown}"
+    return f" ({'at best ' * (len(systems) > 1 and rate > 0)}{shown})"
 
 
 @dataclass(frozen=True)
@@ -128,7 +171,9 @@ class Groups:
     some: tuple[SystemSummary, ...]
     """Others of which a seed goes beyond training."""
     near: tuple[SystemSummary, ...]
-    """Those of which none does."""
+    """Those of which none does, though they are right at trained lengths."""
+    low: tuple[SystemSummary, ...]
+    """Those whose median seed is wrong at a trained length already."""
 
     @property
     def far(self) -> tuple[SystemSummary, ...]:
@@ -139,18 +184,19 @@ class Groups:
 def in_groups(order: Iterable[SystemSummary]) -> Groups:
     """These systems, in order, by how far their seeds are right; those without a test are left out."""
     tested = [one for one in order if one.cells]
-    best, some, near = (list[SystemSummary]() for _ in range(3))
+    best, some, near, low = (list[SystemSummary]() for _ in range(4))
     end = max((cell.length for one in tested for cell in one.cells), default=0)
     for one in tested:
         far = _far(one)
         whole = len(far) == len(one.results) and min(far) == end > one.max_length
-        (best if whole else some if max(far) > one.max_length else near).append(one)
-    return Groups(tuple(best), tuple(some), tuple(near))
+        less = near if trained_low(one) is None else low
+        (best if whole else some if max(far) > one.max_length else less).append(one)
+    return Groups(tuple(best), tuple(some), tuple(near), tuple(low))
 
 
 def leader(order: Sequence[SystemSummary]) -> SystemSummary:
     """Of systems in order, the one that a finding names first."""
-    return next(iter(in_groups(order).far), order[0]) if len(order) > MOST_COMPARED else order[0]
+    return next(iter(in_groups(order).far), order[0])
 
 
 def failing(systems: Sequence[SystemSummary], metric: str = "exact_match") -> SystemSummary | None:
@@ -174,87 +220,6 @@ def failing(systems: Sequence[SystemSummary], metric: str = "exact_match") -> Sy
     return best[0] if best else None
 
 
-def is_setting_of(one: SystemSummary, other: SystemSummary) -> bool:
-    """Whether one is another with other settings, and neither is above the other in every seed."""
-    same = [(of.name, of.contest, of.max_length, canonical_json(of.experiment["task"])) for of in (one, other)]
-    return same[0] == same[1] and not (leads(one, other) or leads(other, one))
-
-
-def _each(systems: Sequence[SystemSummary], every: str, alike: bool, of: str = "") -> list[str]:
-    """How far each of these goes; of one with several settings that go beyond training together."""
-    families, near = list[list[SystemSummary]](), in_groups(systems).near
-    for one in systems:
-        same = (some for some in families if one not in near and some[0] not in near and is_setting_of(one, some[0]))
-        if (found := next(same, None)) is not None:
-            found.append(one)
-        else:
-            families.append([one])
-    return [
-        f"{_and_trained(some[0] if len(some) == 1 else replace(some[0], settings=''), alike)}"
-        f"{f', of {of},' * bool(of)}{f' is {every}' * (not at and bool(every))} {_together(some)}"
-        for at, some in enumerate(families)
-    ]
-
-
-def _together(systems: Sequence[SystemSummary]) -> str:
-    """How far these go, each with its settings where there are several: what they share stands first."""
-    goes = [_goes(one) for one in systems]
-    if len(systems) == 1:
-        return goes[0]
-    goes = [re.sub(r" \(one seed(; )?", r" in one seed (", text) for text in goes]
-    parts = [re.fullmatch(r"(up to \d+(?:, the longest)?),? (.*?)(?: \((.*)\))?", text) for text in goes]
-    found = [part.groups() for part in parts if part is not None]
-    same = len({start for start, *_ in found}) == 1
-    said = (
-        f"{'' if same else f'{start} '}{how} ({'; '.join(filter(None, (one.settings, aside)))})"
-        for one, (start, how, aside) in zip(systems, found, strict=True)
-    )
-    return f"{found[0][0]}: " * same + ", ".join(said)
-
-
-def _groups(found: Groups, every: str, of: str, alike: bool) -> list[str]:
-    """How many systems go how far, and which: the names of those that go all the way, of others how far seeds go."""
-    said, some = list[str](), found.some
-    if best := found.best:
-        names, end = some_of([_and_trained(one, alike) for one in best]), max(cell.length for cell in best[0].cells)
-        whole = f"{every} up to {end}, the longest, in all seeds"
-        same = [one for one in some if is_setting_of(one, best[0])]
-        if len(best) > 1:
-            said.append(f"{len(best)} of {of} are {whole}: {names}")
-        elif same:
-            said += _each([*best, *same], every, alike, of)
-            some = [one for one in some if one not in same]
-        else:
-            said.append(f"{names} alone, of {of}, is {whole}")
-    named = MOST_COMPARED - bool(best)
-    said += _each(some[:named], every * (not said), alike)
-    if more := len(some[named:]):
-        said.append(f"{more} other{'s go' if more > 1 else ' goes'} beyond training, not as far or not in all seeds")
-    if near := found.near:
-        low = sum(map(bool, map(trained_low, near)))
-        who = f"the {len(near)} others {NOT_FAR}" + f", {low} of them {NOT_THERE}" * bool(low)
-        said += [f"{who} ({_most(near)})"] if len(near) > 1 else _each(near, "", alike)
-    return said
-
-
-def _most(systems: Sequence[SystemSummary]) -> str:
-    """The highest accuracy of these at the first length beyond training, and at the last where it is another."""
-    highest = dict[int, float]()
-    for one in systems:
-        for length, rate in median_rates(one).items():
-            if length > one.max_length:
-                highest[length] = max(highest.get(length, 0.0), rate)
-    ends = sorted({min(highest, default=0), max(highest, default=0)} & {*highest})
-    layouts = any(len(tests_of(one)) > len({cell.length for cell in one.cells}) for one in systems)
-    most = f"at best{' in their hardest layout' * layouts} " * any(highest.values())
-    return most + ", ".join(f"{rounded(highest[at])} at {at}" for at in ends if at == ends[0] or highest[ends[0]])
-
-
-def _first_beyond(systems: Iterable[SystemSummary]) -> int:
-    lengths = {(cell.length > one.max_length, cell.length) for one in systems for cell in one.cells}
-    return min((n for beyond, n in lengths if beyond), default=max(n for _, n in lengths))
-
-
 def _far(system: SystemSummary) -> list[int]:
     return [seed_far(one, 0, layouts=layouts_of(system))[0] for one in system.fitted]
 
@@ -263,66 +228,13 @@ def _no_finding(systems: Sequence[SystemSummary]) -> str:
     """The sentence where none fitted and was tested at longer lengths."""
     best = max(systems, key=lambda one: one.in_distribution.median)
     who = best.label if len(systems) == 1 else f"none of {len(systems)} systems"
-    said = f"Trained on lengths up to {by_value(systems, lambda one: one.max_length)}, {who}"
+    said = f"Trained to {by_value(systems, lambda one: one.max_length)}, {who}"
     if any(one.fitted for one in systems):
         return f"{said} was tested at a longer length."
     steps = {text.partition(" of at most")[0] for text in map(steps_text, systems)} - {"unknown"}
     said += (" did not fit" if len(systems) == 1 else " fitted") + f" after {listed(sorted(steps))} steps" * bool(steps)
     it = "it" if len(systems) == 1 else best.label
     return f"{said}: {it} is right on {rounded(best.in_distribution.median)} of strings of trained lengths."
-
-
-def _goes(system: SystemSummary) -> str:
-    """How far the seeds of a system go; in brackets the lowest median, and that of the longest test if it is higher.
-
-    Of one that does not go beyond training it is the first there.
-    """
-    tests, fitted, seeds, far = tests_of(system), len(system.fitted), len(system.results), _far(system)
-    end = hardest_of(tests.values())
-    low = [cell for cell in tests.values() if rate_of(cell) < REACH]
-    shown, trained = sorted(low, key=lambda cell: (rate_of(cell), cell.length))[:1], trained_low(system)
-    if max(far) <= system.max_length:  # where it falls
-        beyond = sorted(low, key=lambda cell: (cell.length, rate_of(cell)))
-        beyond = [cell for cell in beyond if cell.length > system.max_length][:1]
-        shown = [*filter(None, [trained]), *beyond]
-    shown += [end for low in shown[-1:] if rate_of(end) >= rate_of(low) + WIDE_RANGE]
-    median_of = "median " * (len({*far}) > 1)  # which is not that of the seeds that stand before it
-    low_at = ", ".join(f"{rounded(rate_of(cell))} at {cell.length}{layout_text(cell, tests)}" for cell in shown)
-    aside = [f"{median_of}{low_at}"] * bool(shown)
-    if max(far) > system.max_length:
-        said = f"up to {reaches_text(far, seeds, ', the longest' * (max(far) == end.length))}"
-    else:
-        said = NOT_FAR if trained is None else NOT_THERE
-        aside = [*[f"{fitted} of {seeds} seeds fitted"] * (fitted < seeds), *aside]
-    if said.endswith(")"):
-        return "; ".join([said.removesuffix(")"), *aside]) + ")"
-    return said + f" ({'; '.join(aside)})" * bool(aside)
-
-
-def _at(system: SystemSummary, length: int, first: int = 0) -> str:
-    """The accuracy of a system where the first of a finding is told, or else at its longest test; then its lowest."""
-    tests, fitted, seeds = tests_of(system), len(system.fitted), len(system.results)
-    cell = hardest_of(cell for cell in tests.values() if cell.length == length) or hardest_of(tests.values())
-    where = f"at{' length' * (cell.length == first)} {cell.length}{layout_text(cell, tests)}"
-    aside = [*[f"{fitted} of {seeds} seeds fitted"] * (fitted < seeds), _aside(system, cell)]
-    low = min(tests.values(), key=lambda one: (rate_of(one), one.length))
-    lower = f", {rounded(rate_of(low))} at {low.length}{layout_text(low, tests)}" * (
-        rate_of(low) <= rate_of(cell) - WIDE_RANGE
-    )
-    return f"{rounded(rate_of(cell))} {where}" + f" ({'; '.join(filter(None, aside))})" * any(aside) + lower
-
-
-def _aside(system: SystemSummary, cell: Cell) -> str:
-    """Chance where the accuracy may be no more; between which rates the fitted seeds lie where that is far apart.
-
-    Or where one of them fails and the median does not.
-    """
-    rates, found = [score.rate() for score in cell.scores], cell.estimate()
-    low, high = min(rates), max(rates)
-    guess = chance(system, cell.length, cell.axes) or 0.0
-    may_be = guess >= LEAST_CHANCE and found is not None and (found.low <= guess or found.median < guess + WIDE_RANGE)
-    far = high - low >= WIDE_RANGE or low < REACH <= median(rates)
-    return "; ".join([*[f"chance is {rounded(guess, 2)}"] * may_be, *[f"range {rounded(low)}–{rounded(high)}"] * far])
 
 
 def _and_trained(system: SystemSummary, alike: bool) -> str:

@@ -1,4 +1,4 @@
-"""What to do after a comparison: each step with its reason, the first the one that tells most."""
+"""What to do after a comparison: the step that tells most, with its reason."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ from typing import Any
 
 from lengthwise.core.rank import seed_far
 from lengthwise.core.table import rounded
-from lengthwise.report.control import MANY_STEPS, PLAIN, Control, beyond_reach, is_control
+from lengthwise.report.control import MANY_STEPS, PLAIN, beyond_reach, is_control
 from lengthwise.report.finding import in_groups, leader
 from lengthwise.report.summary import (
     MOST_NAMED,
     WRONG,
     Setting,
     SystemSummary,
-    differ_text,
+    called,
+    differing_settings,
     explain_command,
     fall,
     hardest,
+    other_settings,
     predict_command,
-    run_commands,
     some_of,
     stands_for,
+    step_text,
 )
-from lengthwise.report.words import setting_text, value_text
+from lengthwise.report.words import setting_text, weight
 
 STEPS: Setting = ("training", "", "steps")
 LAYERS: Setting = ("model", "", "layers")
@@ -36,116 +38,113 @@ FAR_FROM_FIT = 0.5
 
 MOST_LOST = 2
 """Systems with seeds that did not fit that are named; of more it says how many they are."""
-EQUAL = "so that models and training are equal"
-"""The beginning of the step that takes other differences than positions away."""
+LONG = 60
+"""Letters of settings from which on the commands alone have them."""
+EQUAL = "models and training are equal"
+"""What the step says that takes other differences than positions away."""
+CAN = "then it can be significant"
+"""What more seeds are for."""
 
-Confounds = tuple[Sequence[SystemSummary], Sequence[Setting]]
-"""Systems, and the settings in which they differ besides positions."""
-MoreSeeds = tuple[Sequence[tuple[SystemSummary, int]], str]
-"""Systems, with how many seeds of each tests need, and why; empty where there are enough."""
 
+def next_step(
+    order: Sequence[SystemSummary],
+    fails: SystemSummary | None,
+    control: str,
+    seeds: Sequence[tuple[SystemSummary, int]],
+    pair: Sequence[SystemSummary],
+) -> str:
+    """What to do next with systems that are compared with each other, as a line, and commands behind it.
 
-def next_steps(
-    order: Sequence[SystemSummary], fails: SystemSummary | None, control: Control, seeds: MoreSeeds,
-    confounds: Confounds, aside: str = "",
-) -> list[str]:  # fmt: skip
-    """What to do next with systems that are compared with each other, as lines: the first is the one to take.
-
-    First comes what did not fit where nothing is left to compare, then the ``control``, then, where not even the best
-    goes beyond training, why it ``fails``, settings that should be equal, why a better one fails at last, and more
-    seeds. A later step goes on with the settings of the earlier ones, or is left out. What is said ``aside`` is why
-    equal settings or seeds are of others.
+    That is what fits where nothing is left to compare, then the ``control``, then, where not even the best goes beyond
+    training, what does instead of what ``fails``, settings that should be equal in the ``pair``, why the best falls,
+    more ``seeds`` of systems, and longer tests.
     """
-    said, longer = list[str](), _longer(order)
-    fitted, anew = [one for one in order if one.fitted], control.anew
+    longer, fitted = _longer(order), [one for one in order if one.fitted]
     if longer and len(fitted) < min(2, len(order)):
-        said, anew = [longer], True
-    said += [control.step] * bool(control.step)
-    falls = fails or next((one for one in order if fall(one)), None)
-    about = [] if falls is None else _about(falls, fails)
+        return longer
+    if control:
+        return control
     if fails is not None and not any(fails is one for one in in_groups(order).far):
-        said += about
-    wanted, reason = seeds
-    most = max((n for _, n in wanted), default=0)
-    equal, trained = ("", list[SystemSummary]()) if anew else _equal(order, confounds, most, control, aside)
-    said += [equal] * bool(equal)
-    if about and falls is (fails or leader(order)):
-        said += [line for line in about if line not in said]
-    few = [one for one, n in wanted if len(one.fitted) < n]
-    first = next(iter(confounds[0]), order[0])
+        return _likelier(fails)
+    if equal := _equal(order, pair, max((n for _, n in seeds), default=0)):
+        return equal
+    if fails is not None:
+        return _likelier(fails)
+    if see := explain_step(leader(order)):
+        return see
+    first = next(iter(pair), order[0])
+    few = [one for one, n in seeds if len(one.fitted) < n]
     plain = first.positions.scheme not in PLAIN and not beyond_reach(first)
     needed = [one for one in order if one in few or (plain and not one.fitted and is_control(one, first))]
-    if longer and not (anew or equal) and any(2 * len(one.fitted) <= len(one.results) for one in needed):
-        said, anew = [*said, longer], True
-    trained += confounds[0][: control.step.startswith("train")]
-    few = [one for one in few if not any(one is other for other in trained)]
-    if few and not anew:
-        runs = max(ceil(n * len(one.results) / len(one.fitted)) for one, n in wanted if one in few)
-        of = "each system" if len(few) == len(order) else some_of([one.label for one in few])
-        lost = f", and {most} of {runs} may fit" * (runs > most)
-        again = run_commands([(one, ()) for one in few], seeds=runs)
-        tasks = some_of([setting_text(f"task.{name}") for part, _, name in confounds[1] if part == "task"])
-        pair = [one for one, _ in wanted]
-        differ = differ_text(pair) or f"besides positions, systems differ in {tasks}" * (
-            bool(tasks) and len({one.positions for one in pair}) > 1
-        )
-        unlike = f"; {differ}" * (bool(differ) and not equal)
-        said.append(f"train {of} to {runs} seeds: {reason}{lost}{unlike}{aside}{again}")
+    if longer and any(2 * len(one.fitted) <= len(one.results) for one in needed):
+        return longer
+    if few:
+        runs = max(ceil(n * len(one.results) / len(one.fitted)) for one, n in seeds if one in few)
+        of = "each system" if len(few) == len(order) > 2 else some_of([one.label for one in few])
+        return step_text(f"train {of} to {runs} seeds", CAN, [(one, ()) for one in few], seeds=runs)
     end = max((cell.length for cell in first.cells), default=0)
-    if not said and end > first.max_length and not fall(first):
+    if end > first.max_length and not fall(first):
         short = [one for one in first.fitted if seed_far(one, 0)[0] < end]
-        are = "is" if len(short) == 1 else "are"
-        some = f"{len(short)} of {len(first.fitted)} seeds of {first.label}"
-        longer_tests = f"test longer strings: {first.label} is right at {end}, the longest tested"
         twice = 2 * first.experiment["training"]["steps"]
-        command = run_commands([(first, ("--set", f"training.steps={twice}"))], steps=2)
-        more_steps = f"see whether twice the steps do: {some} {are} not right up to {end}{command}"
-        said.append(more_steps if short else longer_tests)
-    said += [line for line in about if line not in said]
-    more = [f"if what did not fit matters: {longer}"] * (bool(longer) and longer not in said)
-    return [*(f"{'then' if at else 'next'}: {step}" for at, step in enumerate(said)), *more]
+        if short:
+            are = "is" if len(short) == 1 else "are"
+            tells = f"{len(short)} of {len(first.fitted)} seeds of {first.label} {are} not right up to {end}"
+            words = ("--set", f"training.steps={twice}")
+            return step_text("see whether twice the steps do", tells, [(first, words)], steps=2)
+        return f"test longer strings: {first.label} is right at {end}, the longest tested"
+    return longer
 
 
-def _equal(
-    order: Sequence[SystemSummary], confounds: Confounds, wanted: int, control: Control, aside: str
-) -> tuple[str, list[SystemSummary]]:
-    """How to make settings equal, to those of the first where a ``control`` has these, and whom this trains."""
-    who, every = confounds
+def _equal(order: Sequence[SystemSummary], who: Sequence[SystemSummary], wanted: int) -> str:
+    """How to make settings of these equal, with so many seeds at least; empty where they are."""
+    every = confounds(*who) if len(who) == 2 else {}
     settings = [one for one in every if one[0] != "task"]  # tasks that are compared are to differ
     positions = len({system.positions for system in who}) > 1
-    alone = every[:1] if len(every) > 1 and not positions else []
+    alone = [*every][:1] if len(every) > 1 and not positions else []
     tried = [one for one in order if one.results[0].system in {of.results[0].system for of in who}]
-    wanted_same = [one for one in settings if one not in alone] if positions or alone else []
-    same = _values(tried, wanted_same)
-    if control.step:
-        same = {key: _value(who[0], key[0], key[2]) for key in wanted_same if not key[1]}
-        if any(_value(one, *STEPS[::2]) > _value(who[0], *STEPS[::2]) for one in who[1:]):  # too few may not fit
-            return "", list(who)
+    same = _values(tried, [one for one in settings if one not in alone] if positions or alone else [])
     if not same:
-        return "", []
-    equal = f"so that they differ in {setting_text(f'{alone[0][0]}.{alone[0][2]}')} alone" if alone else EQUAL
+        return ""
+    equal = f"they differ in {setting_text(f'{alone[0][0]}.{alone[0][2]}')} alone" if alone else EQUAL
     there = [one.label for one in order if one.positions in {of.positions for of in who} and _has(one, same)]
     if len({one.positions for one in order if one.label in there}) == 2:
-        return f"{equal}, show those alone: `.only(systems={there})`", list(who)
+        return f"show those alone of which {equal}: `.only(systems={there})`"
     words = [word for (part, _, name), value in same.items() for word in ("--set", f"{part}.{name}={dumps(value)}")]
     lack, each = (
         [one for one in who if not _has(one, same)] or list(who),
         max(wanted, *(len(one.results) for one in who)),
     )
-    with_same = f"train {some_of([one.label for one in lack])} with {_as_arguments(same)}"
-    stays = [f"{setting_text(f'{part}.{name}')} of {value_text(of)}" for part, of, name in settings if of]
-    with_same += f"; {some_of(stays)} still differ{'s' * (len(stays) == 1)}" * bool(stays)
-    return f"{equal}, {with_same}{aside}{run_commands([(one, words) for one in lack], seeds=each)}", lack
+    values, commands = _as_arguments(same), who[0].results[0].folder is not None
+    values = "equal settings, those below" if len(values) > LONG and commands else values
+    do = f"train {some_of([one.label for one in lack])} with {values}"
+    return step_text(do, f"then {equal}", [(one, words) for one in lack], seeds=each)
 
 
-def _about(falls: SystemSummary, fails: SystemSummary | None) -> list[str]:
+def confounds(first: SystemSummary, second: SystemSummary) -> dict[Setting, str]:
+    """What may be the cause besides positions: `other_settings`, after training length and task."""
+    pair, found, other = (first, second), dict[Setting, str](), dict[Setting, str]()
+    if first.max_length != second.max_length:
+        found["training", "", "max_length"] = "training length"
+    if (task := called(first.experiment["task"])) != called(second.experiment["task"]):
+        found["task", "", "task"] = "task"
+    else:
+        keys = [row["key"].partition(".") for row in differing_settings(pair)]
+        other = {("task", task, name): setting_text(f"task.{name}") for part, _, name in keys if part == "task"}
+    other |= other_settings(pair)
+    return found | dict(sorted(other.items(), key=lambda each: (each[0][0] != "task", weight(each[1]))))
+
+
+def explain_step(falls: SystemSummary) -> str:
+    """What explains why it falls; empty where it does not, or its weights are not there."""
+    return f"see why {falls.label} falls\n{command}" if (command := explain_command(falls)) else ""
+
+
+def _likelier(falls: SystemSummary) -> str:
     rate, length, layout = hardest(falls) or (0.0, 0, "")
     low = min((score.rate() for cell in falls.cells if cell.length == length for score in cell.scores), default=rate)
     seed = rate >= WRONG and low < rate
     right = f"{'a seed of ' * seed}{falls.label} has {rounded(low if seed else rate)} at {length}{layout}"
-    said = f"see which other positions are likelier to be right there, as {right}: {predict_command(falls)}"
-    command = explain_command(falls)
-    return [said] * (fails is not None) + [f"see why {falls.label} falls: {command}"] * bool(command)
+    return f"see which other positions are likelier to be right, as {right}\n{predict_command(falls)}"
 
 
 def _longer(order: Sequence[SystemSummary]) -> str:
@@ -167,12 +166,11 @@ def _longer(order: Sequence[SystemSummary]) -> str:
         values, why = values | {LAYERS: 2}, "with fewer steps and one layer"
     many, nearest = len(order) > MOST_NAMED, max(lost, key=lambda one: one.in_distribution.median)
     it = "all" if len(order) > 1 else "it"
-    first = f", first {nearest.label}{', the nearest to fit' * (len(lost) > 1)}" * many
+    first = f", first {nearest.label}" * many
     words = [word for (part, _, name), to in values.items() for word in ("--set", f"{part}.{name}={dumps(to)}")]
-    again = run_commands([(one, words) for one in ([nearest] if many else order)], steps=2 * len(values))
-    return (
-        f"train {it} with {_as_arguments(values)}{first}: half or more of the seeds of {who} did not fit {why}{again}"
-    )
+    runs = [(one, words) for one in ([nearest] if many else order)]
+    tells = f"half or more of the seeds of {who} did not fit {why}"
+    return step_text(f"train {it} with {_as_arguments(values)}{first}", tells, runs, steps=2 * len(values))
 
 
 def _has(system: SystemSummary, values: Mapping[Setting, Any]) -> bool:

@@ -306,7 +306,7 @@ def _run_section(recipe: str, systems: Sequence[SystemSummary], anchor: str, *, 
     return {
         "title": recipe or "results",
         "finding": headline(systems),
-        "answer": answer_rows(systems, (), len(systems), page=True),
+        "answer": answer_rows(systems, len(systems), page=True),
         "against": against_theory(systems),
         "anchor": anchor,
         "setting": f"{len(systems)} system{'s' if len(systems) != 1 else ''}, {trained_text(systems)}.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from statistics import median, median_low
@@ -12,8 +11,7 @@ from typing import Any
 from lengthwise.core.rank import RULE
 from lengthwise.core.table import NEXT, Spread, Table, rounded
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.prediction.verdict import SHOWN
-from lengthwise.report.answer import SURE, answer
+from lengthwise.report.answer import ALIKE, answer
 from lengthwise.report.figures import NARROW, WIDE, Picture, draw_accuracy, draw_audit, draw_blind
 from lengthwise.report.html import render_page
 from lengthwise.report.success import answer_rows
@@ -206,8 +204,7 @@ def what_next(values: Mapping[str, Any], systems: Sequence[SystemSummary]) -> tu
     if fits and (len(fits) > 1 or len(rows) == 1 or rung is None):
         wanted, missing = max(values["seeds_wanted"], MORE_SEEDS if seeds == 1 else seeds), _missing(fits)
         if wanted > seeds or missing:
-            needed = re.search(r"it takes (\d+) of each", answer(systems).sure if systems else "")
-            wanted = max(wanted, int(needed[1]) if needed else 0)
+            wanted = max(wanted, answer(systems).enough if systems else 0)
             more = f"up to {wanted} seeds of each system, since {'one' if seeds == 1 else 'few'} may be luck"
             more += f"; the budget did not reach {missing}" * bool(missing)
             return more, {"seeds": wanted} if wanted > values["seeds_wanted"] else {}
@@ -218,9 +215,9 @@ def what_next(values: Mapping[str, Any], systems: Sequence[SystemSummary]) -> tu
         why = "shorter strings first, since so many steps did not suffice; or fewer symbols, or another encoding"
         return why, {"max_length": longest // 2, "out": f"to-{longest // 2}"}
     if rung is None:
-        steps = answer(systems).steps if systems else ()
+        step = answer(systems).step if systems else ""
         done = "a figure and a table for a paper (docs/howto/paper.md)" if fits else "larger models, or fewer symbols"
-        return next(iter(steps), done).removeprefix(f"{NEXT}: "), None
+        return step or done, None
     why = f"{rung['steps']:,} steps, for what does not fit yet"
     if not fits:
         why += "; or fewer systems, or shorter strings"
@@ -385,11 +382,7 @@ def comparison_finding(values: Mapping[str, Any]) -> str:
 
 def comparison_answer(values: Mapping[str, Any], systems: Sequence[SystemSummary]) -> dict[str, str]:
     """How sure the finding is, and why."""
-    no = {row["system"] for row in values["systems"] if row["verdict"] == SHOWN["no"]}
-    rows = answer_rows(systems, [one for one in systems if one.name in no], len(values["systems"]))
-    if systems and _all_alike(values, systems):
-        rows[SURE] = rows[SURE].replace(answer(systems).sure, "No difference at these lengths.")
-    return rows
+    return answer_rows(systems, len(values["systems"]))
 
 
 def _right_to_the_end(values: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -402,7 +395,7 @@ def _right_to_the_end(values: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _all_alike(values: Mapping[str, Any], systems: Sequence[SystemSummary]) -> bool:
     """Whether all that fitted are right to the end in every seed, and the best is above none."""
     fitted = [row for row in values["systems"] if row["fitted"]]
-    return len(fitted) > 1 and fitted == _right_to_the_end(values) and answer(systems).sure.startswith("Not sure")
+    return len(fitted) > 1 and fitted == _right_to_the_end(values) and answer(systems).sure == ALIKE
 
 
 def _in_distribution(rows: Sequence[Mapping[str, Any]]) -> list[float]:

@@ -1,4 +1,4 @@
-"""How sure a success is, by its seeds, its strings and whether these ask more than training showed; falls by theory."""
+"""How sure a success is, by its seeds, its strings and whether these ask more than training showed."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from lengthwise.core.table import rounded
 from lengthwise.languages.hard_words import window_pairs
 from lengthwise.languages.settled import MOST, settling_symbols
 from lengthwise.report.answer import ALONE, answer
-from lengthwise.report.finding import leader, strings_of
-from lengthwise.report.summary import SystemSummary, hardest_of, in_order, median_rates
+from lengthwise.report.finding import leader
+from lengthwise.report.summary import SystemSummary, hardest_of, in_order, median_rates, strings_of
 from lengthwise.tasks.language import Language
 
 BY_FORECAST = ""
@@ -24,15 +24,12 @@ BY_FORECAST = ""
 HARDER = "lengthwise explain asks harder ones."
 
 
-def answer_rows(
-    systems: Sequence[SystemSummary], without: Sequence[SystemSummary], trained: int, *, page: bool = False
-) -> dict[str, str]:
+def answer_rows(systems: Sequence[SystemSummary], trained: int, *, page: bool = False) -> dict[str, str]:
     """The rows of `answer`, of so many ``trained`` systems, with how sure it is that the best goes as far as it does.
 
-    That theory has no program for those ``without`` is perhaps why they fall, where it is not known. Those of a
-    ``page`` end with what to do next.
+    Those of a ``page`` end with what to do next.
     """
-    found, tested = replace(answer(systems), without=without), [one for one in in_order(systems) if one.cells]
+    found, tested = answer(systems), [one for one in in_order(systems) if one.cells]
     before = dict[str, str]()
     if len({one.contest for one in tested}) == 1:
         first, alone = leader(tested), len(tested) == 1

@@ -48,6 +48,7 @@ from lengthwise.prediction.target import typed_task
 from lengthwise.report.looks import FIRST, LOOKS, Look, beside, distinct
 from lengthwise.report.words import TRIFLES, setting_text, value_text, weight
 from lengthwise.tasks import TASKS, Task
+from lengthwise.tasks.language import Language
 from lengthwise.tasks.values import spoken
 from lengthwise.training.config import TrainingConfig
 
@@ -694,17 +695,18 @@ Run = tuple[SystemSummary, Sequence[str]]
 """A system to train anew, and the words behind its configuration."""
 
 
-def run_commands(runs: Iterable[Run], seeds: int = 0, steps: int = 1) -> str:
-    """How long these runs take, up to so many seeds or as many as are there, and a line for each.
+def step_text(do: str, tells: str, runs: Iterable[Run], seeds: int = 0, steps: int = 1) -> str:
+    """What to do, how long it takes, and what it tells; then a command for each run.
 
-    They take so many times the steps. Results of a study, which has no `CONFIG` beside them, have other seeds and get
-    another folder. Empty where one has no folder.
+    They are trained up to so many seeds, or as many as are there, and take so many times the steps. Results of a study,
+    which has no `CONFIG` beside them, have other seeds and get another folder. No commands where one has no folder.
     """
     lines, took = list[str](), 0.0
     for one, words in runs:
         folder, own = one.results[0].folder, {result.seed for result in one.results}
         if folder is None or not (folder / RESULT).exists():
-            return ""
+            lines, took = [], 0.0
+            break
         wanted = seeds or len(own)
         if words:  # none of it is there
             own = set[int]()
@@ -714,7 +716,7 @@ def run_commands(runs: Iterable[Run], seeds: int = 0, steps: int = 1) -> str:
         run = ["lengthwise", *code, "run", "--config", str(folder), *words, "--seeds", str(first), *mine]
         lines.append(shlex.join(run))
         took += steps * len({*range(first)} - own) * fmean(result.seconds or 0.0 for result in one.results)
-    return f" (about {duration(took)} of training, as these took)" * bool(took) + "".join(f"\n{line}" for line in lines)
+    return "\n".join([f"{do}{f' (about {duration(took)})' * bool(took)}: {tells}", *lines])
 
 
 def predict_command(system: SystemSummary) -> str:
@@ -852,13 +854,21 @@ NOT_FITTED = "n.f."
 
 def fitted_means(systems: Sequence[SystemSummary]) -> str:
     """What *fitted* means, in words."""
-    return f"right on at least {fit_share(systems) or 'enough'} of {_trained_strings(systems)}"
+    return f"≥ {fit_share(systems) or 'enough'} right at {_trained_strings(systems)}"
+
+
+def strings_of(systems: Iterable[SystemSummary]) -> str:
+    """What the tests of systems draw."""
+    drawn = list(systems)
+    if any(seed.hard for one in drawn for seed in one.fitted):
+        return "random and hard words"
+    return "random words" if isinstance(drawn[0].known_task, Language) else "random strings"
 
 
 def strings_text(systems: Sequence[SystemSummary]) -> str:
-    """Of how many strings each seed's number at a length is, such as ``200 strings each``; empty where it differs."""
+    """Of how many strings each seed's number at a length is; empty where it differs."""
     strings = {score.n for system in systems for cell in system.cells for score in cell.scores}
-    return f"{strings.pop():,} strings a length and seed" if len(strings) == 1 else ""
+    return f"{strings.pop():,} {strings_of(systems)} a length and seed" if len(strings) == 1 else ""
 
 
 def fit_rule(systems: Sequence[SystemSummary]) -> str:
@@ -866,7 +876,7 @@ def fit_rule(systems: Sequence[SystemSummary]) -> str:
     if all(len(system.fitted) == len(system.results) for system in systems):
         return ""
     few = f"less than {share}" if (share := fit_share(systems)) else "too few"
-    return f"not fitted: right on {few} of {_trained_strings(systems)}, so it says nothing of longer ones"
+    return f"not fitted: {few} right at {_trained_strings(systems)}, so it says nothing of longer ones"
 
 
 def _trained_strings(systems: Sequence[SystemSummary]) -> str:
@@ -874,8 +884,8 @@ def _trained_strings(systems: Sequence[SystemSummary]) -> str:
     ranges = {(system.experiment["training"].get("min_length"), system.max_length) for system in systems}
     low, high = ranges.pop() if len(ranges) == 1 else (None, None)
     if low == high is not None:
-        return f"strings of length {low}"
-    return f"strings of {'training lengths' if low is None else f'lengths {low}–{high}'} together"
+        return f"length {low}"
+    return f"{'training lengths' if low is None else f'lengths {low}–{high}'}"
 
 
 def percent(share: float, digits: int = 0) -> str:
@@ -944,17 +954,16 @@ def trained_low(system: SystemSummary) -> Cell | None:
     return min(cells, key=rate_of, default=None)
 
 
-def at_ends(*systems: SystemSummary) -> str:
+def at_ends(system: SystemSummary) -> str:
     """At which lengths how many wrong strings end in the wrong place; empty unless most do in each seed that falls."""
-    low = [(cell.length, score) for one in systems for cell in one.cells if cell.length > one.max_length
+    low = [(cell.length, score) for cell in system.cells if cell.length > system.max_length
            for score in cell.scores if score.rate() < RIGHT]  # fmt: skip
     counts = [(score.first_error.get("eos", 0), sum(score.first_error.values())) for _, score in low]
     if not counts or any(not wrong or ends < RIGHT * wrong for ends, wrong in counts):
         return ""
     ends, wrong = map(sum, zip(*counts, strict=True))
-    where = in_runs({n for n, _ in low}, {cell.length for one in systems for cell in one.cells})
-    seeds = ", all seeds that fall" * any(len(one.fitted) > 1 for one in systems)
-    return f"{ends:,} of {wrong:,} wrong strings stop too early or too late (at {where}{seeds})"
+    where = in_runs({n for n, _ in low}, {cell.length for cell in system.cells})
+    return f"{ends:,} of {wrong:,} wrong strings stop too early or too late (at {where})"
 
 
 def fall_text(system: SystemSummary) -> str:
@@ -989,8 +998,8 @@ def differ_text(systems: Sequence[SystemSummary]) -> str:
     for contest in contests:
         found |= other_settings([system for system in systems if system.contest == contest])
     settings = list(dict.fromkeys(sorted(found.values(), key=weight)))
-    positions = "besides positions, " * (len({system.positions for system in systems}) > 1)
-    return f"{positions}systems {DIFFER} {some_of(settings, 'settings')}" * bool(settings)
+    also = "also " * (len({system.positions for system in systems}) > 1)
+    return f"systems {also}differ in {some_of(settings, most=3)}" * bool(settings)
 
 
 Setting = tuple[str, str, str]
@@ -1038,12 +1047,19 @@ def _keys_of(systems: Sequence[SystemSummary], section: str) -> list[str]:
     return [name for part, _, name in keys if part == section]
 
 
-def some_of(names: Sequence[str], what: str = "") -> str:
-    """These names in words, such as ``a, b and c``, in quotes where some have commas; of many the first."""
-    named = len(names) if len(names) <= MOST_NAMED else MOST_NAMED - 1
-    more = [f"{len(names) - named} more {what}".rstrip()] * (len(names) > named)
+MOST_NAMED = 4
+"""Names that a clause has; of more it says how many they are."""
+
+
+def some_of(names: Sequence[str], most: int = MOST_NAMED) -> str:
+    """These names in words, such as ``a, b and c``, in quotes where some have commas; of more than ``most`` the first.
+
+    Of none where there is room for none.
+    """
+    named = len(names) if len(names) <= most else max(most - 1, 1)
+    more = [f"{len(names) - named} more"] * (len(names) > named)
     marks = ("“", "”") if len(names) > 1 and any(", " in name for name in names[:named]) else ("", "")
-    return spoken([*(name.join(marks) for name in names[:named]), *more]) if names else ""
+    return spoken([*(name.join(marks) for name in names[:named]), *more]) if names and most else ""
 
 
 def in_quotes(text: str, systems: Iterable[SystemSummary]) -> str:
@@ -1052,12 +1068,6 @@ def in_quotes(text: str, systems: Iterable[SystemSummary]) -> str:
     line, *commands = text.split("\n") if names else [text]
     either = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
     return "\n".join([re.sub(rf"(?<![“'\"])(?:{either})(?!”)", r"“\g<0>”", line) if names else text, *commands])
-
-
-MOST_NAMED = 4
-"""Names that a clause has; of more it says how many they are."""
-DIFFER = "differ in"
-"""In the clause of settings in which systems differ."""
 
 
 def besides(systems: Sequence[SystemSummary]) -> dict[str, dict[str, str]]:
@@ -1270,13 +1280,6 @@ WIDE_RANGE = 0.1
 def above(rates: Sequence[float], others: Sequence[float]) -> bool:
     """Whether every seed of one system is above every seed of another; of one seed each it says nothing."""
     return len(rates) + len(others) > 2 and min(rates) > max(others)
-
-
-def leads(one: SystemSummary, other: SystemSummary) -> bool:
-    """Whether every seed of one is `above` every seed of the other at a test beyond training."""
-    mine, theirs = ({at: [score.rate() for score in cell.scores] for at, cell in tests_of(of).items()}
-                    for of in (one, other))  # fmt: skip
-    return any(above(mine[at], theirs[at]) for at in mine.keys() & theirs.keys() if at[0] > other.max_length)
 
 
 def median_rates(system: SystemSummary) -> dict[int, float]:

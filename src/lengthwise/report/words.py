@@ -64,9 +64,9 @@ def percent_down(share: float) -> str:
 
 NOT_FAR = "not beyond training"
 """How far systems and seeds go that are wrong at the first length beyond training."""
-NOT_THERE = "below 95 % at trained lengths already"
-"""How far systems go that are wrong at one of these."""
-MOST_REACHES = 3
+NOT_THERE = "below 95 % at a trained length already"
+"""How far systems go that are wrong at one."""
+MOST_REACHES = 2
 """Different reaches of seeds that are all told; of more the farthest and the lowest."""
 
 
