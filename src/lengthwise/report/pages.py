@@ -15,7 +15,7 @@ from lengthwise.report.answer import ALIKE, answer
 from lengthwise.report.figures import NARROW, WIDE, Picture, draw_accuracy, draw_audit, draw_blind
 from lengthwise.report.html import render_page
 from lengthwise.report.success import answer_rows
-from lengthwise.report.summary import SystemSummary, brackets_text, called, contradiction, percent
+from lengthwise.report.summary import SystemSummary, brackets_text, called, contradiction, percent, some_of
 from lengthwise.report.words import percent_down, reaches_text
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.values import spoken
@@ -373,7 +373,7 @@ def comparison_finding(values: Mapping[str, Any]) -> str:
         "Not fitted yet, so unknown": [row["system"] for row in rest if row["seeds"] and not row["fitted"]],
         "Not finished": [row["system"] for row in rest if not row["seeds"]],
     }
-    unknown = "".join(f" {why}: {', '.join(names)}." for why, names in groups.items() if names)
+    unknown = "".join(f" {why}: {some_of(names)}." for why, names in groups.items() if names)
     return (
         f"Trained on lengths up to {trained} for {values['steps']:,} steps, {reached}.{_last_test(values)}"
         f"{theory}{unknown}"

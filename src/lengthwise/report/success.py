@@ -14,8 +14,8 @@ from lengthwise.core.rng import stream
 from lengthwise.core.table import rounded
 from lengthwise.languages.hard_words import window_pairs
 from lengthwise.languages.settled import MOST, settling_symbols
-from lengthwise.report.answer import ALONE, answer
-from lengthwise.report.finding import leader
+from lengthwise.report.answer import ALONE, MOST_LINES, answer
+from lengthwise.report.finding import leader, lines_of
 from lengthwise.report.summary import SystemSummary, hardest_of, in_order, median_rates, strings_of
 from lengthwise.tasks.language import Language
 
@@ -35,8 +35,9 @@ def answer_rows(systems: Sequence[SystemSummary], trained: int, *, page: bool = 
         first, alone = leader(tested), len(tested) == 1
         said, far = [found.sure or ALONE * (alone and trained > 1)], reach(median_rates(first))
         if far > first.max_length:
+            said = [" ".join(filter(None, [_share(first, far) * alone, *said]))]
             random = _random(first, far) * (not any(one.hard for one in first.fitted))
-            said = [_share(first, far) * alone, *said, random]
+            said += [random] * (lines_of(f"{said[0]} {random}") <= MOST_LINES)
         if (alone or far > first.max_length) and (says := by_forecast(first)):
             before = {BY_FORECAST: says.format("it" if alone else first.label)}
         found = replace(found, sure=" ".join(filter(None, said)))
