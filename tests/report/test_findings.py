@@ -576,8 +576,8 @@ def test_the_control_is_trained_before_more_seeds() -> None:
     two = "coupled+learned and random-start+learned"
     assert [step.partition(":")[0] for step in steps_of(after)] == [f"train {two} to 7 seeds"]
     assert after.answer[WHY] == (
-        "A hint that it is the ids: coupled+learned has 1.000 at 40, its control random-start+learned 0.050 (3 seeds "
-        "each)."
+        "A hint that it is the ids: coupled+learned has 1.000 at 40, random-start+learned, the same but for its ids, "
+        "0.050 (3 seeds each)."
     )
 
 
@@ -592,7 +592,7 @@ def test_a_control_that_is_significantly_below_shows_that_the_ids_are_the_cause(
         for one in seeds(f"{scheme}+learned", *[{40: right}] * 5)
     ]
     said = of(*runs).wide().answer[WHY]
-    has = "coupled+learned has 1.000 at 40, its control random-start+learned 0.100"
+    has = "coupled+learned has 1.000 at 40, random-start+learned, the same but for its ids, 0.100"
     assert said == f"The ids make the difference: {has}."
 
 
@@ -925,13 +925,15 @@ def test_ids_are_the_cause_only_where_tests_say_so(folder: Path) -> None:
         assert not re.search("perhaps|not known", said)
         tests = differences(in_order(found.systems))
         tests = [*tests, *(test.turned for test in tests)]
-        if has := re.search(r": (.*) has (\d\.\d+) at (\d+), its control (.*) (\d\.\d+)", said):
+        if has := re.search(r": (.*) has (\d\.\d+) at (\d+), (.*), the same but for its ids, (\d\.\d+)", said):
             mine = [test for test in tests if (test.one.label, test.other.label) == (has[1], has[4])]
             there = [test for test in mine if test.length == int(has[3])]
             assert there
             assert all(test.sure or test.apart for test in there)
             assert said.startswith("The ids make") is any(test.sure for test in mine)
             assert f"{min(median(test.rates) for test in there):.3f}" == has[2]
+        else:
+            assert not re.search("The ids make|A hint", said)
 
 
 def test_ids_that_were_never_trained_are_why_one_falls() -> None:
@@ -950,10 +952,10 @@ def test_ids_that_were_never_trained_are_why_one_falls() -> None:
 @pytest.mark.parametrize(
     ("mine", "control", "right", "said"),
     [
-        (2, 2, [20, 200], "A hint that it is the ids: coupled+learned has 1.000 at 16, its control "
-         "random-start+learned 0.100 (2 seeds each)."),
-        (5, 3, [20, 20], "A hint that it is the ids: coupled+learned has 1.000 at 40, its control "
-         "random-start+learned 0.100 (5 and 3 seeds)."),
+        (2, 2, [20, 200], "A hint that it is the ids: coupled+learned has 1.000 at 16, random-start+learned, "
+         "the same but for its ids, 0.100 (2 seeds each)."),
+        (5, 3, [20, 20], "A hint that it is the ids: coupled+learned has 1.000 at 40, random-start+learned, "
+         "the same but for its ids, 0.100 (5 and 3 seeds)."),
         (5, 5, [200, 200], "Not shown that it is the ids: at no length is every seed of coupled+learned above every "
          "seed of its control random-start+learned."),
         (1, 1, [20, 20], "Not known from one seed each of "),

@@ -62,7 +62,8 @@ def control_says(first: SystemSummary, control: SystemSummary, tests: Sequence[D
         return f"Not shown that it is the ids: at no length is {none}."
     ours, low = median_rates(first), median_rates(control)
     most = max(lengths, key=lambda length: (ours[length] - low[length], length))
-    has = f"{first.label} has {rounded(ours[most])} at {most}, its control {control.label} {rounded(low[most])}"
+    has = f"{first.label} has {rounded(ours[most])} at {most}, {control.label}, the same but for its ids, "
+    has += rounded(low[most])
     if surely_above(tests):
         return f"The ids make the difference: {has}."
     seeds = f"{mine} seeds each" if mine == theirs else f"{mine} and {theirs} seeds"
@@ -127,7 +128,7 @@ def missing_control(
     train = step_text(f"train the control {control.name}, else as {first.label}{both}", TELLS, runs, seeds=seeds)
     if any(map(is_untrained, alone)) and not control.random_start:
         return "", ""
-    return "Not tested: no control.", train
+    return f"Not tested: no system differs from {first.label} in its ids alone (a control).", train
 
 
 def longer_control(first: SystemSummary, control: SystemSummary, name: str = "") -> str:
