@@ -518,13 +518,13 @@ def test_what_first_mistakes_share_has_its_base_rate_and_is_no_cause(alike: int)
     told = dataclasses.replace(found({5: 10, 10: 10, 14: 0}), failures=dataclasses.replace(
         found({5: 10, 10: 10, 14: 0}).failures, border=border,
     ))  # fmt: skip
-    line = f"Of 24 wrong answers at length 14, {alike} first go wrong where 9 is due (true of 1 % of right tokens)."
+    line = f"Of 24 wrong answers at length 14, {alike} first go wrong where 9 is due (of right tokens: 1 %)."
     # What tells most of these is said with it; of nearly all, in its place.
     some, nearly = (dataclasses.replace(near, also=(Nearby("in a pair", n, alike, 0, 2),)) for n in (alike - 3, alike))
     assert some.narrow == (
-        alike, f"where 9 is due (true of 1 % of right tokens), {alike - 3} of these in a pair (true of no right tokens)"
+        alike, f"where 9 is due (of right tokens: 1 %), {alike - 3} of these in a pair (of right tokens: none)"
     )  # fmt: skip
-    assert nearly.narrow == (alike, "where 9 is due and in a pair (true of no right tokens)")
+    assert nearly.narrow == (alike, "where 9 is due and in a pair (of right tokens: none)")
     assert (said(told, "mistakes") == line) == (alike >= 20), "the rest of the findings has it"
     # All findings have the base rate.
     assert "of right tokens at the same places, 2 of 192 are" in told.fails_where

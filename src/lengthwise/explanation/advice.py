@@ -204,11 +204,14 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
 
     What is said of the last two was measured: studies/explain/rows_with_values.md and rows_of_a_kind.md.
     """
-    within = _trained(subject, failures)
+    within, common = _trained(subject, failures), failures.common
     made = [each for each in within if can_make(subject.task, each)][:NAMED]
-    values = not made and not within and failures.common is not None and failures.common.kind
-    if values and failures.common is not None:
-        which, made = f"with half of its {failures.common.what}s of these values", [failures.common.kind]
+    values = common.kind if common is not None else ""
+    if common is not None and any(n <= subject.train and share.breaks for n, share in common.by_length):
+        made = [*filter(None, [values * bool(made)]), *made][:NAMED]
+    values *= not within
+    if values and common is not None:
+        which, made = f"with half of its {common.what}s of these values", [values]
         measured = "Of ten adders trained on so, such sums gained; random ones gained as much without such rows."
     elif made:
         which = f"where {made[0]}" if len(made) == 1 else f"of each of the {len(made)} kinds below"
@@ -217,9 +220,7 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
         return f"T{ON}. Of ten adders, five were then right farther, one less far.", ""
     measured += " Of this task nothing was measured." * (subject.task.name != "addition")
     faults = faults_of(failures, subject.train)
-    same = (
-        [each.kind for each in failures.common.kinds if each.caused] if failures.common is not None and values else []
-    )
+    same = [each.kind for each in common.kinds if each.caused] if common is not None and values else []
     (of, _), (by_it, _), (_, left) = (letters(faults, kinds) for kinds in (made, same, [*made, *same]))
     of += f", and so {by_it}" * bool(by_it)
     first = f"For {of}: t" if of else "T"

@@ -70,7 +70,8 @@ class OfKind:
     def short(self, what: str, letter: str) -> str:
         """How many are wrong without the values, and with them, in a clause."""
         if self.moved.n:
-            return f"{letter}{self.moved.wrong} are wrong with all {what}s moved round, {self.drawn.wrong} in place"
+            moved = f"{letter}{self.moved.wrong} are wrong with all {what}s moved round"
+            return f"{moved}, of random strings without such {what}s {self.usual.wrong}"
         return f"{letter}{self.without.wrong} are wrong without such {what}s, {self.drawn.wrong} with them"
 
     def said(self, what: str, letter: str) -> str:
@@ -162,24 +163,26 @@ class CommonCause:
 
     @property
     def strings(self) -> str:
-        """Which strings fail: what completes "where …"."""
-        named = [self._named(where) for where in (INSIDE, FIRST, LAST)]
-        return spoken([each for each in named if each], "or")
-
-    def _named(self, where: str) -> str:
-        names = [value.name for value in self.values if value.where == where]
-        of = f"half of the {self.what}s are" if where == INSIDE else f"the {where} {self.what} is"
-        return f"{of} {spoken(names, 'or')}" if names else ""
+        """Which strings fail, those of other places than the worst left out: what completes "where …"."""
+        where, names = self.worst.where, spoken(self._names, "or")
+        return f"half of the {self.what}s are {names}" if where == INSIDE else f"the {where} {self.what} is {names}"
 
     @property
-    def worst(self) -> Share:
-        """Of strings with the worst value."""
-        return Share(min(value.right for value in self.values), self.each)
+    def _names(self) -> list[str]:
+        return [value.name for value in self.values if value.where == self.worst.where]
+
+    @property
+    def worst(self) -> Value:
+        """That with which most strings fail."""
+        return min(self.values, key=lambda value: value.right)
 
     @property
     def wrong(self) -> str:
-        """How many of these are wrong."""
-        return f"{self.worst.wrong} at {self.length}"
+        """How many strings with the worst one are wrong; of several, with its name."""
+        worst = self.worst
+        return f"{self.each - worst.right} of {self.each} at {self.length}" + f" ({worst.name})" * (
+            len(self._names) > 1
+        )
 
     @property
     def found(self) -> tuple[str, ...]:
@@ -201,7 +204,7 @@ class CommonCause:
     @property
     def mistakes(self) -> tuple[str, ...]:
         """In how many of the wrong ones the token behind such a value is the first wrong one, if surely in most."""
-        worst = min(self.values, key=lambda value: value.right)
+        worst = self.worst
         if not worst.after.n or wilson(worst.after.right, worst.after.n)[0] <= CLEAR:
             return ()
         return (
@@ -214,7 +217,7 @@ class CommonCause:
 
     def alike(self, mistake: Mistake | None) -> bool:
         """Whether a mistake may be the same as that with the worst value, which stops, goes on or writes something."""
-        does = min(self.values, key=lambda value: value.right).does
+        does = self.worst.does
         return mistake is None or not does or mistake.what.split()[0] == does.split()[0]
 
     def of_kind(self, kind: str, letter: str) -> list[str]:
@@ -249,7 +252,7 @@ class CommonCause:
     @property
     def does(self) -> str:
         """What the model does with the worst value, if it is one thing, and how many fail with others, in sentences."""
-        worst, rest = min(self.values, key=lambda value: value.right), self.each - self.others
+        worst, rest = self.worst, self.each - self.others
         beside = ", worst side by side" * (self.neighbours is not None)
         after = worst.after.n and wilson(worst.after.right, worst.after.n)[0] > CLEAR
         which = (
@@ -288,11 +291,12 @@ def common_cause(
     cause = next((each for each in found if each.strong), next(iter(found), None))
     if cause is None:
         return None
-    names, worst = {value.name: value.where for value in cause.values}, min(cause.values, key=lambda value: value.right)
+    names, worst = {value.name: value.where for value in cause.values}, cause.worst
     shares = {
         n: _Asked(subject, n, kinds_named, seed).right(FEW, "lengths", [worst.name], worst.where) for n in lengths
     }
-    shares = {n: share for n, share in shares.items() if share.n == FEW} | {cause.length: cause.worst}
+    shares = {n: share for n, share in shares.items() if share.n == FEW}
+    shares[cause.length] = Share(worst.right, cause.each)
     cause = replace(cause, by_length=tuple(sorted(shares.items())))
     if (broken := verdict.first("random", verdict.train)) not in (None, cause.length):
         asked = _Asked(subject, broken, kinds_named, seed)

@@ -37,7 +37,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 39
+VERSION = 40
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -109,20 +109,15 @@ class Explanation(Tabular):
             right = max(self.accuracy.train, random.held or 0)
             line, fails = self.verdict.line, kinds[0].line if kinds and kinds[0].length <= right else ""
             line = line.replace("right to", "right on random strings to") if fails else line
-            told = "; ".join(filter(None, [line, fails or self.verdict.edited]))
-            return self._in_two_lines(told, kinds[0].at) if fails else told
+            return "; ".join(filter(None, [line, fails + kinds[0].at if fails else self.verdict.edited]))
         if (apart := self.failures.apart) is not None:
-            return self._in_two_lines(f"not fully learned: {trained} at trained lengths; {apart.line}", apart.at)
+            return f"not fully learned: {trained} at trained lengths; {apart.line}{apart.at}"
         though = f", though right to length {random.held}" if random.held else ""
         return f"not learned: {trained} at trained lengths{though}"
 
     @property
     def _of(self) -> str:
         return f"{self.model} on {self.task} (trained to {self.accuracy.train}): "
-
-    def _in_two_lines(self, told: str, more: str) -> str:
-        """The answer, and more where it still fits two lines."""
-        return told + more * (len(fill(self._of + told + more, "", 2)) <= 2)
 
     @property
     def computes(self) -> str:
@@ -192,8 +187,9 @@ class Explanation(Tabular):
                 rows = {f"why {by}": [cause]} if each.by_values else {f"why {letter}" if several else "why": each.short}
                 cause = "" if each.by_values else cause  # is told once
             if each.example is not None and (whole or not shown):
-                rows["example"] = [each.example.whole if whole else each.example.shown]
-                rows["example"] += [self.written] * bool(self.written and not shown)
+                name = "example" if whole or not several else f"example {letter}"
+                rows[name] = [each.example.whole if whole else each.example.shown]
+                rows[name] += [self.written] * bool(self.written and not shown)
                 shown = True
             found.append((f"{letter}. {each.heading}" * (whole and several), rows))
         rows = {

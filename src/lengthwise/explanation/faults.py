@@ -98,11 +98,11 @@ def _of_kind(kind: WeakKind, failures: Failures, letter: str) -> Fault:
     """A kind that fails; ``letter`` is that of the values, which may be why."""
     tested, common = [each.cause for each in failures.redrawn if each.kind == kind.kind], failures.common
     said = [] if common is None else common.of_kind(kind.kind, letter)
-    caused = common is not None and common.causes(kind.kind)
+    caused = common is not None and common.causes(kind.kind) and common.alike(kind.mistake)
     why, tested = (said, tested) if caused else ([UNKNOWN] * (not tested), [*tested, *said])
     return Fault(
         kind.kind, kind.kind, kind.wrong, kind.by_length, (), tuple(kind.does), tuple(why), tuple(tested), kind.example,
-        common is not None and caused and common.alike(kind.mistake),
+        caused,
     )  # fmt: skip
 
 
@@ -192,4 +192,6 @@ def shared_cause(failures: Failures, faults: Sequence[Fault]) -> tuple[str, str]
     if common is None or not of:
         return "", ""
     broken = Verdict(failures.rows, failures.train).first("random", failures.train)
-    return ", ".join(of.values()), f"By {own[0]}, at least in part: {common.short(of, broken)} (tested)."
+    run = "".join(of.values())
+    of_which = f"{run[0]}–{run[-1]}" if len(run) > 2 and run in LETTERS else ", ".join(run)
+    return of_which, f"By {own[0]}, at least in part: {common.short(of, broken)} (tested)."

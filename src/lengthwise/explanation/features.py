@@ -97,8 +97,8 @@ class Nearby:
         last = self.also[-1] if self.also else self
 
         def usual(some: int, of: int) -> str:
-            share = f"{100 * some / of:.0f} % of" if 200 * some >= of else "under 1 % of" if some else "no"
-            return f"(true of {share} right tokens)"
+            share = f"{100 * some / of:.0f} %" if 200 * some >= of else "under 1 %" if some else "none"
+            return f"(of right tokens: {share})"
 
         if last.wrong >= NARROW * self.wrong:
             return last.wrong, f"{self.named} {usual(last.right, self.right_n)}"
