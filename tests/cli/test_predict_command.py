@@ -22,9 +22,10 @@ def test_one_screen_without_overclaiming(terminal: Terminal, target: str) -> Non
     assert answer.code == 0
     answered = terminal("predict", target).out.partition("More: --why")[0].rstrip()
     assert answer.out.startswith(answered), "the answer first, then the why"
-    assert len(answered.splitlines()) <= 36
+    assert len(answered.splitlines()) <= 28
     parts = [line for line in answer.out[len(answered) :].splitlines() if line and not line.startswith(" ")]
     of = " of next symbols" * target.startswith("regex:")
+    parts = parts[1:] if parts[0] == "every position system" else parts
     assert parts == [f"theory{of}: does a program exist? (not: does training find it)", "measured", "numbers"]
     assert all(len(line) <= 80 for line in answer.out.splitlines())
     assert "cannot learn" not in answer.out
@@ -41,7 +42,7 @@ def test_the_wording_of_a_no(terminal: Terminal) -> None:
     out = terminal("predict", "parity", "--encoding", "ape", "--why").out
     assert "no guarantee" in out
     assert "no program exists for the even words" in " ".join(out.split())
-    assert "what would help in theory: many tokens matter at once: a scratchpad" in out
+    assert "what would help in theory: a scratchpad" in out
 
 
 def test_certificates_are_printed_on_demand(terminal: Terminal) -> None:

@@ -26,6 +26,7 @@ from lengthwise.forecast.answer import (
     UNCERTAIN,
     UNLIKELY,
     UNLIKELY_TO,
+    UNTRIED,
     USUAL,
     WRONG,
     Instead,
@@ -222,7 +223,7 @@ def near_instead(
     """Attention to near ids alone, where the symbols that it sees suffice at every length; no language was tried."""
     symbols = features.seen_nearby(dfa, format, LOCAL_BIAS)
     command = run_command(task, word, "sequential", LOCAL_BIAS, train, *at) if symbols else ""
-    line = f"{features.suffice(symbols)}, and it sees these at every length; no language was trained with it"
+    line = f"{features.suffice(symbols)}, and it sees these at every length; {UNTRIED}"
     return Instead(LOCAL_BIAS, f"{NEAR_ALONE} ({LOCAL_BIAS})", None, None, line, command) if command else None
 
 

@@ -23,8 +23,6 @@ FEWEST = 3
 FEW = 10
 """Below this number of languages of a kind, an interval is at least that of their share: resampling three languages
 that all came out alike gives no spread."""
-SO_FEW = "; so few that the chance is uncertain"
-"""Said where few languages of a kind, and not the draws, make the interval that is shown wide."""
 CERTAINLY_NOT = 0.05
 """The probability up to which a whole interval says that a training would only confirm the answer."""
 BANDS = (
@@ -40,8 +38,8 @@ ORDER = (NOT_KNOWN, WRONG, UNLIKELY, "possible in theory", UNCERTAIN, PROMISING,
 IN_FULL = "; in full, "
 """Where what is measured goes on with what only ``why`` tells."""
 LOCAL_BIAS, NEAR_ALONE = "local-bias-sink", "attention to near ids alone"
-ELSEWHERE, OTHERS, IF_PREDICTABLE, NO_PLACES = "elsewhere", "others only", "if predicted", "needs places"
-"""Said above; the legend explains them."""
+ELSEWHERE, IF_PREDICTABLE, NO_PLACES, UNSEARCHED = "elsewhere", "if predicted", "needs places", "not searched"
+"""Cells of the table."""
 BEYOND = " tested beyond "
 """Part of the reason for having no forecast at lengths that are too far."""
 NEEDS_PLACES = "it needs places"
@@ -54,7 +52,7 @@ MOST_NAMED = 4
 """Tasks that are named in the answer; all are behind ``why``."""
 NOT_FITTED = "not fitted"
 """What is measured of a system that is wrong on its training lengths, so that longer ones were not tested."""
-UNTRIED = "in theory, and untried here"
+UNTRIED = "untried here"
 """How what would help begins where nothing of the kind was trained."""
 ASKED: dict[Format, str] = {
     "next": "after every symbol which ones may come next, or the end",
@@ -202,7 +200,7 @@ class SystemForecast:
     def seen(self) -> str:
         """What was measured of this target, in few words; else of those `SIMILAR`, where no percentage weighs these."""
         if self.accuracy is not None:
-            return NOT_FITTED if NOT_FITTED in self.chance else f"{self.chance} right"
+            return self.chance.strip("()")
         right, of = self.record
         found = re.match(rf"{OWN_LANGUAGE}trained to \d+: (\d\.\d\d) at", self.measured)
         elsewhere = f"{found[1]} {ELSEWHERE}" if found else ""
@@ -298,7 +296,13 @@ class SystemForecast:
 
     @property
     def in_brackets(self) -> str:
-        """`chance` as it stands beside the word of the answer: of an interval, the end that could change the word."""
+        """`chance` as it stands beside the word of the answer: of an interval, the end that could change the word.
+
+        What was measured is said with its lengths.
+        """
+        if self.accuracy is not None:
+            where = re.search(r"trained to (\d+)(?:: \S+|, was right)( at \S+| near .*? length)?", self.measured)
+            return f"({self.seen}{where[2] or ''}, trained to {where[1]})" if where else f"({self.seen})"
         if self.counted is None and self.answer in (PROMISING, UNLIKELY):
             return f"(no percentage: {in_words(self.others or self.record, self.alike)})"
         if "[" not in self.chance:

@@ -20,20 +20,17 @@ from lengthwise.forecast.answer import (
     BANDS,
     BEYOND,
     ELSEWHERE,
-    FEWEST,
     IF_PREDICTABLE,
     IN_FULL,
     KNOWN,
     LIKELY,
-    LIKELY_FROM,
-    LOCAL_BIAS,
     NEAR_ALONE,
     NEEDS_PLACES,
     NO_PLACES,
     NONE_RIGHT,
     NOT_FITTED,
     NOT_KNOWN,
-    OTHERS,
+    ORDER,
     OWN_LANGUAGE,
     PLAIN_PLACES,
     PROMISING,
@@ -44,6 +41,7 @@ from lengthwise.forecast.answer import (
     UNLIKE_TRAINED,
     UNLIKELY,
     UNLIKELY_TO,
+    UNSEARCHED,
     UNTRIED,
     USUAL,
     WRONG,
@@ -71,6 +69,8 @@ from lengthwise.tasks.values import spoken
 INDENT = 11
 """Columns before the text beside a name."""
 IN_THEORY = SHOWN | {"yes": "possible", "no": "no program"}
+MOST_ROWS = 8
+"""Lines of the table that are shown; where there are more, the last are behind ``why``."""
 INTERVAL = "90 % of the refits of the forecast lie in it"
 BASES = {
     "proved": "proved, and checked by separate code", "ours": "our proof, unreviewed", "cited": "published",
@@ -208,7 +208,8 @@ def text(found: Forecasts, why: bool = False, more: str = MORE) -> str:
             lines += fill(f"at {found.test}: {there}")
     lines += fill(found.meant) * bool(found.meant)
     rows = [] if alone else table(found)
-    lines += [*rows, ""] * bool(rows)
+    shown = rows if len(rows) <= MOST_ROWS + 1 else rows[:MOST_ROWS]
+    lines += [*shown, *[f"  {len(rows) - MOST_ROWS} more rows:\u00a0{more}"] * (shown != rows), ""] * bool(rows)
     for name, reason in reasons(found, best, alone):
         lines += beside(name, in_sentences(reason))
     given = condition_in(best.theory)
@@ -216,11 +217,9 @@ def text(found: Forecasts, why: bool = False, more: str = MORE) -> str:
     for name, (sentence, command) in zip(("next", "or"), steps(found, best, alone), strict=False):
         after = sentence.startswith(AFTER)
         lines += beside("then" if after else name, in_sentences(sentence.removeprefix(AFTER))) + command_lines(command)
-    lines += [
-        "",
-        *fill(legend(found, rows, " ".join(" ".join(lines).split())) + "." + f" More:\u00a0{more}" * (not why)),
-    ]
+    lines += ["", *fill(legend(found, shown) + "." + f" More:\u00a0{more}" * (not why))]
     if why:
+        lines += ["", "every position system", *rows] * (shown != rows)
         for heading, sentences in everything(found, best).items():
             lines += ["", heading, *(line for each in sentences for line in fill(each))] * bool(sentences)
     return "\n".join(lines).replace("\u00a0", " ")
@@ -236,8 +235,7 @@ def steps(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tuple
         yield change or f"{places} that a token needs; this shows them", found.couple
     better = next((each for each in instead if each.command and each.command == settle), None)
     if better is not None:
-        would = f"; training with {best.words} would only confirm this" * best.against
-        yield f"train with {in_short(better.line)}{would}", settle
+        yield f"train with {in_short(better.line)}", settle
         if found.confirm:
             right, of = best.others or best.record
             proof = " all the same: a forecast is no proof" if best.counted else " itself"
@@ -289,17 +287,12 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
         if alone or best.verdict != "yes":
             return whether + count * alone
         return f"{whether}. Best positions known: {tied[0]}" + (count or ", possible in theory")
-    if best.answer in (UNLIKELY, UNCERTAIN) and len(found) > 1:
-        known = "asked about" if found.named else "known" if best.counted is None else "that have a forecast"
-        even = ", even" * (best.answer == UNLIKELY)
+    trained = trained.replace("is right", "is wrong") if best.answer == WRONG else trained
+    if best.answer in (UNLIKELY, UNCERTAIN, WRONG) and len(found) > 1:
+        known = "asked about" if found.named else "that have a forecast" if best.counted else "known"
+        even = ", even" * (best.answer != UNCERTAIN)
         return f"{best.answer} {best.in_brackets}: {found.target}{trained}{even}{of}, the best positions {known}"
-    if best.accuracy is None:
-        return f"{best.answer} {best.in_brackets}: {found.target}{of}{trained}"
-    at = re.search(rf"trained to (\d+): ({NOT_FITTED}|\S+ at (\S+))", best.measured)
-    tested = f", tested at {at[3]}" if at and at[3] else ""
-    seen = f"trained to {at[1]}{tested}," if at else "trained and tested"
-    asked = f"near the {found.train} and {found.test} in question"
-    return f"{best.answer} {best.in_brackets}: {found.target}{of}, {seen} {asked}"
+    return f"{best.answer} {best.in_brackets}: {found.target}{of}{trained}"
 
 
 def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tuple[str, str]]:
@@ -324,20 +317,18 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     first, semicolon, rest = f"{word}{of}{colon}{reason}".removeprefix(twice).partition("; ")
     bases = [f.basis for f in (alike if same and not alone else [best]) if f.basis]
     basis = BASES[max(bases, key=STRONGEST.index)] if bases else ""
-    if found.format == "next" and basis == BASES["ours"]:
-        basis = basis.replace("proof", "proof on next symbols")
-    attends = f"; the proof is of {NEAR_ALONE}, which tables must learn"
     tables = [f for f in (best, *found) if f.scheme == best.scheme and f.encoding == "learned"]
-    attends *= any(f is best or (f.answer == best.answer and not alone) for f in tables)
-    attends *= best.scheme in SCHEMES_OF_PLACES and best.verdict == "yes"
-    yield "theory", f"{first}{f' ({basis})' * bool(basis)}{semicolon}{rest}{attends}"
+    tables = [f for f in tables if f is best or (f.answer == best.answer and not alone)]
+    if tables and best.scheme in SCHEMES_OF_PLACES and best.verdict == "yes":
+        basis += f", of {NEAR_ALONE}, which {tables[0].system} must learn"
+    yield "theory", f"{first}{f' ({basis})' * bool(basis)}{semicolon}{rest}"
     if found.span and (best.verdict != "yes" if not alone else best.scheme in SCHEMES_OF_PLACES):
         yield "", brief(found.span)
     seen = [in_short(best.measured)] * bool(best.measured)
     if best.others is not None and best.alike == "task":
         yield "measured", "; ".join(filter(None, [*seen, alike_in_words(found, best, alone)]))
     elif seen:
-        yield "measured", "; ".join(filter(None, [*seen, also_weighs(best)]))
+        yield "measured", seen[0] + also_weighs(best)
     elif best.refusal:
         yield "measured", best.refusal
     if best.probe:
@@ -355,10 +346,10 @@ def also_weighs(best: SystemForecast) -> str:
     """What the chance comes from, beside what was measured of the target or of those `SIMILAR` with these positions."""
     if best.probability is None or best.by_probe:
         return ""
-    if best.own.endswith("right"):
-        return "the forecast comes from all measured tasks; how this one came out depends on the model's settings"
+    if best.own and ELSEWHERE not in best.own and best.own != NOT_FITTED:
+        return "; how this one came out depends on the model's settings"
     right, of = best.together
-    return f"with all positions together {right} of {of} were, which the forecast weighs" * (of > best.record[1] > 0)
+    return f", {right} of {of} with any positions" * (of > best.record[1] > 0)
 
 
 def alike_in_words(found: Forecasts, best: SystemForecast, alone: bool) -> str:
@@ -380,7 +371,8 @@ def alike_in_words(found: Forecasts, best: SystemForecast, alone: bool) -> str:
         kind = "sparse and local under such ids" if by_places else f"{IN_THEORY[best.verdict]} in theory, too"
         return f"no {SIMILAR} task was trained: {kind}"
     were = "was" if of == 1 else "were"
-    said = f"{right} of {counted(of, f'{SIMILAR} task')} {were} right {found.near}{exceptions(best.named)}"
+    same = ", of which theory says the same,"
+    said = f"{right} of {counted(of, f'{SIMILAR} task')}{same} {were} right {found.near}{exceptions(best.named)}"
     return scratchpads_first(best, () if alone else found) + said
 
 
@@ -391,62 +383,49 @@ def table(found: Forecasts) -> list[str]:
         if PLAIN_PLACES in f.theory and not found.named:
             continue
         theory = IF_PREDICTABLE if f.unmet else IN_THEORY[f.verdict]
+        theory = UNSEARCHED if f.theory.startswith(NOT_SEARCHED) else theory
         theory = NO_PLACES if NEEDS_PLACES in f.theory else "plain ids" if PLAIN_PLACES in f.theory else theory
         answer = f"{f.answer} {f.chance}" if f.counted else f.answer
-        groups.setdefault((answer, theory, f.seen or (OTHERS if f.counted else "–")), []).append(f)
+        groups.setdefault((answer, theory, f.seen or "–"), []).append(f)
     if len(groups) == 1 and not found.named:
         return []  # Nothing tells them apart.
+    best = found.systems[0].answer
+
+    def place(same: Sequence[SystemForecast]) -> int:
+        return ORDER.index(same[0].answer) + len(ORDER) * (same[0].answer == best)
+
+    groups = dict(sorted(groups.items(), key=lambda row: place(row[1]), reverse=True))
     chances = any(f.counted and "%" in f.chance for f in found)
     heading = "answer [90 % interval]" if chances else "answer"
-    rows: list[tuple[str, ...]] = [("positions", heading, "in theory", "measured")]
+    rows: list[tuple[str, ...]] = [("positions", heading, "in theory", "share right")]
     rows += [("", *said) for said in groups]
     if all(f.answer == NOT_KNOWN for f in found):
         rows = [(name, *rest) for name, _, *rest in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     room = WIDTH - 2 * len(widths) - sum(widths[1:])
-    names = [["positions"], *(named_within(room, same) for same in groups.values())]
-    widths[0] = max(len(line) for lines in names for line in lines)
-    lines = list[str]()
-    for (first, *more), (_, *rest) in zip(names, rows, strict=True):
-        cells = (f"{cell:{width}}" for cell, width in zip((first, *rest), widths, strict=True))
-        lines += [f"  {'  '.join(cells)}".rstrip(), *(f"  {name}" for name in more)]
-    return lines
+    rows[1:] = [(named_within(room, same), *rest) for same, (_, *rest) in zip(groups.values(), rows[1:], strict=True)]
+    widths[0] = max(len(row[0]) for row in rows)
+    lines = ("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return [f"  {line}".rstrip() for line in lines]
 
 
-def named_within(room: int, same: Sequence[SystemForecast]) -> list[str]:
-    """The names of systems of one row, in two lines at most; where these have no room, a name and how many others."""
+def named_within(room: int, same: Sequence[SystemForecast]) -> str:
+    """The names of systems of one row; where these have no room in a line, a name and how many others."""
     names = [f.system for f in same]
-    wrapped = textwrap.wrap(", ".join(names), room, break_long_words=False, break_on_hyphens=False)
-    if len(names) == 1 or (len(wrapped) < 3 and all(len(line) <= room for line in wrapped)):
-        return wrapped
     first = USUAL if USUAL in names else min(names, key=len)
-    return [f"{first} and {len(names) - 1} other{'s' * (len(names) > 2)}"]
+    ways = ", ".join(names), f"{first} and {len(names) - 1} other{'s' * (len(names) > 2)}", f"{len(names)} others"
+    return next((way for way in ways if len(way) <= room), names[0] if len(names) == 1 else ways[-1])
 
 
-def legend(found: Forecasts, rows: Sequence[str], said: str) -> str:
-    """What the words of the answer mean, of which ``said`` is all before."""
+def legend(found: Forecasts, rows: Sequence[str]) -> str:
+    """What the words and numbers of the answer mean."""
     does = "writes the whole answer" if found.format == "answer" else f"tells {ASKED[found.format]}"
     does += " (not membership)" * (found.format == "next" and not found.membership)
-    of = f"of random {'strings' if found.format == 'answer' else 'words'} of this length"
-    if _counts_hard_words(found):
-        of = "of random and of hard words of this length"
-    means = [f"right: on at least {100 * found.cut:.0f} % {of} it {does}"]
-    if any(" %" in row for row in rows[1:]):
-        means += ["%: the chance of that, a forecast from all that was measured"]
-    if any(OTHERS in row for row in rows):
-        means += [f"{OTHERS}: a forecast from other {'tasks' if found.format == 'answer' else 'languages'}"]
-    if PROMISING in said:
-        means += [f"{PROMISING}: possible, and at least {LIKELY_FROM} % of {FEWEST} or more {SIMILAR} were right"]
-    if f" {SIMILAR}" in said:
-        means += [f"{SIMILAR}: theory says the same"]
-    if IF_PREDICTABLE in said:
-        means += [f"{IF_PREDICTABLE}: if the model can predict its ids"]
-    if f" {NO_PLACES} " in said:
-        means += [f"{NO_PLACES}: the task states none"]
-    if LOCAL_BIAS in said and f"{NEAR_ALONE} (" not in said:
-        means += [f"{LOCAL_BIAS}: {NEAR_ALONE}"]
-    if ELSEWHERE in said:
-        means += [f"{ELSEWHERE}: with other settings of the task, or trained to other lengths"]
+    of = "strings" if found.format == "answer" else "and hard words" if _counts_hard_words(found) else "words"
+    means = [f"right: on at least {100 * found.cut:.0f} % of random {of} it {does}"]
+    chances = any(" %" in row for row in rows[1:]) or (found.systems[0].counted and not rows)
+    means += ["%: a forecast of the chance of that" + ", with its 90 % interval" * (not rows)] * bool(chances)
+    means += [f"{ELSEWHERE}: with other settings, or trained to other lengths"] * any(ELSEWHERE in row for row in rows)
     return ". ".join(means)
 
 
@@ -588,8 +567,8 @@ def condition_in(theory: str) -> str:
 
 def in_short(measured: str) -> str:
     """What was measured without its study and names, and, where that is this very language, without others."""
-    measured = measured.partition(IN_FULL)[0]
-    if own := re.search(rf"{OWN_LANGUAGE}.* seeds({TOO_FAR} \d+)?(?=; \d)", measured):
+    measured = re.sub(rf"{TOO_FAR} \d+", "", measured.partition(IN_FULL)[0])
+    if own := re.search(rf"{OWN_LANGUAGE}.* seeds(?=; \d)", measured):
         return measured[: own.end()]
     more = r"\d+ of \d+ seeds of .*|[\w-]+(, commit \w+)?(?=;|$)|(wrong:|right:|these are) [^;]*"
     return re.sub(rf"; ({more}|the forecast without .*)", "", measured)

@@ -154,10 +154,12 @@ def measured_task(
     line = f"median accuracy {middle:.2f} over {len(found)} settings{of} {near_ratio(ratio)}"
     line += f", from {min(shares):.2f} to {max(shares):.2f}" * mixed
     line = line if len(found) > 1 else line_of(*found[0])
+    if unfit := sum(cell.accuracy(*place) is None for cell, place in found) * (len(found) > 1):
+        line += f", {unfit} of them {NOT_FITTED}"
     line += f"{TOO_FAR} {train}" * bool(own and not near)
     apart = f"{min(shares):.2f}–{max(shares):.2f}" if mixed else f"{middle:.2f}"
     seen = f"mixed {ELSEWHERE}" if mixed else f"{apart} {ELSEWHERE}"
-    seen = f"{apart} right" if near else seen
+    seen = apart if near else seen
     if all(cell.accuracy(*place) is None for cell, place in found):
         seen = NOT_FITTED
     accuracy = middle if near and not mixed else None
@@ -387,8 +389,8 @@ def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float, cut: flo
     speaks = 2 * held > len(alike)
     if own is not None:
         far = f"{TOO_FAR} {train}" * (own[1] is None)
-        seen = f"right {near_ratio(ratio)} in {sum(own[0])} of {len(own[0])} seeds{far}"
-        line = f"{OWN_LANGUAGE}trained to {own[2]}: {seen}; {line}"
+        seen = f"was right {near_ratio(ratio)} in {sum(own[0])} of {len(own[0])} seeds{far}"
+        line = f"{OWN_LANGUAGE}trained to {own[2]}, {seen}; {line}"
         speaks &= 2 * sum(own[0]) > len(own[0])
     rate = held / len(alike) if own is None else sum(own[0]) / len(own[0])
     return Measured(line, None if own is None else own[1], (held, len(alike)) if m > 1 else (0, 0)), speaks, rate

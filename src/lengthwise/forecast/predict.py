@@ -41,7 +41,6 @@ from lengthwise.forecast.answer import (
     NOT_KNOWN,
     PLAIN_PLACES,
     PROMISING,
-    SO_FEW,
     UNCERTAIN,
     UNLIKE_TRAINED,
     UNLIKELY,
@@ -98,8 +97,6 @@ VARIANTS_OF_LADDER = ("nope", "ape", "rope", "alibi")
 """Systems that a probe trains as the frozen ladder does."""
 Z90, LEAST = 1.645, 0.001
 """The 95 % point of the normal distribution, for an interval of 90 %; no end of an interval is certain."""
-WIDE = 0.25
-"""How wide few languages of a kind, and not the draws, make an interval of which that is said (`SO_FEW`)."""
 FAR = 50
 """How far from the length in question another is looked for, where no automaton says how far."""
 WRONG_YES: dict[tuple[Format, str], int] = {("next", "alibi"): 7, ("state", "nope"): 4, ("state", "learned"): 4}
@@ -261,9 +258,10 @@ def predict(
             compare_command(trainable, word, (), train, at[-1]),
             f"{AFTER}compare, with the places written in",
         )
-    other = any(each.command == settle for each in chosen[0].instead if settle)
+    next_is = " ".join(each.words for each in chosen[0].instead if settle and each.command == settle)
     open_ones = chosen[0].answer in (UNLIKELY, UNCERTAIN, PROMISING, NOT_KNOWN) and not chosen[0].against
-    confirm = train_it(chosen[0]) * (other and chosen[0].verdict == "yes" and open_ones and not aimless(chosen[0]))
+    other = next_is if requested or chosen[0].answer != UNLIKELY else "another task" in next_is
+    confirm = train_it(chosen[0]) * bool(other and chosen[0].verdict == "yes" and open_ones and not aimless(chosen[0]))
     nearer = None
     if tested is None and probe is None and any(BEYOND in f.refusal for f in chosen):
         limit = math.floor(train * forecaster("task" if regular is None else "language").domain["ratio"][1])
@@ -278,8 +276,6 @@ def predict(
     )  # fmt: skip
 
 
-NOT_FEW_AND_NEAR = "what its tokens need is not few and near at every length, which would be enough"
-"""Why no theorem on sparsity and locality speaks for a task."""
 SPAN = "coupled ids do not shorten what it looks back on"
 """How the reason begins where the span grows."""
 
@@ -310,8 +306,8 @@ def not_near(theory: Prediction, task: Task | None) -> tuple[str, str]:
 
     before = step.target - 1
     why = (
-        f"{SPAN}: at length {length}, {named(step.target)} needs {named(step.needed)}, which has place "
-        f"{step.places[step.needed]}, and is predicted from {named(before)}, which has place {step.places[before]} "
+        f"{SPAN}: at length {length}, {named(step.target)} needs {named(step.needed)} of place "
+        f"{step.places[step.needed]}, but is predicted from {named(before)} of place {step.places[before]} "
         f"({', '.join(map(str, row.span))} places {at})"
     )
     spans = {span for _, span in found}
@@ -332,7 +328,7 @@ def not_near(theory: Prediction, task: Task | None) -> tuple[str, str]:
 def what_helps(theory: Prediction, asked: set[str]) -> str:
     """What would help in theory, for the systems asked about where there are any, and where it says how."""
     found = next((v.help for v in theory.verdicts if v.help and (not asked or v.system in asked)), "")
-    how = "docs/howto/own-task.md says how, for an answer of one token by a method `machine`"
+    how = "for an answer of one token by a method `machine`: docs/howto/own-task.md"
     found = f"{found} ({how})" if "scratchpad" in found else found
     return f"{UNTRIED}: {found}" if found else ""
 
@@ -447,9 +443,7 @@ def with_probe(
     (low, high), (least, most) = forecast.interval, widened(forecast, found.record).interval
     saw = probe.status == "fitted" and probe.accuracy is not None and probe.accuracy >= cut
     forecast = replace(forecast, interval=(low, most) if saw else (least, high))
-    few = forecast.interval[1] - forecast.interval[0] >= WIDE
-    measured = found.measured if few else found.measured.removesuffix(SO_FEW)
-    return replace(found, forecast=forecast, measured=measured, probe=line, by_probe=True, others=None, weak="")
+    return replace(found, forecast=forecast, probe=line, by_probe=True, others=None, weak="")
 
 
 def systems_of(encoding: str | None, scheme: str | None) -> tuple[PositionSystem, ...]:
@@ -565,7 +559,7 @@ def of_task(
         argument = f"{answer}: {verdict.in_theory}"
         unsearched = next((line for line in theory.searched if line.startswith(NOT_SEARCHED)), "")
         if unsearched and not verdict.arguments and verdict.fragment is not None:
-            argument = f"{unsearched}; {NOT_FEW_AND_NEAR}"
+            argument = unsearched
     if refusal:
         known, values = answered(system, None, argument, measured, cut, refusal), dict[str, float]()
     else:
@@ -602,10 +596,7 @@ def answered(
     """The forecast, or why there is none, beside what was measured."""
     line = measured.line
     if forecast is not None:
-        wide = widened(forecast, measured.alike)
-        if wide != forecast and measured.accuracy is None and wide.interval[1] - wide.interval[0] >= WIDE:
-            line += SO_FEW
-        forecast = wide
+        forecast = widened(forecast, measured.alike)
         if measured.accuracy is not None:
             line += f"; the forecast without it was {chance_of(forecast.probability, forecast.interval)}"
     if refusal and not refusal.startswith("too few"):
@@ -641,9 +632,9 @@ def in_theory(dfa: Dfa, format: Format, system: PositionSystem) -> str:
     m = programs.period(dfa, format) if m == 1 and system.scheme == "modulo" else m
     if m > 1 and not no_counting(dfa) and no_counting(with_residues(dfa, m)):
         return f"possible: a program uses the position modulo {m}, without counting ({basis})"
-    uses = ["counts of symbols"] if not no_counting(dfa) else ["what was read before, without counting"]
+    uses = ["what came before" if no_counting(dfa) else "counts of symbols"]
     uses += [f"the last {found.window} symbols"] if (found.window or 1) > 1 else []
     uses += [f"the position modulo {found.period}"] if (found.period or 1) > 1 else []
     if format == "next" and (found.window or 1) > 1 and features.suffices(dfa, found.window or 1):
         return f"possible: {features.suffice(found.window or 1)} ({basis})"
-    return f"possible: a program uses {spoken(uses)} ({basis})"
+    return f"possible: a program uses {spoken(uses)}{', without counting' * no_counting(dfa)} ({basis})"

@@ -415,7 +415,10 @@ ASKED = {
 """The line of a `Language` that is not asked for next symbols."""
 
 
-GIVEN = "in a model of your own, your code gives each token its id, answers included (docs/howto/position-ids.md)"
+GIVEN = (
+    "tokens of one place share an id; in a model of your own, your code gives these, answers included "
+    "(docs/howto/position-ids.md)"
+)
 """The condition of coupled ids that are not predicted."""
 FOUND_PLACES = ", by the places found"
 """And, in addition, of places that a search found."""
@@ -448,4 +451,4 @@ def _otherwise(rows: dict[str, StructureRow]) -> str:
         return f"coupled positions, under which it is local on {coupled.levels} levels; nothing is proved for several"
     if rows["sequential"].sparse:
         return COUPLING
-    return "many tokens matter at once: a scratchpad whose steps each depend on few tokens, with coupled positions"
+    return "a scratchpad whose steps each depend on few tokens, with coupled positions"
