@@ -8,14 +8,17 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from terminal import TINY_OPTIONS, Terminal, files_in, tiny_recipe
 
 import lengthwise as lw
+from lengthwise.api import theory
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import run_directory
+from lengthwise.forecast.answer import PROMISING, UNLIKELY
 
 RUN = ["run", "addition", "--only", "coupled", *TINY_OPTIONS]
 
@@ -220,3 +223,24 @@ def test_encodings_may_stand_in_one_option(terminal: Terminal) -> None:
     together = terminal(*words, "--encoding", "rope,alibi").json()
     assert together == terminal(*words, "--encoding", "rope", "--encoding", "alibi").json()
     assert [system["name"] for system in together["systems"]] == ["sequential+rope", "sequential+alibi"]
+
+
+@pytest.mark.parametrize(("right", "fitted"), [(99, True), (40, True), (0, False)])
+def test_a_run_says_whether_its_forecast_came_true(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, right: int, fitted: bool
+) -> None:
+    pretend(tmp_path, 0, fitted=fitted, right=right)
+    words = [*RUN, "--set", "evaluation.lengths=[3,12]", "--out", tmp_path, "--seeds", "1"]
+    asked = lw.predict("addition", 3, 12, "coupled+learned")
+    assert asked.systems[0].answer not in (PROMISING, UNLIKELY)
+    assert "\nforecast " not in terminal(*words).out, "one that says neither yes nor no"
+    for answer, says_yes in ((PROMISING, True), (UNLIKELY, False)):
+        others = (4, 5) if says_yes else (0, 5)
+        made = replace(asked.systems[0], forecast=None, others=others, record=others, accuracy=None, own="",
+                       verdict="yes" if says_yes else "no", refusal="no forecast")  # fmt: skip
+        assert made.answer == answer
+        monkeypatch.setattr(theory, "predict", lambda *_, made=made: replace(asked, systems=(made,)))
+        out = " ".join(terminal(*words).out.split())
+        came = "and" if says_yes == (right > 95) else "but"
+        line = f"forecast {answer} {made.in_brackets} that it is right at 12, {came} it is{' not' * (right < 95)}."
+        assert (line in out) == fitted, "few steps make no forecast wrong"

@@ -135,19 +135,20 @@ def draw_decision(
     from lengthwise.prediction.verdict import STRONGEST, answers_by_fragment, next_symbol_note
 
     membership = set(decision.ends) <= set(ENDS)
-    question = "membership" if membership else ASKED["next" if decision.ends[0] == NEXT else "state"]
-    if not first:
-        console.print()
-    console.print(Text.assemble((text, "bold"), f", {question}: {answer_line(decision)}\n"))
     # Systems of one fragment are linked to it by one theorem.
     of = {system.fragment: system for system in SYSTEMS if system.scheme != "modulo"}
     rows = {name: [decision.verdict(name, end) for end in decision.ends] for name in _FRAGMENTS}
-    if all(len({(v.verdict, v.window, v.period) for v in row}) == 1 for row in rows.values()):
+    if all(len({(v.verdict, *((v.window, v.period) if why else ())) for v in row}) == 1 for row in rows.values()):
         rows = {name: [max(row, key=lambda v: STRONGEST.index(v.basis))] for name, row in rows.items()}
     alone = len(rows["none"]) == 1
+    does = "recognizes it" if membership else f"tells {ASKED['next' if decision.ends[0] == NEXT else 'state']},"
+    does += f", {_ENDS[decision.ends[0]]}," * (not alone)
+    if not first:
+        console.print()
+    console.print(Text.assemble((text, "bold"), f": {answer_line(decision, does)}\n"))
     table = plain_table(
         "positions",
-        *["membership" if membership and alone else _ENDS[end] for end in decision.ends[: len(rows["none"])]],
+        *["program" if membership and alone else _ENDS[end] for end in decision.ends[: len(rows["none"])]],
         gap=3,
     )
     for name, row in rows.items():
@@ -159,14 +160,12 @@ def draw_decision(
         gained = [f for f in _FRAGMENTS if predicted[f] == "yes" and decision.verdict(f, "visible").verdict != "yes"]
         if easier := next_symbol_note([system.known_as for system in SYSTEMS if system.fragment in gained]):
             console.print(easier[0].upper() + easier[1:] + " (--end next).")
+    if first:
+        console.print(MEANS + " More: --why" * (not why), style="dim")
     if membership:
         console.print(f"what to do next: lengthwise predict {shlex.quote(text)}", soft_wrap=True)
-    if first:
-        answers = {verdict.verdict for row in rows.values() for verdict in row}
-        means = "; ".join(LEGENDS[word] for word in ("yes", "no", "unknown") if word in {*answers, "yes"})
-        other = f"predict says whether training finds it, asked another question: {ASKED['next']}"
-        notes = [means, *[other] * membership]
-        console.print(". ".join(notes) + "." + " More: --why" * (not why), style="dim")
+        if first:
+            console.print(f"(whether training finds it, of a model that tells {ASKED['next']})", style="dim")
     if why:
         for fragment, end in _telling(decision) if membership else ():
             if sentences := explanation(decision, fragment, end):
@@ -181,24 +180,25 @@ def draw_decision(
 
 LONG = 200
 """Letters from which an expression is not said whole in an error."""
-LEGENDS = {
-    "yes": "yes: a C-RASP program, which counts earlier symbols as a transformer can, does it at every length",
-    "no": "no: none does; training may still go far",
-    "unknown": "unknown: none found, none ruled out",
-}
-"""What the words of the table mean; that of *yes* is always said."""
+MEANS = (
+    "A program counts earlier symbols as attention can (C-RASP), and is right at every length. Training may miss it, "
+    "or go far without one."
+)
+"""What the answer means, and what it does not."""
 MORE = (
     "[local]: it also sees the last k symbols. [periodic]: it also knows the position modulo m. proved: here, checked "
     "by separate code. our proof: unreviewed. published: by others, or that such positions can run the program"
 )
 
 
-def answer_line(decision: LanguageDecision) -> str:
-    """The answers of all fragments at the first end in one line: which encodings have a program."""
+def answer_line(decision: LanguageDecision, does: str) -> str:
+    """The answers of all fragments at the first end in one line: with which encodings a program ``does`` it."""
     by_answer: dict[str, list[str]] = {"yes": [], "no": [], "unknown": []}
     for fragment, (_, encodings) in _FRAGMENTS.items():
         by_answer[decision.verdict(fragment, decision.ends[0]).verdict].append(encodings)
-    return "; ".join(f"{answer} with {', '.join(names)}" for answer, names in by_answer.items() if names)
+    says = {"yes": f"a program {does}", "no": "none does" if by_answer["yes"] else f"no program {does}",
+            "unknown": "not known"}  # fmt: skip
+    return "; ".join(f"{says[answer]} with {', '.join(names)}" for answer, names in by_answer.items() if names)
 
 
 def _facts(decision: LanguageDecision) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -23,7 +24,7 @@ from lengthwise.cli.options import (
     from_api,
     number_of_jobs,
 )
-from lengthwise.core.errors import require
+from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.positions.system import SYSTEMS
 from lengthwise.training.threads import use_all_cores, use_threads
 
@@ -93,7 +94,7 @@ def run(
     elif as_json:
         emit_json(done.to_json())
     else:
-        draw_summary(out(), done.sweep)
+        draw_summary(out(), done.sweep, forecast_line(done.sweep))
     if not as_json:
         err().print(f"results in {done.folder}; `lengthwise report {done.folder}` makes a page of them", soft_wrap=True)
         if made.trains:
@@ -150,17 +151,53 @@ def next_step(done: RecipeResult) -> str:
     return "\n".join(lines)
 
 
-def draw_summary(console: Console, sweep: Sweep) -> None:
-    """The finding and how sure it is, then a curve and numbers for each system."""
+def forecast_line(sweep: Sweep) -> str:
+    """Whether the forecast for a single system came true at its longest test; empty where none says yes or no.
+
+    And where most seeds do not fit, as that may be for too few steps.
+    """
+    from lengthwise.api.theory import predict
+    from lengthwise.core.result_file import RunResult
+    from lengthwise.forecast.answer import LIKELY, PROMISING, UNLIKELY, WRONG, name_of
+    from lengthwise.forecast.answer import RIGHT as MEASURED_RIGHT
+    from lengthwise.positions.encodings import ENCODINGS
+    from lengthwise.report.summary import RIGHT
+
+    made, scheme = (job := sweep.recipe.jobs[0]).experiment, job.experiment.scheme
+    train, test = made.training.max_length, max(made.evaluation.lengths)
+    ids = scheme.name, getattr(scheme, "random_start", False), made.encoding
+    same = [s for s in SYSTEMS if (s.registered_scheme, s.random_start, ENCODINGS.build(s.encoding)) == ids]
+    seeds = [each for each in sweep.results[0] if isinstance(each, RunResult)]
+    if len(sweep.recipe.jobs) > 1 or not same or 2 * sum(each.fitted for each in seeds) <= len(seeds):
+        return ""
+    try:
+        found = predict(made.task, train, test, name_of(same[0]))
+    except LengthwiseError:  # no longer test
+        return ""
+    one = found.systems[0]
+    says_yes = one.answer in (MEASURED_RIGHT, LIKELY, PROMISING)
+    asked = found.test == test and one.m == getattr(scheme, "m", 1)
+    if not asked or not (says_yes or one.answer in (UNLIKELY, WRONG)):
+        return ""
+    rates = [min((s.rate("exact_match") for s in each.lower if s.length == test), default=0.0) for each in seeds]
+    right = median(rates) >= RIGHT
+    it_is = f"{'and' if right == says_yes else 'but'} it is{'' if right else ' not'}"
+    return f"{one.answer} {one.in_brackets} that it is right at {test}, {it_is}."
+
+
+def draw_summary(console: Console, sweep: Sweep, forecast: str = "") -> None:
+    """The finding, whether a forecast came true, how sure it is, then a curve and numbers for each system."""
     from lengthwise.report.finding import headline
-    from lengthwise.report.success import answer_rows
+    from lengthwise.report.success import BY_FORECAST, answer_rows
     from lengthwise.report.summary import SeedResult, summarize
     from lengthwise.report.terminal import accuracy_text
 
     results = (SeedResult.of(result.to_json()) for found in sweep.results for result in found)
     systems = summarize(results)
     rows = answer_rows(systems, len(systems))
-    draw_answer(console, {"finding": headline(systems), **rows}, accuracy_text(systems))
+    first = {"finding": headline(systems)} | {name: rows.pop(name) for name in {BY_FORECAST} & rows.keys()}
+    first |= {"forecast": forecast} if forecast else {}
+    draw_answer(console, {**first, **rows}, accuracy_text(systems))
 
 
 def show_studies(results: Sequence[tuple[Study, StudyResult]], folder: Path, *, as_json: bool) -> None:
