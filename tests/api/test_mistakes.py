@@ -115,7 +115,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
 
 
 def test_a_value_of_the_wrong_type_is_one_line() -> None:
-    says = "Experiment: steps: input should be a valid integer, got 'many'"
+    says = "Experiment: steps must be a whole number, got 'many'"
     with pytest.raises(LengthwiseError, match=says), one_line_errors("Experiment"):
         Small(steps="many")  # type: ignore[arg-type]
 

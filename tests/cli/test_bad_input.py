@@ -48,7 +48,7 @@ def fails(terminal: Terminal, *arguments: object, says: str) -> str:
             "unknown setting 'scheme.drwa'. Did you mean 'scheme.draw'?",
         ),
         (["show", "addition", "--set", "base"], "--set needs key=value, got 'base'"),
-        (["show", "addition", "--set", "base=ten"], "base: input should be a valid integer, got 'ten'"),
+        (["show", "addition", "--set", "base=ten"], "base must be a whole number, got 'ten'"),
         (["show", "addition", "--set", "base=99"], "base must be at most 36, got 99"),
         (["show", "addition", "--set", "scheme=5"], "--scheme"),
         (["show", "addition", "--length", "0"], "has no instances of length 0; use 1"),

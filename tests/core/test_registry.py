@@ -52,7 +52,7 @@ def test_an_alias_is_a_configured_component() -> None:
         ("zebra", "unknown animal 'zebra'. Known: cat, old-cat."),
         ({"name": "cat", "live": 3}, "unknown field of animal 'cat' 'live'. Did you mean 'lives'?"),
         ({"lives": 3}, "a animal needs a name; write {'name': ...} with one of: cat, old-cat"),
-        ({"name": "cat", "lives": "3"}, "animal 'cat': lives: input should be a valid integer, got '3'"),
+        ({"name": "cat", "lives": "3"}, "animal 'cat': lives must be a whole number, got '3'"),
     ],
 )
 def test_mistakes_say_what_is_known(spec: object, message: str) -> None:

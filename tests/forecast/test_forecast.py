@@ -164,6 +164,7 @@ def agree(found: Forecasts) -> None:
     for f in found:
         right, of = f.others or f.record
         if f.answer == PROMISING:
+            assert answer.MOST_RIGHT in text
             assert (f.verdict, f.unmet) == ("yes", False)
             assert of >= 3
             assert right / of >= 0.7

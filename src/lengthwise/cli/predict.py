@@ -31,7 +31,7 @@ def predict(
 ) -> None:
     """Say how likely a model that is trained on short inputs is right on longer ones, why, and what to do.
 
-    The answer comes first, then why, then what to do next, and a table of the position systems. With --probe, small
+    The answer comes first, then a table of the position systems, why, and what to do next. With --probe, small
     models are trained within the lengths that you have, and what they do there counts, too. --why adds all that is
     known. For a task about which nothing is known, a small program and a coupling are searched for a few seconds.
     """

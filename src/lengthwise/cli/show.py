@@ -171,6 +171,8 @@ def _strip(console: Console, shown: Example) -> None:
         "· no place": not all(token.places[0] for token in tokens),
     }
     console.print("   ".join(says for says, there in legend.items() if there), style="dim")
+    if shown.scheme.name == "coupled" and any(token.places[0] for token in tokens):
+        console.print("id: one a place, drawn anew for each string", style="dim")
     console.print()
 
 
@@ -384,25 +386,26 @@ def draw_coupling(console: Console, found: Coupling) -> None:
             console.print("  " + line, soft_wrap=True)
         console.print()
         headings = ["length", "tokens", "parents", "tokens per place", "places", "span"]
-        headings += ["agrees with stated places"] if found.agrees else []
-        table = plain_table(*headings, right=headings, gap=3)
         agrees = dict(found.agrees)
+        differ = len({*agrees.values()}) > 1  # between lengths
+        headings += ["agrees with stated places"] * differ
+        table = plain_table(*headings, right=headings, gap=3)
         for check in found.check.checks:
             numbers = (check.tokens, found.sparsity[check.length], check.tokens_per_place, check.places, check.span)
             row = [f"{check.length}{'' if check.seen else ' (new)'}", *map(str, numbers)]
-            table.add_row(*row, *([agrees[check.length]] if agrees else []))
+            table.add_row(*row, *([agrees[check.length]] if differ else []))
         console.print(table)
         console.print()
         console.print("i counts the tokens of a part from 0; n is the length", style="dim")
         if same := {said for said in agrees.values() if not said.startswith("yes")}:
             also = "" if found.stated is None else f" and do as well: all that a token needs is within {found.stated}"
             console.print(AGREES[max(same)] + also * (max(same) == "no"))
+        elif agrees and not differ:
+            console.print(f"the places that the task states agree: {found.agrees[0][1]}")
     if found.doubt and found.holds:
         console.print(Text.assemble(("doubt: ", "bold"), found.doubt, "; no places without this were found"))
     if found.unfinished:
         console.print(Text.assemble(("not finished: ", "bold"), found.unfinished))
-    if found.holds:
-        console.print("they count: few tokens per place, places grow linearly, every span is at most 1", style="dim")
     if not found.agrees and found.task is not None and found.holds:
         console.print("the task states no places that length alone decides: nothing to compare with", style="dim")
     if found.from_data or found.queries:
@@ -427,7 +430,8 @@ def check(
         emit_json([{"law": one.law, "says": one.says, "holds": one.holds, "broken": one.broken} for one in found])
     else:
         held = [one.says for one in found if one.holds == "yes"]
-        lines = [f"{len(held)} of {len(found)} {done.kind} laws hold for {target}"]
+        clean = ": no mistake found" * (len(held) == len(found))
+        lines = [f"{len(held)} of {len(found)} {done.kind} laws hold for {target}{clean}"]
         for broken in dict.fromkeys(one.broken for one in found if one.broken):
             laws = [one.says for one in found if one.broken == broken and one.tried]
             lines += ["", f"to mend: {broken}", *(f"broken  {says}" for says in laws)]

@@ -186,8 +186,10 @@ def _bound(method: Any, called: str, own: int = 1, signature: inspect.Signature 
 RANGES = {
     "greater_than": "above {gt:g}", "greater_than_equal": "at least {ge:g}", "less_than": "below {lt:g}",
     "less_than_equal": "at most {le:g}", "finite_number": "finite",
+    "int_type": "a whole number", "int_from_float": "a whole number", "float_type": "a number",
+    "bool_type": "true or false", "string_type": "a string", "tuple_type": "a list", "list_type": "a list",
 }  # fmt: skip
-"""What a number that pydantic refuses has to be."""
+"""What a value that pydantic refuses has to be."""
 _STRICT = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
 
 

@@ -31,8 +31,9 @@ BANDS = (
     "ones that with the smallest interval"
 )
 """The rule of the words, on the percents that are shown."""
+MOST_RIGHT = f"{PROMISING}: possible, and at least {LIKELY_FROM} % of {FEWEST} or more {SIMILAR} were right"
 NONE_RIGHT = f"UNLIKELY without a percentage: no program, and none of {FEWEST} or more {SIMILAR} was right"
-"""The rule where there are no percents."""
+"""The rules where there are no percents."""
 ORDER = (NOT_KNOWN, WRONG, UNLIKELY, "possible in theory", UNCERTAIN, PROMISING, LIKELY, RIGHT)
 """The answers, the worst first; *not known* counts for more where theory has a yes and nothing speaks against it."""
 IN_FULL = "; in full, "

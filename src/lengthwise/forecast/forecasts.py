@@ -24,6 +24,8 @@ from lengthwise.forecast.answer import (
     IN_FULL,
     KNOWN,
     LIKELY,
+    LOCAL_BIAS,
+    MOST_RIGHT,
     NEAR_ALONE,
     NEEDS_PLACES,
     NO_PLACES,
@@ -462,7 +464,12 @@ def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
             "random words: each of a length is equally likely; hard ones: pairs that agree for half their length and "
             "need different answers then. The lower share counts"
         )
+    numbers += [MOST_RIGHT] * any(f.answer == PROMISING for f in found)
     numbers += [NONE_RIGHT] * any(f.counted is None and f.answer == UNLIKELY for f in found)
+    numbers += [f"{SIMILAR}: theory says the same of them"] * any(SIMILAR in f.seen for f in found)
+    numbers += [f"{IF_PREDICTABLE}: possible if the model can predict its ids"] * any(f.unmet for f in found)
+    numbers += [f"{NO_PLACES}: the task states none"] * any(NEEDS_PLACES in f.theory for f in found)
+    numbers += [f"{LOCAL_BIAS}: {NEAR_ALONE}"] * any(LOCAL_BIAS in f.system for f in found)
     if found.format != "answer":
         numbers.append("possible: a program for such models does it at every length; training may miss it")
     numbers.append("measured: in this package's studies; your own runs are not counted")
