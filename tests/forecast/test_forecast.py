@@ -104,6 +104,7 @@ def agree(found: Forecasts) -> None:
     lines, whole = found.text().splitlines(), found.text(why=True)
     text = " ".join(whole.split())
     assert all(len(line) <= WIDTH for line in (*lines, *whole.splitlines())), lines
+    assert len(found.text().rpartition("\n\n")[2].splitlines()) <= 3, "what right and % mean"
     whole_commands = re.sub(r" \\\n *", " ", found.text()).splitlines()
     assert len([line for line in whole_commands if not line.startswith("  lengthwise ")]) <= 26
     assert whole.startswith(found.text().partition("More: ")[0].rstrip())

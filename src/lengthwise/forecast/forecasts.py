@@ -426,8 +426,8 @@ def legend(found: Forecasts, rows: Sequence[str]) -> str:
     of = "strings" if found.format == "answer" else "and hard words" if _counts_hard_words(found) else "words"
     means = [f"right: on at least {100 * found.cut:.0f} % of random {of} it {does}"]
     chances = any(" %" in row for row in rows[1:]) or (found.systems[0].counted and not rows)
-    means += ["%: a forecast of the chance of that" + ", with its 90 % interval" * (not rows)] * bool(chances)
-    means += [f"{ELSEWHERE}: with other settings, or trained to other lengths"] * any(ELSEWHERE in row for row in rows)
+    means += ["%: the chance of that, forecast" + ", with its 90 % interval" * (not rows)] * bool(chances)
+    means += [f"{ELSEWHERE}: with other settings or lengths"] * any(ELSEWHERE in row for row in rows)
     return ". ".join(means)
 
 
