@@ -297,7 +297,7 @@ def test_what_was_not_learned_is_described_from_trained_lengths_alone() -> None:
     told = lw.explain(adder(untrained), TASK, train=6, lengths=[3, 6, 12], samples=64, seconds=4)
     assert told.failures.within is not None
     within = told.failures.within
-    assert within.does == "writes a wrong digit as the first digit of the answer"
+    assert within.does == "writes a wrong digit at the first digit of the answer"
     assert within.alike == within.n
     assert within.does in said(told, "mistakes")
     assert told.why == UNKNOWN
@@ -617,7 +617,7 @@ PLANTED: dict[str, tuple[Callable[[list[str]], bool], Callable[[list[str]], list
     "goes on": (equal, lambda a: [*a[:-1], "+"], "the numbers are equal", "writes + where the answer ends"),
     "errs": (
         no_carry, lambda a: [*a[:2], str((int(a[2]) + 1) % 10), *a[3:]], "no column carries",
-        "writes a digit one too large as digit 3 of the answer",
+        "writes a digit one too large at digit 3 of the answer",
     ),
 }  # fmt: skip
 

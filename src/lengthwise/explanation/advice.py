@@ -220,7 +220,7 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
         return f"T{ON}. Of ten adders, five were then right farther, one less far.", ""
     measured += " Of this task nothing was measured." * (subject.task.name != "addition")
     faults = faults_of(failures, subject.train)
-    same = [each.kind for each in common.kinds if each.caused] if common is not None and values else []
+    same = [each.kind for each in faults if each.by_values and each.kind] if values else []
     (of, _), (by_it, _), (_, left) = (letters(faults, kinds) for kinds in (made, same, [*made, *same]))
     of += f", and so {by_it}" * bool(by_it)
     first = f"For {of}: t" if of else "T"

@@ -70,9 +70,10 @@ class OfKind:
     def short(self, what: str, letter: str) -> str:
         """How many are wrong without the values, and with them, in a clause."""
         if self.moved.n:
-            moved = f"{letter}{self.moved.wrong} are wrong with all {what}s moved round"
+            moved = f"{letter}{self.moved.wrong} are wrong at length {self.length} with all {what}s moved round"
             return f"{moved}, of random strings without such {what}s {self.usual.wrong}"
-        return f"{letter}{self.without.wrong} are wrong without such {what}s, {self.drawn.wrong} with them"
+        without = f"{letter}{self.without.wrong} are wrong at length {self.length} without such {what}s"
+        return f"{without}, {self.drawn.wrong} with them"
 
     def said(self, what: str, letter: str) -> str:
         """Whether these values, which have a letter, are why they fail, in a sentence."""

@@ -374,6 +374,11 @@ def find_failures(
     usual = [each for *_, found in (border if at is not None else counted) for each in found]
     inside = verdict().broken() in (None, *range(subject.train + 1))
     usual = [each for each in usual if (each.batch.layout.length <= subject.train) == inside]
+    if (pool := within if inside else at_border) is not None and pool.does:
+        typical = (each for each in usual if pool.does in each.ways and each.batch.layout.length in (broken, at, None))
+        if (each := next(typical, None)) is not None:
+            found = replayed(select(each.batch, [each.row]), AT_RANDOM)
+            smallest = [*filter(None, [found]), *smallest]
     wrong_of = {kind: [one for *_, found in asked_of for one in found] for kind, asked_of in of_kind.items()}
     anew = [redrawn(subject, wrong, which, seed) for which, wrong in (*wrong_of.items(), ("", usual))]
     common = None

@@ -60,7 +60,8 @@ class Fault:
     def short(self) -> list[str]:
         """Which of them fail, what first mistakes share, and the cause, as far as known; else what was tested."""
         known = [*self.found, *self.mistakes, *(line for line in self.why if line != UNKNOWN)]
-        return known or [*(self.why or self.tested[:1])]
+        left = ["The cause is not known."] * (UNKNOWN in self.why)
+        return [*known, *left] if known else [*(self.why or self.tested[:1])]
 
 
 def faults_of(failures: Failures, train: int) -> list[Fault]:

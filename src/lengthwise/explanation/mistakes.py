@@ -25,7 +25,7 @@ LONG, ENDS = 136, 12
 """Where a string has more letters than this up to its wrong token, it is shown as so many tokens at its ends."""
 FEW_SOURCES = 3
 """Tokens that a token of the answer follows from are named if they are no more."""
-PLACE = " as "
+PLACE = " at "
 """What stands before the place of a mistake."""
 STOPS = "stops early"
 """What an answer does that ends before its end."""

@@ -157,7 +157,27 @@ class _Contest:
     def sure(self) -> tuple[str, int]:
         """How sure it is that the first is above its field, and how many seeds of each would do where these are few."""
         said = [self._sure(names) for names in (MOST_COMPARED - 1, 0)]
+        said = [(f"{text}{more}", enough) for text, enough in said for more in dict.fromkeys((self.second, ""))]
         return next((each for each in said if lines_of(in_quotes(each[0], self.there)) <= MOST_LINES), said[-1])
+
+    @property
+    def second(self) -> str:
+        """How the first stands to the next one that goes beyond training, too, but less far; empty without one."""
+        first, far = self.ranked[0], in_groups(self.ranked).far
+        less = (one for one in self.rivals if one in far and one not in (*in_groups(self.ranked).best, *self.field))
+        if (one := next(less, None)) is None or len(first.fitted) == len(one.fitted) == 1:
+            return ""
+        tests = self.between(first, one)
+        at = {
+            sure: in_runs(lengths_above(tests, surely=sure), {test.length for test in tests}) for sure in (True, False)
+        }
+        if at[True]:
+            return f" Significantly above {one.label}, too, at {at[True]}."
+        return (
+            f" Above {one.label} in every seed at {at[False]}, not significantly."
+            if at[False]
+            else (f" Not told apart from {one.label}.")
+        )
 
     def _sure(self, names: int) -> tuple[str, int]:
         """As `sure`, with so many names of others at most."""
@@ -185,8 +205,11 @@ class _Contest:
         if sure:
             p = max(test.holm for one in sure for test in facing[id(one)] if test.sure)
             return f"Significant: {name} is above {at} (exact rank test, Holm p ≤ {ceil(1000 * p) / 1000:g}).", 0
-        made, every = self.tests[0].made, f"every seed of {name} is above every seed of {at}"
-        return f"Not significant with so few seeds ({_enough(made)} of each would do), but {every}.", _enough(made)
+        every, enough = (
+            f"every seed of {name} is above every seed of {at}",
+            self.cause[2] or _enough(self.tests[0].made),
+        )
+        return f"Not significant with so few seeds ({enough} of each would do), but {every}.", enough
 
     @cached_property
     def ahead(self) -> list[SystemSummary]:
@@ -219,8 +242,8 @@ class _Contest:
         )
 
     @cached_property
-    def cause(self) -> tuple[str, str]:
-        """What a control shows, or that there is none, and how to train one."""
+    def cause(self) -> tuple[str, str, int]:
+        """What a control shows, or that there is none, how to train one, and how many seeds of each it takes then."""
         first, (lead, controls) = self.ranked[0], self.led
         said = next((control_says(lead, other, self.between(lead, other)) for other in controls), "")
         step = next((step for one in controls if (step := longer_control(lead, one))), "")
@@ -230,8 +253,8 @@ class _Contest:
             tests = self.between(*mine[0])
             enough = _enough(tests[0].made + len(tests) * sum(bool(one.fitted) for one in self.there))
             untested, missing = missing_control(*mine[0], self.rivals, self.there, enough)
-            return said or untested, step or missing
-        return said, step
+            return said or untested, step or missing, enough * (bool(missing) and not step)
+        return said, step, 0
 
     @property
     def seeds(self) -> list[tuple[SystemSummary, int]]:
@@ -255,7 +278,7 @@ class _Contest:
         never = never_trained(self.order)
         if not self.rivals:
             return Answer(why=never, step=next_step(self.order, fails, "", [], []) if self.order else "")
-        cause, control = self.cause
+        cause, control, _ = self.cause
         whole = f"{cause} {never}".strip()
         sure, enough = self.sure
         step = next_step(self.order, fails, control, self.seeds, self.pair)

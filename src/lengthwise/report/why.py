@@ -101,7 +101,8 @@ def needed_back(system: SystemSummary, length: int, *, training: bool = False, s
     if not _uses_ids(system):
         return None
     if system.known_task is None:
-        return _stored(system, length) if not scheme and system.experiment["scheme"]["name"] == "sequential" else None
+        plain = (scheme or system.experiment["scheme"]["name"]) == "sequential"
+        return _stored(system, length) if plain else None
     spec = canonical_json({"name": scheme} if scheme else system.experiment["scheme"])
     return _needed(canonical_json(system.experiment["task"]), spec, length, training)
 
