@@ -266,10 +266,10 @@ class SystemForecast:
     @property
     def rank(self) -> tuple[float, ...]:
         """What systems are ordered by, the best last: the answer, the nearest tasks, theory, the number that is shown,
-        the smaller interval, similar ones.
+        the smaller interval, similar ones, of equal shares the one of more, and attention to near ids.
 
         A forecast counts by its percent alone. Ids that a model predicts ask more of it than the same ids given, so
-        they come after these; and a table, which must learn to attend to near ids, asks more than attention that does.
+        they come after these.
         """
         right, of = self.others or self.record
         share = right / of if of else 0.0
@@ -278,7 +278,6 @@ class SystemForecast:
         forecast = whole_percent(self.probability or 0.0)
         number = self.accuracy if self.accuracy is not None else share if self.counted is None else forecast / 100
         by_theory = ("no", "unknown", "yes").index(self.verdict) - 0.5 * (self.scheme == "predictive-coupling")
-        by_theory -= 0.25 * (self.scheme == "coupled" and self.encoding != LOCAL_BIAS)
         word = "possible in theory" if hoped else self.answer
         if self.counted is not None:
             word = LIKELY if forecast >= LIKELY_FROM else UNLIKELY if forecast <= UNLIKELY_TO else UNCERTAIN
@@ -288,7 +287,8 @@ class SystemForecast:
         by_nearest = sum(self.nearest.values()) / len(self.nearest) if self.nearest else 0.5
         low, high = self.interval or (0.0, 0.0)
         by_record = self.record[0] / self.record[1] if self.record[1] else 0.0
-        return ORDER.index(word), by_nearest, by_theory, number, low - high, by_record
+        last = of * (right > 0), self.encoding == LOCAL_BIAS
+        return ORDER.index(word), by_nearest, by_theory, number, low - high, by_record, *last
 
     @property
     def reasons(self) -> tuple[str, ...]:
