@@ -164,14 +164,15 @@ def scratchpad_instead(
         pad: Task = StateScratchpad(language=task.language, alphabet=task.alphabet)
         given = {"language": task.language} | ({"alphabet": task.alphabet} if task.alphabet else {})
         typed = " ".join([pad.name, *(setting(f"task.{key}", value) for key, value in given.items())])
-        writes, says = "the model writes the automaton's state after each symbol", means_member(accepting_states(task))
+        writes, says = "the automaton's state after each symbol", means_member(accepting_states(task))
     elif task is not None and "name" in vars(type(task)) and task.machine() and not isinstance(task, Language):
         pad = Traced(task)
         typed = f"{pad.name} {setting('task.task', {'name': task.name, **settings_of(task)})}"
-        writes, says = "before the answer the model writes a machine's state after each symbol", ""
+        writes, says = "a machine's state after each symbol, before the answer,", ""
     else:
         return None
     best, *others = forecasts_of(pad)
+    writes = f"its data need {writes}{' and coupled ids' * (best.scheme in features.SCHEMES_OF_PLACES)}"
     command = run_command(pad, typed, named_scheme(best), best.encoding, train, *at)
     known = best.others or best.record
     line = (
