@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -89,7 +90,7 @@ from lengthwise.tasks.values import spoken
 if TYPE_CHECKING:
     from lengthwise.forecast.probe import Probe
 
-NO_PROGRAM = "no program of the kind that such a model can run does it at every length"
+NO_PROGRAM = "no program that such a model can run does it at every length"
 """Theory's *no* on a language."""
 NO_KIND = "no task behind the forecast was trained with "
 """How the reason begins where the fitted model has no such system."""
@@ -615,6 +616,20 @@ def widened(forecast: Forecast, alike: tuple[int, int]) -> Forecast:
     return replace(forecast, interval=(min(low, max(least, LEAST)), max(high, min(most, 1 - LEAST))))
 
 
+LONGEST_SAID = 12
+"""The most letters of a word that theory's line says."""
+
+
+def after_what(dfa: Dfa, format: Format, fragment: str) -> str:
+    """The words after which counting does not tell what is due, where they are short and of letters; else empty."""
+    pair = programs.not_told_apart(dfa, format, fragment)
+    said = [dfa.text(word) if word else "" for word in pair or ()]
+    if not said or not all(re.fullmatch(rf"[\w ]{{0,{LONGEST_SAID}}}", word) for word in said):
+        return ""
+    places = " and ".join(f"after {word}" if word else "at the start" for word in said)
+    return f"{places} different words may follow, and counting cannot tell these apart; "
+
+
 def in_theory(dfa: Dfa, format: Format, system: PositionSystem) -> str:
     """Whether a program exists for what the model is asked, and by what it works."""
     if (fragment := system.fragment) is None:
@@ -625,7 +640,7 @@ def in_theory(dfa: Dfa, format: Format, system: PositionSystem) -> str:
     if found.verdict == "unknown":
         return "unknown: no program is known that does it, and no proof that there is none"
     if found.verdict == "no":
-        return f"{NO_PROGRAM}; a model may still learn it"
+        return f"{NO_PROGRAM}; {after_what(dfa, format, fragment)}a model may still learn it"
     cited = f"program: {found.basis}; that {words(system)} can run it: cited"
     basis = cited if system.theorem == CITED_LINK else found.basis
     m = found.period or 1

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from lengthwise.crasp.decide import NEXT, Decision, FragmentVerdict, decide
-from lengthwise.languages.automaton import Dfa, language
+from lengthwise.crasp.decide import NEXT, Decision, FragmentVerdict, components, conflict, decide, grouped
+from lengthwise.languages.automaton import Dfa, Word, access_words, language
 from lengthwise.measured.cells import Format
 from lengthwise.prediction.target import AutomatonFile, Expression
 from lengthwise.tasks.language import Language
@@ -29,6 +29,31 @@ def decision_for(dfa: Dfa, format: Format) -> Decision:
 def verdict(dfa: Dfa, format: Format, fragment: str) -> FragmentVerdict:
     """Whether a C-RASP program of a fragment (none, local, periodic, ape) does what a model is asked."""
     return decision_for(dfa, format).verdict(fragment, END[format])
+
+
+@lru_cache(maxsize=512)
+def not_told_apart(dfa: Dfa, format: Format, fragment: str) -> tuple[Word, Word] | None:
+    """Two short words after which different words may follow, and whose states no program of the fragment tells apart.
+
+    None where theory has no *no*, or where it is about the words with one last symbol.
+    """
+    found, analysis = verdict(dfa, format, fragment), decision_for(dfa, format).analysis
+    if found.verdict != "no" or found.letter is not None:
+        return None
+    if found.reason == "merged pair":
+        inside = components(dfa, 1, 1, max_nodes=analysis.bounds.max_nodes)
+        merged = [([node.state for node in part.nodes], part.refinement().classes) for part in inside]
+    else:
+        tests = {"stable local test": "refuted_for_all", "all periods": "refuted_for_periods"}
+        system = getattr(analysis, tests[found.reason]) if found.reason in tests else analysis.refuted_for_windows(1)
+        merged = [] if system is None else [(system.states, system.refinement.classes)]
+    for states, classes in merged:
+        if pair := conflict(
+            dfa, [[states[index] for index in group] for group in grouped(range(len(states)), classes)]
+        ):
+            first, second = sorted((access_words(dfa)[state] for state in pair[:2]), key=len)
+            return first, second
+    return None
 
 
 def period(dfa: Dfa, format: Format) -> int:
