@@ -306,14 +306,11 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     if not alone and best.verdict == "unknown":
         reason = reason.replace("no theorem covers such ids", "no theorem decides it for any positions")
     given = condition_in(best.theory)
-    alike = [
-        f
-        for f in found
-        if f.verdict == "yes" and not f.unmet
-        if brief(f.theory).partition(": ")[2] == reason and (f.scheme == "modulo" or condition_in(f.theory) == given)
-    ]
+    possible = [f for f in found if f.verdict == "yes" and not f.unmet and brief(f.theory).partition(": ")[2] == reason]
+    alike = [f for f in possible if f.scheme == "modulo" or condition_in(f.theory) == given]
     same = [f.words for f in alike]
-    named = [same[0], f"{len(same) - 1} others"] if len(same) > 3 else same
+    whole = len(same) == len(possible) <= 3  # Those on another condition are behind ``why``.
+    named = same if whole or not same else [same[0], counted(len(possible) - 1, "other")]
     of = f" with {spoken(named)}" if same and not alone else ""
     twice = f"{IN_THEORY['no']}: " * reason.startswith(IN_THEORY["no"])
     first, semicolon, rest = f"{word}{of}{colon}{reason}".removeprefix(twice).partition("; ")
@@ -403,6 +400,8 @@ def table(found: Forecasts) -> list[str]:
     rows += [("", *said) for said in groups]
     if all(f.answer == NOT_KNOWN for f in found):
         rows = [(name, *rest) for name, _, *rest in rows]
+    if all(row[-1] == "–" for row in rows[1:]):
+        rows = [row[:-1] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     room = WIDTH - 2 * len(widths) - sum(widths[1:])
     rows[1:] = [(named_within(room, same), *rest) for same, (_, *rest) in zip(groups.values(), rows[1:], strict=True)]
