@@ -136,7 +136,7 @@ def test_a_wide_table_has_the_chosen_columns_names_and_facts() -> None:
     compiled = "\n".join(line for line in table.to_latex().splitlines() if not line.startswith("%"))
     for fact in (
         "beyond training; \\ensuremath{\\approx}: 95 \\% is in its interval.\nHow sure: Not significant with so few "
-        "seeds (4 of each would do), but every seed of ours is above every seed of near at 40.",
+        "seeds (4 of each that fit would do), but every seed of ours is above every seed of near at 40.",
         "Exact match on addition by length, trained on lengths up to 8: medians of 2 seeds, 200 random strings a",
     ):
         assert fact in compiled
@@ -486,7 +486,7 @@ def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
     ]
     assert frame["p"].tolist() == pytest.approx([2 / 252] * 2)
     assert frame["Holm p"].tolist() == pytest.approx([4 / 252] * 2)
-    assert found.differences(against="b").to_frame()["system"].tolist() == ["b", "b"]
+    assert found.differences(against="b").to_frame()["against"].tolist() == ["b", "b"]
     with pytest.raises(UnknownNameError, match="unknown system of these results"):
         found.differences("c")
     lost = _of([*_seeds("a", [200]), result("lost", fitted=False)])
@@ -516,7 +516,8 @@ def test_what_overlaps_is_not_told_apart_and_asks_for_seeds() -> None:
     assert said.startswith("Significant: a is above c at 16–40 ("), "not against what is as good"
     few = how_sure(_of([*_seeds("a", [200, 199, 198]), *_seeds("c", [9, 8, 7], scheme="sequential")]).systems)
     assert few.startswith(
-        "Not significant with so few seeds (5 of each would do), but every seed of a is above every seed of c at 16–40."
+        "Not significant with so few seeds (5 of each that fit would do), but every seed of a is above every seed of c "
+        "at 16–40."
     )
     frame = _of([*_seeds("c", [1, 2]), *_seeds("a", [200, 199])]).differences().to_frame()
     assert set(frame["ranges disjoint"]) == {"yes"}
@@ -534,7 +535,7 @@ def test_the_one_system_that_each_is_held_against_goes_by_all_its_names() -> Non
         values["scores"] = [score(40, 100)]
     found = _of(made)
     assert [row[:2] for row in found.differences(against="rope").rows] == [
-        ("sequential+rope", "other"), ("sequential+rope", "coupled+learned"),
+        ("other", "sequential+rope"), ("coupled+learned", "sequential+rope"),
     ]  # fmt: skip
     every = {(frozenset(row[:2]), row[2]): row[-1] for row in found.differences().rows}
     assert all(every[frozenset(row[:2]), row[2]] == row[-1] for row in found.differences(against="rope").rows)

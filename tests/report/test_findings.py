@@ -432,8 +432,8 @@ def test_few_seeds_are_said_in_plain_words() -> None:
             for one in seeds(name, *[{16: right, 40: right}] * 3)]  # fmt: skip
     said = of(*made).wide().answer[SURE]
     assert said == (
-        "Not significant with so few seeds (5 of each would do), but every seed of a is above every seed of b and c at "
-        "16–40."
+        "Not significant with so few seeds (5 of each that fit would do), but every seed of a is above every seed of b "
+        "and c at 16–40."
     )
 
 
@@ -513,7 +513,8 @@ def test_all_are_trained_longer_where_most_seeds_did_not_fit() -> None:
     for lost in (1, 2):
         rival = [*seeds("b", *[{40: 0}] * (3 - lost)), *seeds("b", *[{}] * 3, fitted=False)[3 - lost :]]
         table = of(*seeds("a", *[{40: 200}] * 3), *rival).wide()
-        assert "b is not right beyond training (0.000 at 40)" in table.answer["finding"]
+        fitted = f"b ({3 - lost} of 3 seeds fitted) is not right beyond training (0.000 at 40)"
+        assert fitted in table.answer["finding"]
         longer, fewer = (
             "train all with steps=2000: half or more of the seeds of b did not fit",
             "train a and b to 6 seeds",
@@ -825,7 +826,7 @@ def test_a_control_that_is_not_shown_is_shown_before_anything_is_trained() -> No
     assert line not in "; ".join(made().wide().advice)
     for found in (made(control=True), made(control=True).only(systems=[best, rival])):
         assert found.wide().answer[WHY] == f"Not tested: the control {control} did not fit."
-        first = f"train {best} and its control {control} for 4,000 steps: if it fits, it tells "
+        first = f"train {best} and its control {control} for 4,000 steps, "
         assert steps_of(found.wide())[0].startswith(first)
 
 
@@ -912,7 +913,7 @@ def holds(found: lw.Result) -> None:
     for one in whom:
         assert one in (everywhere if lengths else somewhere)
     assert whom or len(everywhere if lengths else somewhere) >= int(count[1])  # type: ignore[index]
-    if enough := re.search(r"few seeds \((\d+) of each would do", said):
+    if enough := re.search(r"few seeds \((\d+) of each that fit would do", said):
         n, many = int(enough[1]), tests[0].made
         assert 2 * many / comb(2 * n, n) <= 0.05 < 2 * many / comb(2 * n - 2, n - 1)
         assert not any(test.sure for test in tests if test.one is first and test.other in whom)

@@ -99,7 +99,7 @@ class Measured(Tabular):
         seeds, 0.008 for 5; with unequal numbers of seeds, ties can halve p.
 
         Arguments:
-            against: show the pairs of this system alone.
+            against: show the pairs of this system alone, or of all that have this name.
             labels: as of `wide`.
 
         Raises: `LengthwiseError` for an unknown system, and for one of which no seed fitted.
@@ -107,10 +107,10 @@ class Measured(Tabular):
         of = self._curves
         of.systems.check([] if against is None else [against])
         named = of._labelled(labels)
-        rival = next((one for one in of.systems if against in one.known_as), None)
-        require(rival is None or bool(rival.fitted), f"no seed of {against!r} fitted, so it can't be compared")
-        runs = None if rival is None else rival.results
-        chosen = next((new for new in named if new.results is runs), None)
+        rivals = [one for one in of.systems if against in one.known_as]
+        fitted = [one.results for one in rivals if one.fitted]
+        require(not rivals or bool(fitted), f"no seed of {against!r} fitted, so it can't be compared")
+        chosen = [new for new in named if any(new.results is runs for runs in fitted)]
         tests = differences(named, of.metric, chosen, of.whole)
         rows = tuple(
             (

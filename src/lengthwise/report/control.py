@@ -18,7 +18,7 @@ from lengthwise.report.why import needed_back
 MANY_STEPS = 20_000
 """What did not fit after so many is not told to be trained for more."""
 PLAIN = ("sequential", RANDOM_START)
-TELLS = "if it fits, it tells whether it is the ids"
+TELLS = "if all fit, they can tell whether it is the ids"
 
 
 def is_control(one: SystemSummary, of: SystemSummary) -> bool:
@@ -118,7 +118,7 @@ def missing_control(
         if one.fitted:
             pair = [of.labels[0] for of in (first, one)]
             return "Not tested by the systems shown.", f"show the control: `.only(systems={pair})`"
-        return f"Not tested: the control {name} did not fit.", longer_control(first, one, name)
+        return f"Not tested: the control {name} did not fit.", longer_control(first, one, enough, name)
     if ENCODINGS.is_built_in(encoding):  # its settings are those of the first, too, such as a sink
         with suppress(LengthwiseError, TypeError):
             control = replace(control, encoding=ENCODINGS.build(first.experiment["encoding"]).label)
@@ -131,11 +131,15 @@ def missing_control(
     return f"Not tested: no system differs from {first.label} in its ids alone (a control).", train
 
 
-def longer_control(first: SystemSummary, control: SystemSummary, name: str = "") -> str:
-    """To train a system and its control for twice the steps, where half or more of the seeds of this did not fit."""
+def longer_control(first: SystemSummary, control: SystemSummary, enough: int, name: str = "") -> str:
+    """To train a system and its control for twice the steps, with ``enough`` seeds, where half or more of its did not.
+
+    Did not fit, that is; empty where more did, or where these were many steps.
+    """
     steps, fitted, seeds = control.experiment["training"]["steps"], len(control.fitted), len(control.results)
     if 2 * fitted > seeds or steps >= MANY_STEPS:
         return ""
     words = ("--set", f"training.steps={2 * steps}")
-    both = f"train {first.label} and its control {name or control.label} for {2 * steps:,} steps"
-    return step_text(both, TELLS, [(first, words), (control, words)], steps=2)
+    each = max(enough, seeds, len(first.results))
+    both = f"train {first.label} and its control {name or control.label} for {2 * steps:,} steps, {each} seeds each"
+    return step_text(both, TELLS, [(first, words), (control, words)], seeds=each, steps=2)

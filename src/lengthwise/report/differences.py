@@ -49,10 +49,10 @@ class Difference:
 def differences(
     systems: Sequence[SystemSummary],
     metric: str = "exact_match",
-    against: SystemSummary | None = None,
+    against: Sequence[SystemSummary] = (),
     whole: Sequence[SystemSummary] = (),
 ) -> list[Difference]:
-    """All pairs of systems, or each with ``against``, at the lengths beyond training that both were tested at.
+    """All pairs of systems, or of any with one of ``against``, at the lengths beyond training that both were tested at.
 
     Systems of different tasks are no pairs. p is corrected for all tests of a task, shown or not, also of those systems
     of ``whole`` that these were chosen from, since a choice may have followed the results.
@@ -83,9 +83,11 @@ def differences(
     shown = [
         test for test in mine if all(test.axes in {cell.axes for cell in of.cells} for of in (test.one, test.other))
     ]
-    if against is None:
+    if not against:
         return shown
-    return [test if test.one is against else test.turned for test in shown if against in (test.one, test.other)]
+    those = {id(one) for one in against}
+    return [test if id(test.other) in those else test.turned for test in shown
+            if those & {id(test.one), id(test.other)}]  # fmt: skip
 
 
 def lengths_above(tests: Iterable[Difference], surely: bool = False) -> list[int]:

@@ -99,7 +99,7 @@ def _goes_far(order: Sequence[SystemSummary], names: int, partway: int, others: 
         said = [f"{len(some)} of {of} {_are(some)} {RIGHT_MEANS} beyond training, {none}" + f": {first}" * bool(first)]
     else:
         near, tested = found.near or found.low, [*found.near, *found.low]
-        whose = f"{some_of([_and_trained(one, alike) for one in tested])} {_are(tested)} not"
+        whose = f"{some_of([_with_fitted(one, alike) for one in tested])} {_are(tested)} not"
         who = whose if few else f"none of {of} is"
         said = [f"{who} {RIGHT_MEANS} {_beyond(near)}{_best_of(near, named=not few) * rates}"]
     more = (len(some) - len(shown)) * bool(best or shown)
@@ -108,12 +108,18 @@ def _goes_far(order: Sequence[SystemSummary], names: int, partway: int, others: 
     for group, how in ((found.near, f"not right {_beyond(found.near)}"), (found.low, NOT_THERE)) * bool(found.far):
         the = "the " * (group is found.near)
         count = f"{the}other" if the and len(group) == 1 else f"{the}{len(group)} other{'s' * (len(group) > 1)}"
-        who = some_of([_and_trained(one, alike) for one in group]) if len(group) <= others else count
+        who = some_of([_with_fitted(one, alike) for one in group]) if len(group) <= others else count
         rest += [f"{who} {_are(group)} {how}{_best_of(group) * bool(the and rates)}"] * bool(group)
     lost = [_and_trained(one, alike) for one in order if not one.fitted]
     rest += [f"{some_of(lost) if len(lost) <= others else len(lost)} did not fit"] * bool(lost)
     begin = f"Trained to {order[0].max_length}, " * alike
     return f"{begin}{'; '.join(filter(None, [*said, *rest]))}.".replace("; the ", ". The ")
+
+
+def _with_fitted(system: SystemSummary, alike: bool) -> str:
+    """Its name, and how many seeds fitted where some did not, since no other is counted then."""
+    fitted, seeds = len(system.fitted), len(system.results)
+    return _and_trained(system, alike) + f" ({fitted} of {seeds} seeds fitted)" * (0 < fitted < seeds)
 
 
 def _are(systems: Sequence[SystemSummary]) -> str:
