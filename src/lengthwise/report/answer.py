@@ -246,19 +246,23 @@ class _Contest:
         """What a control shows, or that there is none, how to train one, and how many seeds of each it takes then."""
         first, (lead, controls) = self.ranked[0], self.led
         said = next((control_says(lead, other, self.between(lead, other)) for other in controls), "")
-        step = next((step for one in controls if (step := longer_control(lead, one, self.enough_with(lead, one)))), "")
+        step = next(
+            (step for one in controls if (step := longer_control(lead, one, self.enough_with(2, lead, one)))), ""
+        )
         mine = [two for two in (self.pair, *self.pairs) if self.pairs and (two[0] is first or not said)]
         mine = [two for two in mine if _ids_may_count(*two, self.tests)]
         if mine and (not said or lead.positions != first.positions):
-            enough = self.enough_with(*mine[0])
-            untested, missing = missing_control(*mine[0], self.rivals, self.there, enough)
-            return said or untested, step or missing, enough * (bool(missing) and not step)
+            pair = mine[0]
+            untested, missing = missing_control(
+                *pair, self.rivals, self.there, lambda new: self.enough_with(new, *pair)
+            )
+            return said or untested, step or missing, self.enough_with(1, *pair) * (bool(missing) and not step)
         return said, step, 0
 
-    def enough_with(self, *two: SystemSummary) -> int:
-        """How many seeds of each can be significant once another system is tested against all, as these two are."""
-        tests = self.between(*two)
-        return _enough(tests[0].made + len(tests) * sum(bool(one.fitted) for one in self.there))
+    def enough_with(self, new: int, *two: SystemSummary) -> int:
+        """How many seeds of each can be significant once so many new systems are tested, as often as these two are."""
+        tests, fitted = self.between(*two), sum(bool(one.fitted) for one in self.there)
+        return _enough(tests[0].made + len(tests) * (comb(fitted + new, 2) - comb(fitted, 2)))
 
     @property
     def seeds(self) -> list[tuple[SystemSummary, int]]:

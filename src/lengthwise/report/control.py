@@ -88,12 +88,13 @@ def missing_control(
     second: SystemSummary,
     rivals: Sequence[SystemSummary],
     there: Sequence[SystemSummary],
-    enough: int,
+    enough_with: Callable[[int], int],
 ) -> tuple[str, str]:
     """That no run is shown which tells whether the ids of ``first`` are the cause, or its encoding, and what to do.
 
     The control has plain ids and all else of the first; beside a table they have a random start, since the table would
-    else have met no id beyond training, and fail for that.
+    else have met no id beyond training, and fail for that. ``enough_with`` says how many seeds of each can tell once so
+    many new systems are tested, too.
     """
     alone = [other for other in rivals if ids_alone(first, other) and not is_overtaken(other, there)]
     if first.positions.scheme in (second.positions.scheme, *PLAIN) or any(is_control(one, first) for one in alone):
@@ -118,11 +119,11 @@ def missing_control(
         if one.fitted:
             pair = [of.labels[0] for of in (first, one)]
             return "Not tested by the systems shown.", f"show the control: `.only(systems={pair})`"
-        return f"Not tested: the control {name} did not fit.", longer_control(first, one, enough, name)
+        return f"Not tested: the control {name} did not fit.", longer_control(first, one, enough_with(2), name)
     if ENCODINGS.is_built_in(encoding):  # its settings are those of the first, too, such as a sink
         with suppress(LengthwiseError, TypeError):
             control = replace(control, encoding=ENCODINGS.build(first.experiment["encoding"]).label)
-    few, seeds = len(first.fitted) < enough, max(enough, len(first.results))
+    few, seeds = len(first.fitted) < (enough := enough_with(1)), max(enough, len(first.results))
     runs = [(first, ("--scheme", control.scheme)), *[(first, ())] * few]
     both = f", {seeds} seeds of both" * few
     train = step_text(f"train the control {control.name}, else as {first.label}{both}", TELLS, runs, seeds=seeds)
