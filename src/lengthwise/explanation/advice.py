@@ -32,7 +32,7 @@ MORE = 4
 """How many times as many strings are advised where it is too close to say."""
 ONE_IN = 10
 """So many rows hold one of a kind, where such are advised."""
-ON = "rain a copy of this model on, for as many steps"
+ON = "train a copy of this model on, for as many steps"
 OTHERS = "{} what has the best record on such tasks:"
 
 
@@ -217,15 +217,15 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
         which = f"where {made[0]}" if len(made) == 1 else f"of each of the {len(made)} kinds below"
         measured = "Of ten adders, the kind was then right in seven (before in two, by the steps alone in five)."
     else:
-        return f"T{ON}. Of ten adders, five were then right farther, one less far.", ""
+        return f"{ON.capitalize()}. Of ten adders, five were then right farther, one less far.", ""
     measured += " Of this task nothing was measured." * (subject.task.name != "addition")
     faults = faults_of(failures, subject.train)
     same = [each.kind for each in faults if each.by_values and each.kind] if values else []
     (of, _), (by_it, _), (_, left) = (letters(faults, kinds) for kinds in (made, same, [*made, *same]))
     of += f", and so {by_it}" * bool(by_it)
-    first = f"For {of}: t" if of else "T"
+    first = f"For {of}: {ON}" if of else ON.capitalize()
     again = f"\nThen ask again: {left} may be left." * bool(left)
-    text = f"{first}{ON}, one row in {ONE_IN} {which}.\n{measured}{again}"
+    text = f"{first}, one row in {ONE_IN} {which}.\n{measured}{again}"
     task, lengths = {"name": subject.task.name, **changed_fields(subject.task)}, subject.inside
     every = [*range(lengths[0], lengths[-1] + 1)] == lengths
     asked = f"range({lengths[0]}, {lengths[-1] + 1})" if every else f"{lengths}"

@@ -375,7 +375,7 @@ def find_failures(
     inside = verdict().broken() in (None, *range(subject.train + 1))
     usual = [each for each in usual if (each.batch.layout.length <= subject.train) == inside]
     if (pool := within if inside else at_border) is not None and pool.does:
-        typical = (each for each in usual if pool.does in each.ways and each.batch.layout.length in (broken, at, None))
+        typical = (each for each in usual if pool.does in each.ways and each.batch.layout.length in (broken, at))
         if (each := next(typical, None)) is not None:
             found = replayed(select(each.batch, [each.row]), AT_RANDOM)
             smallest = [*filter(None, [found]), *smallest]
