@@ -275,7 +275,7 @@ def test_what_did_not_fit_is_said_with_its_accuracy_in_distribution_and_the_way_
         for table in (wide, found.table(), found.accuracy().table()):
             assert any("not fitted: less than 98 % right" in line for line in table.advice)
             (then,) = [line for line in table.advice if line.startswith("next: ")]
-            assert ' with steps=2000, model={"layers": 2}: ' in then
+            assert " for 2,000 steps with 2 layers: " in then
             assert "% " + then in table.to_latex()
     fitted = lw.Result([(Path("run"), SeedResult.of(made[0]))])
     assert "not fitted" not in "".join((*fitted.table().advice, *fitted.table().legend.values()))
@@ -446,7 +446,7 @@ def test_brackets_of_a_table_are_the_band_of_the_figure_and_both_say_what_they_a
     said = table.legend["brackets"].removesuffix(", none where both ends are equal")
     assert f"band: {said}" in figure.alt
     if brackets == "interval":
-        assert {1: "Wilson", 9: "95 % interval of the median of 9 seeds"}[seeds] in said
+        assert {1: "of one seed, not over seeds", 9: "95 % interval of the median of 9 seeds"}[seeds] in said
     else:
         assert (cell.low, cell.high) == ((200 - 9 * (seeds - 1)) / 200, 1.0)
 
@@ -493,7 +493,7 @@ def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
     with pytest.raises(LengthwiseError, match="no seed of 'lost' fitted"):
         lost.differences("lost")
     wide = found.wide()
-    said = "Significant: a is above b at 16–40 (exact rank test, Holm p ≤ 0.016)."
+    said = "a is significantly above b at 16–40 (exact rank test, Holm p ≤ 0.016)."
     assert wide.answer["how sure"] == said
     assert wide.answer["why"].endswith("b: length 16 is the first with ids above 27, which were never trained.")
     (then,) = [line for line in found.wide().advice if line.startswith("next: ")]
@@ -513,7 +513,7 @@ def test_what_overlaps_is_not_told_apart_and_asks_for_seeds() -> None:
     )
     three = _of([*_seeds("a", [200] * 5), *_seeds("b", [200] * 5), *_seeds("c", [9, 8, 7, 6, 5], scheme="sequential")])
     said = how_sure(three.systems)
-    assert said.startswith("Significant: a is above c at 16–40 ("), "not against what is as good"
+    assert said.startswith("a is significantly above c at 16–40 ("), "not against what is as good"
     few = how_sure(_of([*_seeds("a", [200, 199, 198]), *_seeds("c", [9, 8, 7], scheme="sequential")]).systems)
     assert few.startswith(
         "Not significant with so few seeds (5 of each that fit would do), but every seed of a is above every seed of c "

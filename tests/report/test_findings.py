@@ -23,7 +23,7 @@ from lengthwise.prediction.example import to_store
 from lengthwise.report.answer import SURE, WHY, answer
 from lengthwise.report.differences import differences
 from lengthwise.report.finding import MOST_TASKS, headline, in_groups, leader, lines_of, told_lengths
-from lengthwise.report.summary import LOW, SeedResult, SystemSummary, in_order, ranked
+from lengthwise.report.summary import LOW, SeedResult, SystemSummary, in_order, of_equal_steps, ranked
 from lengthwise.report.why import distances_text, never_trained
 from lengthwise.report.words import reaches_text
 from lengthwise.tasks import TASKS
@@ -120,7 +120,10 @@ def test_an_answer_has_few_lines(folder: Path) -> None:
 def test_a_finding_counts_every_system_once(folder: Path) -> None:
     """As right to the longest test in all seeds, as beyond training in some, as not, and as not fitted."""
     for found in contests(folder):
-        said, systems = headline(found.systems).replace("“", "").replace("”", ""), in_order(found.systems)
+        said, systems = (
+            headline(found.systems).replace("“", "").replace("”", ""),
+            in_order(of_equal_steps(found.systems)),
+        )
         tested = [one for one in systems if one.cells]
         end = max((cell.length for one in tested for cell in one.cells), default=0)
         whole = [one for one in tested if len(one.fitted) == len(one.results) and min(reaches(one)) == end]
@@ -516,7 +519,7 @@ def test_all_are_trained_longer_where_most_seeds_did_not_fit() -> None:
         fitted = f"b ({3 - lost} of 3 seeds fitted) is not right beyond training (0.000 at 40)"
         assert fitted in table.answer["finding"]
         longer, fewer = (
-            "train all with steps=2000: half or more of the seeds of b did not fit",
+            "train both for 2,000 steps: half or more of the seeds of b did not fit",
             "train a and b to 6 seeds",
         )
         assert steps_of(table)[0].startswith(longer if lost == 2 else fewer)
@@ -826,7 +829,8 @@ def test_a_control_that_is_not_shown_is_shown_before_anything_is_trained() -> No
     assert line not in "; ".join(made().wide().advice)
     for found in (made(control=True), made(control=True).only(systems=[best, rival])):
         assert found.wide().answer[WHY] == f"Not tested: the control {control} did not fit."
-        first = f"train {best} and its control {control} for 4,000 steps, "
+        shown = "all 3" if {rival, control} <= {*found.systems.names} else f"{best} and {control}"
+        first = f"train {shown} for 4,000 steps, "
         assert steps_of(found.wide())[0].startswith(first)
 
 
@@ -885,18 +889,20 @@ def holds(found: lw.Result) -> None:
     """That a pair is significant, or each seed of one above each of the other, where it is said, of all of them."""
     systems, said = in_order(found.systems), wide(found).answer.get(SURE, "")
     for name in sorted((one.label for one in systems), key=len, reverse=True):
-        said = re.sub(rf"(of|:|above|and|,) “?{re.escape(name)}”?(?=,| and | is | at )", rf"\1 <{name}>", said)
+        said = re.sub(rf"(^|of |: |above |and |, )“?{re.escape(name)}”?(?=,| and | is | at )", rf"\1<{name}>", said)
     tests = differences(systems)
     tests = [*tests, *(test.turned for test in tests)]
-    begins, ends = r"(?:Significant: |every seed of )(.*?) is above (?:every seed of )?(.*?)", r"(?:\.| \(exact)"
+    begins, ends = (
+        r"(?:^(?!Not )|every seed of )([^:.]*?) is (significantly )?above (?:every seed of )?(.*?)",
+        r"(?:\.| \(exact)",
+    )
     made = re.search(rf"{begins}(?:, each at some longer length| at (\d.*?)){ends}", said)
     if made is None:
         begins = ("One seed each", "Not sure: ", "No difference", "No other system", "Not known")
         assert not said or said.startswith(begins)
         return
     first = next(one for one in systems if f"<{one.label}>" == made[1])
-    whom = [one for one in systems if f"<{one.label}>" in made[2]]
-    sure = said.startswith("Significant")
+    whom, sure = [one for one in systems if f"<{one.label}>" in made[3]], bool(made[2])
     good = dict[tuple[str, int], bool]()
     for test in tests:
         if test.one is first:
@@ -904,12 +910,12 @@ def holds(found: lw.Result) -> None:
             true = test.holm <= 0.05 and fmean(test.rates) > fmean(test.other_rates) if sure else test.apart
             good[key] = good.get(key, True) and true
     tested, lengths = sorted({n for _, n in good}), set[int]()
-    for part in re.split(", | and ", made[3] or ""):
+    for part in re.split(", | and ", made[4] or ""):
         low, _, high = part.partition("–")
         lengths |= {n for n in tested if part and int(low) <= n <= int(high or low)}
     everywhere = [one for one in systems if lengths and all(good.get((one.label, n), False) for n in lengths)]
     somewhere = [one for one in systems if any(right for (name, _), right in good.items() if name == one.label)]
-    count = re.match(r"(?:the )?(\d+) ", made[2])
+    count = re.match(r"(?:the )?(\d+) ", made[3])
     for one in whom:
         assert one in (everywhere if lengths else somewhere)
     assert whom or len(everywhere if lengths else somewhere) >= int(count[1])  # type: ignore[index]
@@ -1010,7 +1016,7 @@ def test_how_far_seeds_go_is_said_with_counts(far: list[int], seeds: int, said: 
 def test_a_table_of_one_fitted_system_that_falls_says_why_and_what_is_next() -> None:
     one, lost = seeds("a", *[{8: 200, 16: 190, 40: 150}] * 2), seeds("b", {}, fitted=False)
     assert "lengthwise predict addition" in steps_of(of(*one).wide())[0]
-    assert steps_of(of(*one, *lost).wide())[0].startswith("train all with steps=2000")
+    assert steps_of(of(*one, *lost).wide())[0].startswith("train both for 2,000 steps with 2 layers: ")
 
 
 def test_a_control_that_fits_with_more_steps_asks_for_its_partner_not_for_more_that_do_not_fit() -> None:
@@ -1039,7 +1045,7 @@ def test_an_abandoned_setting_with_fewer_seeds_is_not_what_is_weighed() -> None:
     low = [one | {"experiment": experiment("sequential", "rope")} for one in seeds("rope", *[{16: 0, 40: 0}] * 5)]
     table = of(*few, *more, *low).wide()
     name = next(one.label for one in of(*few, *more, *low).systems if len(one.fitted) == 5 and "coupled" in one.label)
-    assert table.answer[SURE].startswith(f"Significant: {name} is above rope")
+    assert table.answer[SURE].startswith(f"{name} is significantly above rope")
 
 
 @pytest.mark.parametrize("many", [1, 4])

@@ -16,6 +16,7 @@ from lengthwise.report.finding import failing, in_groups, leader, lines_of
 from lengthwise.report.next_steps import confounds, explain_step, next_step
 from lengthwise.report.summary import (
     MOST_COMPARED,
+    MOST_NAMED,
     SystemSummary,
     called,
     fall,
@@ -23,6 +24,7 @@ from lengthwise.report.summary import (
     in_quotes,
     in_runs,
     nearest_rival,
+    of_equal_steps,
     ranked,
     some_of,
     trained_alike,
@@ -82,7 +84,7 @@ def answer(
         names = _names_of_one(systems)[:1]
         return Answer(step="".join(f"choose one task, such as `.only({name!r})`" for name in names))
     whole = [one for one in whole or systems if one.contest in contests]
-    tests, order = differences(systems, metric, whole=whole), ranked(systems, metric)
+    tests, order = differences(systems, metric, whole=whole), ranked(of_equal_steps(systems), metric)
     shown = {id(system.results[0]): system for system in systems}  # under their labels
     there = [shown.get(id(one.results[0]), one) for one in whole]
     found = _Contest(order, tests, there).answer(failing(order, metric))
@@ -204,12 +206,10 @@ class _Contest:
         at = whom(apart) + (f" at {in_runs(shared, tested)}" if shared else ", each at some longer length")
         if sure:
             p = max(test.holm for one in sure for test in facing[id(one)] if test.sure)
-            return f"Significant: {name} is above {at} (exact rank test, Holm p ≤ {ceil(1000 * p) / 1000:g}).", 0
-        every, enough = (
-            f"every seed of {name} is above every seed of {at}",
-            self.cause[2] or _enough(self.tests[0].made),
-        )
-        return f"Not significant with so few seeds ({enough} of each that fit would do), but {every}.", enough
+            return f"{name} is significantly above {at} (exact rank test, Holm p ≤ {ceil(1000 * p) / 1000:g}).", 0
+        every, enough = f"every seed of {name} is above every seed of {at}", self.cause[2]
+        would_do = f" ({enough} of each that fit would do)" * bool(enough)
+        return f"Not significant with so few seeds{would_do}, but {every}.", enough or self.enough
 
     @cached_property
     def ahead(self) -> list[SystemSummary]:
@@ -243,26 +243,40 @@ class _Contest:
 
     @cached_property
     def cause(self) -> tuple[str, str, int]:
-        """What a control shows, or that there is none, how to train one, and how many seeds of each it takes then."""
+        """What a control shows, or that there is none, how to train one, and how many seeds of each it takes then.
+
+        These are 0 where others are compared then.
+        """
         first, (lead, controls) = self.ranked[0], self.led
         said = next((control_says(lead, other, self.between(lead, other)) for other in controls), "")
         step = next(
-            (step for one in controls if (step := longer_control(lead, one, self.enough_with(2, lead, one)))), ""
+            (step for one in controls if (step := longer_control(lead, one, self.enough_alone(lead, one), self.order))),
+            "",
         )
         mine = [two for two in (self.pair, *self.pairs) if self.pairs and (two[0] is first or not said)]
         mine = [two for two in mine if _ids_may_count(*two, self.tests)]
         if mine and (not said or lead.positions != first.positions):
             pair = mine[0]
-            untested, missing = missing_control(
-                *pair, self.rivals, self.there, lambda new: self.enough_with(new, *pair)
-            )
-            return said or untested, step or missing, self.enough_with(1, *pair) * (bool(missing) and not step)
-        return said, step, 0
+            enough, alone = self.enough_with(1, *pair), self.enough_alone(*pair)
+            untested, missing, apart = missing_control(*pair, self.rivals, self.order, self.there, enough, alone)
+            counts = 0 if step or apart else enough if missing else self.enough
+            return said or untested, step or missing, counts
+        return said, step, 0 if step else self.enough
+
+    @property
+    def enough(self) -> int:
+        """How many seeds of each can be significant, of as many tests as there are."""
+        return _enough(self.tests[0].made)
 
     def enough_with(self, new: int, *two: SystemSummary) -> int:
         """How many seeds of each can be significant once so many new systems are tested, as often as these two are."""
-        tests, fitted = self.between(*two), sum(bool(one.fitted) for one in self.there)
+        tests, fitted = self.between(*two), sum(bool(one.fitted) for one in of_equal_steps(self.there))
         return _enough(tests[0].made + len(tests) * (comb(fitted + new, 2) - comb(fitted, 2)))
+
+    def enough_alone(self, *two: SystemSummary) -> int:
+        """How many seeds of each can be significant where all that are shown, if few, are trained anew."""
+        systems = len(self.order) if len(self.order) <= MOST_NAMED else 2
+        return _enough(len(self.between(*two)) * comb(systems, 2))
 
     @property
     def seeds(self) -> list[tuple[SystemSummary, int]]:

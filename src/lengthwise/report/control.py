@@ -12,11 +12,10 @@ from lengthwise.core.table import rounded
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.system import RANDOM_START
 from lengthwise.report.differences import Difference, lengths_above, surely_above
+from lengthwise.report.longer import has_few_steps, most_lost, train_longer
 from lengthwise.report.summary import SystemSummary, ids_alone, is_untrained, median_rates, stands_for, step_text
 from lengthwise.report.why import needed_back
 
-MANY_STEPS = 20_000
-"""What did not fit after so many is not told to be trained for more."""
 PLAIN = ("sequential", RANDOM_START)
 TELLS = "if all fit, they can tell whether it is the ids"
 
@@ -29,7 +28,7 @@ def is_control(one: SystemSummary, of: SystemSummary) -> bool:
 
 def is_overtaken(one: SystemSummary, among: Sequence[SystemSummary]) -> bool:
     """Whether half or more of its seeds did not fit, and more did with other settings."""
-    return 2 * len(one.fitted) <= len(one.results) and stands_for(one, among) is not one
+    return most_lost(one) and stands_for(one, among) is not one
 
 
 def with_controls(
@@ -87,20 +86,22 @@ def missing_control(
     first: SystemSummary,
     second: SystemSummary,
     rivals: Sequence[SystemSummary],
+    order: Sequence[SystemSummary],
     there: Sequence[SystemSummary],
-    enough_with: Callable[[int], int],
-) -> tuple[str, str]:
-    """That no run is shown which tells whether the ids of ``first`` are the cause, or its encoding, and what to do.
+    enough: int,
+    alone: int,
+) -> tuple[str, str, bool]:
+    """That no run shown tells whether the ids of ``first`` are the cause, what to do, and whether in another folder.
 
     The control has plain ids and all else of the first; beside a table they have a random start, since the table would
-    else have met no id beyond training, and fail for that. ``enough_with`` says how many seeds of each can tell once so
-    many new systems are tested, too.
+    else have met no id beyond training, and fail for that. So many seeds of each are ``enough`` once one more system is
+    tested, and so many if these have a folder ``alone``.
     """
-    alone = [other for other in rivals if ids_alone(first, other) and not is_overtaken(other, there)]
-    if first.positions.scheme in (second.positions.scheme, *PLAIN) or any(is_control(one, first) for one in alone):
-        return "", ""
+    same = [other for other in rivals if ids_alone(first, other) and not is_overtaken(other, there)]
+    if first.positions.scheme in (second.positions.scheme, *PLAIN) or any(is_control(one, first) for one in same):
+        return "", "", False
     if far := beyond_reach(first):
-        return f"Not tested, as no control of {first.label} can fit: {far}.", ""
+        return f"Not tested, as no control of {first.label} can fit: {far}.", "", False
     encoding = first.experiment["encoding"]["name"]
     table = encoding in ENCODINGS and ENCODINGS.get(encoding).has_table
     control = replace(first.positions, scheme=RANDOM_START if table else "sequential")
@@ -115,32 +116,29 @@ def missing_control(
             keys = [key for key in own if one.flat[key] != first.flat.get(key)]
             words = [word for key in keys for word in ("--set", f"{key}={dumps(one.flat[key])}")]
             own = step_text(f"train {first.label} with the settings of {name}", TELLS, [(first, words)])
-            return f"Not tested: the control {name} has other settings.", own
+            return f"Not tested: the control {name} has other settings.", own, False
         if one.fitted:
             pair = [of.labels[0] for of in (first, one)]
-            return "Not tested by the systems shown.", f"show the control: `.only(systems={pair})`"
-        return f"Not tested: the control {name} did not fit.", longer_control(first, one, enough_with(2), name)
+            return "Not tested by the systems shown.", f"show the control: `.only(systems={pair})`", False
+        return f"Not tested: the control {name} did not fit.", longer_control(first, one, alone, order), True
     if ENCODINGS.is_built_in(encoding):  # its settings are those of the first, too, such as a sink
         with suppress(LengthwiseError, TypeError):
             control = replace(control, encoding=ENCODINGS.build(first.experiment["encoding"]).label)
-    few, seeds = len(first.fitted) < (enough := enough_with(1)), max(enough, len(first.results))
+    few, seeds = len(first.fitted) < enough, max(enough, len(first.results))
     runs = [(first, ("--scheme", control.scheme)), *[(first, ())] * few]
     both = f", {seeds} seeds of both" * few
     train = step_text(f"train the control {control.name}, else as {first.label}{both}", TELLS, runs, seeds=seeds)
-    if any(map(is_untrained, alone)) and not control.random_start:
-        return "", ""
-    return f"Not tested: no system differs from {first.label} in its ids alone (a control).", train
+    if any(map(is_untrained, same)) and not control.random_start:
+        return "", "", False
+    return f"Not tested: no system differs from {first.label} in its ids alone (a control).", train, False
 
 
-def longer_control(first: SystemSummary, control: SystemSummary, enough: int, name: str = "") -> str:
-    """To train a system and its control for twice the steps, with ``enough`` seeds, where half or more of its did not.
+def longer_control(first: SystemSummary, control: SystemSummary, enough: int, order: Sequence[SystemSummary]) -> str:
+    """To train these and their control for longer, with ``enough`` seeds, where most of its did not fit.
 
-    Did not fit, that is; empty where more did, or where these were many steps.
+    Empty where more did, or where these were many steps.
     """
-    steps, fitted, seeds = control.experiment["training"]["steps"], len(control.fitted), len(control.results)
-    if 2 * fitted > seeds or steps >= MANY_STEPS:
+    if not most_lost(control) or not has_few_steps(control):
         return ""
-    words = ("--set", f"training.steps={2 * steps}")
-    each = max(enough, seeds, len(first.results))
-    both = f"train {first.label} and its control {name or control.label} for {2 * steps:,} steps, {each} seeds each"
-    return step_text(both, TELLS, [(first, words), (control, words)], seeds=each, steps=2)
+    seeds = max(enough, len(control.results), len(first.results))
+    return train_longer([first, control], [control], TELLS, order, seeds)

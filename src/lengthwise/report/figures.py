@@ -435,7 +435,7 @@ def _described(
     drawn = (
         f"{metric.replace('_', ' ')} on {task_title(systems)} against length",
         "markers: medians of the fitted seeds",
-        "thin lines: each of these seeds" * (max(counts) > 1) + ", with small marks where aside" * ("marks" in drew),
+        "thin lines: each of these seeds" * (max(counts) > 1) + " (small marks: seeds aside)" * ("marks" in drew),
         f"band: {brackets_text(banded, band)}" * bool(banded),
         *(says for kind, says in KINDS.items() if kind in drew),
         f"dashes and dots: {chance_text(systems, metric=metric) or 'chance'}" * ("chance" in drew),
@@ -481,9 +481,9 @@ APART = 9
 """Points between the centres of the bars of one length."""
 KINDS = {
     "ids": "dotted: a system in colour with the right ids given",
-    "gaps": "a line with gaps: it lies over another",
-    "rings": "hollow markers: medians that are alike to those within",
-    "trained": "bars on the length axis: the longest length of a system that was trained beyond the shade",
+    "gaps": "a line with gaps lies over another",
+    "rings": "hollow markers: equal medians",
+    "trained": "bars on the length axis: the longest trained length of systems trained beyond the shade",
 }
 """What a figure may have and need not."""
 

@@ -25,6 +25,7 @@ from lengthwise.report.summary import (
     in_quotes,
     layout_text,
     layouts_of,
+    of_equal_steps,
     percent,
     rate_of,
     same_training,
@@ -45,7 +46,7 @@ RIGHT_MEANS = f"≥ {percent(REACH)} right"
 def headline(systems: Sequence[SystemSummary]) -> str:
     """The finding, a line for each task: how many systems are right how far, so that every test up to there is."""
     contests = dict[str, list[SystemSummary]]()
-    for one in in_order(systems):
+    for one in in_order(of_equal_steps(systems)):
         contests.setdefault(one.contest, []).append(one)
     said = [_finding(some) for some in contests.values()]
     if len(said) > MOST_TASKS:

@@ -9,10 +9,10 @@ from typing import Any
 
 from lengthwise.core.rank import seed_far
 from lengthwise.core.table import rounded
-from lengthwise.report.control import MANY_STEPS, PLAIN, beyond_reach, is_control
+from lengthwise.report.control import PLAIN, beyond_reach, is_control
 from lengthwise.report.finding import in_groups, leader
+from lengthwise.report.longer import has_few_steps, most_lost, train_longer
 from lengthwise.report.summary import (
-    MOST_NAMED,
     WRONG,
     Setting,
     SystemSummary,
@@ -30,12 +30,8 @@ from lengthwise.report.summary import (
 from lengthwise.report.words import setting_text, weight
 
 STEPS: Setting = ("training", "", "steps")
-LAYERS: Setting = ("model", "", "layers")
 ALONE = ("task", "steps", "max_length")
 """What are arguments of their own."""
-FAR_FROM_FIT = 0.5
-"""Accuracy at training lengths below which steps alone may never do."""
-
 MOST_LOST = 2
 """Systems with seeds that did not fit that are named; of more it says how many they are."""
 LONG = 60
@@ -76,7 +72,7 @@ def next_step(
     few = [one for one, n in seeds if len(one.fitted) < n]
     plain = first.positions.scheme not in PLAIN and not beyond_reach(first)
     needed = [one for one in order if one in few or (plain and not one.fitted and is_control(one, first))]
-    if longer and any(2 * len(one.fitted) <= len(one.results) for one in needed):
+    if longer and any(map(most_lost, needed)):
         return longer
     if few:
         runs = max(ceil(n * len(one.results) / len(one.fitted)) for one, n in seeds if one in few)
@@ -149,28 +145,16 @@ def _likelier(falls: SystemSummary) -> str:
 
 def _longer(order: Sequence[SystemSummary]) -> str:
     """With what to train so that what mostly did not fit may fit, and why; empty where that had many steps."""
-    every = [steps for one in order if (steps := one.experiment["training"].get("steps"))]
     lost = [
         one for one in order
-        if 2 * len((usual := stands_for(one, order)).fitted) <= len(usual.results)
-        and (one.experiment["training"].get("steps") or MANY_STEPS) < MANY_STEPS
+        if most_lost(stands_for(one, order)) and has_few_steps(one)
         and not (one.positions.scheme in PLAIN and beyond_reach(one))
     ]  # fmt: skip
     if not lost:
         return ""
-    values: dict[Setting, Any] = {STEPS: max(2 * max(one.experiment["training"]["steps"] for one in lost), *every)}
     who = some_of([one.label for one in lost]) if len(lost) <= MOST_LOST else f"{len(lost)} systems"
-    why = "with fewer steps"
-    far = any(one.in_distribution.median < FAR_FROM_FIT for one in lost)
-    if far and all(one.experiment["model"]["layers"] == 1 for one in order):
-        values, why = values | {LAYERS: 2}, "with fewer steps and one layer"
-    many, nearest = len(order) > MOST_NAMED, max(lost, key=lambda one: one.in_distribution.median)
-    it = "all" if len(order) > 1 else "it"
-    first = f", first {nearest.label}" * many
-    words = [word for (part, _, name), to in values.items() for word in ("--set", f"{part}.{name}={dumps(to)}")]
-    runs = [(one, words) for one in ([nearest] if many else order)]
-    tells = f"half or more of the seeds of {who} did not fit {why}"
-    return step_text(f"train {it} with {_as_arguments(values)}{first}", tells, runs, steps=2 * len(values))
+    nearest = max(lost, key=lambda one: one.in_distribution.median)
+    return train_longer([nearest], lost, f"half or more of the seeds of {who} did not fit", order)
 
 
 def _has(system: SystemSummary, values: Mapping[Setting, Any]) -> bool:

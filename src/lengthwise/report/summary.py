@@ -286,7 +286,7 @@ def brackets_text(seeds: Iterable[int], brackets: Brackets = "interval") -> str:
         return "nothing"
     few, many = ([f"{count}" for count in counts if count > 1 and is_interval(count) is of] for of in (False, True))
     said = [
-        *["Wilson's 95 % interval over the strings of one seed, not over seeds"] * (1 in counts),
+        *["95 % interval over the strings of one seed, not over seeds"] * (1 in counts),
         *[f"range of {' or '.join(few)} seeds"] * bool(few),
         *[f"95 % interval of the median of {' or '.join(many)} seeds"] * bool(many),
     ]
@@ -695,11 +695,12 @@ Run = tuple[SystemSummary, Sequence[str]]
 """A system to train anew, and the words behind its configuration."""
 
 
-def step_text(do: str, tells: str, runs: Iterable[Run], seeds: int = 0, steps: int = 1) -> str:
+def step_text(do: str, tells: str, runs: Iterable[Run], seeds: int = 0, steps: int = 1, beside: str = "") -> str:
     """What to do, how long it takes, and what it tells; then a command for each run.
 
     They are trained up to so many seeds, or as many as are there, and take so many times the steps. Results of a study,
     which has no `CONFIG` beside them, have other seeds and get another folder. No commands where one has no folder.
+    With ``beside`` results get a folder beside that of these, whose name ends so: a table of both would compare more.
     """
     lines, took = list[str](), 0.0
     for one, words in runs:
@@ -711,7 +712,9 @@ def step_text(do: str, tells: str, runs: Iterable[Run], seeds: int = 0, steps: i
         if words:  # none of it is there
             own = set[int]()
         first = next(n for n in range(1, wanted + 1) if len(own | {*range(n)}) >= wanted)
-        mine = ["--out", str(folder.parent.parent)] * (folder / CONFIG).exists()
+        out = folder.parent.parent
+        out = out.with_name(f"{re.sub('-[0-9]+-steps$', '', out.name)}-{beside}") if beside and out.name else out
+        mine = ["--out", str(out)] * (folder / CONFIG).exists()
         code = code_words(one.results[0].experiment)
         run = ["lengthwise", *code, "run", "--config", str(folder), *words, "--seeds", str(first), *mine]
         lines.append(shlex.join(run))
@@ -999,7 +1002,8 @@ def differ_text(systems: Sequence[SystemSummary]) -> str:
         found |= other_settings([system for system in systems if system.contest == contest])
     settings = list(dict.fromkeys(sorted(found.values(), key=weight)))
     also = "also " * (len({system.positions for system in systems}) > 1)
-    return f"systems {also}differ in {some_of(settings, most=3)}" * bool(settings)
+    once = "; the answer has one of each" * (len(of_equal_steps(systems)) < len(systems))
+    return f"systems {also}differ in {some_of(settings, most=3)}{once}" * bool(settings)
 
 
 Setting = tuple[str, str, str]
@@ -1227,6 +1231,29 @@ def in_order(systems: Sequence[SystemSummary], metric: str = "exact_match") -> l
         for contest in contests
         for one in ranked([system for system in systems if system.contest == contest], metric)
     ]
+
+
+def of_equal_steps(systems: Sequence[SystemSummary]) -> list[SystemSummary]:
+    """These, but of those that differ in steps alone one: with the steps with which most systems mostly fitted.
+
+    Of equals these are the more.
+    """
+
+    def usual(steps: int) -> tuple[int, int]:
+        there = (one for one in systems if steps_of(one) == steps)
+        return sum(2 * len(one.fitted) > len(one.results) for one in there), steps
+
+    same = dict[str, SystemSummary]()
+    for one in systems:
+        training = one.experiment["training"] | {"steps": 0}
+        key = one.contest + canonical_json({**one.experiment, "training": training, "name": one.short})
+        same[key] = max(same.get(key, one), one, key=lambda each: usual(steps_of(each)))
+    return [one for one in systems if any(one is of for of in same.values())]
+
+
+def steps_of(system: SystemSummary) -> int:
+    """The steps that it was to be trained for at most; 0 where unknown."""
+    return system.experiment["training"].get("steps") or 0
 
 
 def trained_alike(first: SystemSummary, rivals: Sequence[SystemSummary]) -> list[SystemSummary]:
