@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from functools import cache
 from math import comb
 from pathlib import Path
@@ -523,6 +525,42 @@ def test_all_are_trained_longer_where_most_seeds_did_not_fit() -> None:
             "train a and b to 6 seeds",
         )
         assert steps_of(table)[0].startswith(longer if lost == 2 else fewer)
+
+
+@pytest.mark.parametrize("name", ["paper", "paper-2000-steps"])
+def test_more_steps_get_a_folder_of_their_own_with_all_systems(tmp_path: Path, name: str) -> None:
+    """A table of both would compare unequal steps; seeds alone join the folder."""
+    lost = [*seeds("b", {40: 0}), *seeds("b", *[{}] * 3, fitted=False)[1:]]
+    alibi, rope = ({"experiment": experiment("sequential", encoding)} for encoding in ("alibi", "rope"))
+    for at, (rival, out) in enumerate(((lost, "paper-2000-steps"), (seeds("b", *[{40: 0}] * 3), name))):
+        made = [*(one | alibi for one in seeds("a", *[{40: 200}] * 3)), *(one | rope for one in rival)]
+        root = tmp_path / str(at) / name
+        for run, values in enumerate(made):
+            folder = root / "addition" / str(run)
+            folder.mkdir(parents=True)
+            (folder / "result.json").write_text(json.dumps(values), encoding="utf-8")
+            (folder / "config.json").touch()
+        lines = steps_of(lw.results(root).wide())[0].splitlines()[1:]
+        assert [shlex.split(line)[-1] for line in lines] == [str(root.parent / out)] * 2
+
+
+def test_an_answer_has_one_of_the_runs_that_differ_in_steps_alone() -> None:
+    """With the steps with which most systems fitted; the table has them all."""
+
+    def longer(made: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        own = made[0]["experiment"]
+        training = own["training"] | {"steps": 2 * own["training"]["steps"]}
+        return [one | {"experiment": own | {"training": training}} for one in made]
+
+    lost = [*seeds("b", {40: 0}), *seeds("b", *[{}] * 3, fitted=False)[1:]]
+    for a, b, said in ((190, 0, 2000), (10, 0, 2000)):
+        made = [*seeds("a", *[{40: 200}] * 3), *longer(seeds("a", *[{40: a}] * 3)), *lost]
+        found = of(*made, *longer(seeds("b", *[{40: b}] * 3)))
+        assert {one.label for one in of_equal_steps(found.systems)} == {f"a (steps {said})", f"b (steps {said})"}
+        assert len(found.wide().rows) == 4
+        assert "steps 1000" not in " ".join(found.wide().answer.values())
+    alone = of(*seeds("a", *[{40: 200}] * 3), *longer(lost))
+    assert [one.label for one in of_equal_steps(alone.systems)] == ["a", "b"]
 
 
 def test_no_more_seeds_are_asked_for_where_the_difference_is_significant() -> None:

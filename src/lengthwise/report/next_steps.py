@@ -77,7 +77,9 @@ def next_step(
     if few:
         runs = max(ceil(n * len(one.results) / len(one.fitted)) for one, n in seeds if one in few)
         of = "each system" if len(few) == len(order) > 2 else some_of([one.label for one in few])
-        return step_text(f"train {of} to {runs} seeds", CAN, [(one, ()) for one in few], seeds=runs)
+        fit = max(n for one, n in seeds if one in few)
+        tells = f"about {fit} fit then, which can be significant" if runs > fit else CAN
+        return step_text(f"train {of} to {runs} seeds", tells, [(one, ()) for one in few], seeds=runs)
     end = max((cell.length for cell in first.cells), default=0)
     if end > first.max_length and not fall(first):
         short = [one for one in first.fitted if seed_far(one, 0)[0] < end]
