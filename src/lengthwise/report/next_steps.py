@@ -156,7 +156,8 @@ def _longer(order: Sequence[SystemSummary]) -> str:
         return ""
     who = some_of([one.label for one in lost]) if len(lost) <= MOST_LOST else f"{len(lost)} systems"
     nearest = max(lost, key=lambda one: one.in_distribution.median)
-    return train_longer([nearest], lost, f"half or more of the seeds of {who} did not fit", order)
+    tells = f"half or more of the seeds of {who} did not fit" if any(one.fitted for one in order) else "no seed fitted"
+    return train_longer([nearest], lost, tells, order)
 
 
 def _has(system: SystemSummary, values: Mapping[Setting, Any]) -> bool:
