@@ -74,7 +74,7 @@ def _kind(entry: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (_answer, "none with visible: the certificate is incomplete"),
+        (_answer, "C-RASP (no positions), read at the last symbol: the certificate is incomplete"),
         (_source, "the automaton is not that of '(ab)*b'"),
         (_letters, "the automaton is not that of '(cd)*'"),
         (_automaton, "the automaton is not that of '(ab)*'"),

@@ -135,4 +135,4 @@ def test_learn_and_decide_read_expressions(terminal: Terminal, target: str, expr
 
 def test_a_certificate_of_a_published_language_is_checked_again(terminal: Terminal, tmp_path: Path) -> None:
     assert terminal("decide", "Tomita-5", "--certificates", tmp_path / "c.json").code == 0
-    assert "Tomita-5: 8 hold" in terminal("check-certificates", tmp_path / "c.json").out
+    assert "Tomita-5: 8 certificates hold" in terminal("check-certificates", tmp_path / "c.json").out

@@ -23,15 +23,9 @@ if TYPE_CHECKING:
     from lengthwise.prediction.example import StructureTable
     from lengthwise.report.figures import Drawing
     from lengthwise.tasks import Task
+from lengthwise.crasp.decide import END_WORDS, FRAGMENT_NAMES
 from lengthwise.testing.own_tasks import refuse_broken
 
-FRAGMENT_NAMES = {
-    "none": "C-RASP (no positions)",
-    "local": "C-RASP[local] (windows)",
-    "periodic": "C-RASP[periodic]",
-    "ape": "C-RASP[periodic, local]",
-}
-"""What a fragment is called in a table."""
 MOST_EXAMPLES, LONGEST = 1_000_000, 10_000
 """Bounds of ``examples`` and ``lengths`` of `couple`."""
 
@@ -100,7 +94,8 @@ class Certificate(Tabular):
 
     def table(self) -> Table:
         """The argument, a sentence a row."""
-        head = f"{self.values['fragment']}, {self.values['end']}: {self.values['answer']}"
+        name = FRAGMENT_NAMES[self.values["fragment"]]
+        head = f"{name}, {END_WORDS[self.values['end']]}: {self.values['answer']}"
         return Table(("argument",), tuple((line,) for line in self.lines), caption=head)
 
 
@@ -143,7 +138,9 @@ class Decision(Tabular):
                 basis = found.basis
                 if found.verdict == "yes" and linked[fragment]:
                     basis += f"; that {', '.join(linked[fragment])} can run it: cited"
-                rows.append((systems, name, end, found.verdict, found.window, found.period, basis, found.reason))
+                rows.append(
+                    (systems, name, END_WORDS[end], found.verdict, found.window, found.period, basis, found.reason)
+                )
         columns = ("positions", "fragment", "end", "in it?", "window", "period", "basis", "argument")
         return Table(columns, tuple(rows), caption=self.expression, sentences=("argument",))
 
@@ -289,7 +286,10 @@ class CheckedCertificates(Tabular):
 
     def table(self) -> Table:
         """One row per certificate; ``rebuilt`` if its automaton was made again from an expression."""
-        rows = tuple((c.source, c.fragment, c.end, c.answer, "yes" if c.rebuilt else "no") for c in self.certificates)
+        rows = tuple(
+            (c.source, FRAGMENT_NAMES[c.fragment], END_WORDS[c.end], c.answer, "yes" if c.rebuilt else "no")
+            for c in self.certificates
+        )
         return Table(("language", "fragment", "end", "answer", "rebuilt"), rows)
 
 

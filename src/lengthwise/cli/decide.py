@@ -29,12 +29,6 @@ _FRAGMENTS = {
     "periodic": ("C-RASP[periodic]", "sinusoidal, RoPE"),
     "ape": ("C-RASP[periodic, local]", "APE"),
 }
-_ENDS = {
-    "visible": "read at the last symbol",
-    "eos": "read at an end mark",
-    "next": "next symbols of words",
-    "state": "state, also at an end mark",
-}
 _BASES = {"proved": "proved", "ours": "our proof", "cited": "published"}
 _STYLE = {"yes": "bold green", "no": "bold red", "unknown": "bold yellow"}
 
@@ -129,7 +123,7 @@ def draw_decision(
     from rich.text import Text
 
     from lengthwise.crasp.certificates import explanation
-    from lengthwise.crasp.decide import ENDS, NEXT
+    from lengthwise.crasp.decide import END_WORDS, ENDS, NEXT
     from lengthwise.forecast.answer import ASKED
     from lengthwise.positions.system import SYSTEMS
     from lengthwise.prediction.verdict import STRONGEST, answers_by_fragment, next_symbol_note
@@ -142,13 +136,13 @@ def draw_decision(
         rows = {name: [max(row, key=lambda v: STRONGEST.index(v.basis))] for name, row in rows.items()}
     alone = len(rows["none"]) == 1
     does = "recognizes it" if membership else f"tells {ASKED['next' if decision.ends[0] == NEXT else 'state']},"
-    does += f", {_ENDS[decision.ends[0]]}," * (not alone)
+    does += f", {END_WORDS[decision.ends[0]]}," * (not alone)
     if not first:
         console.print()
     console.print(Text.assemble((text, "bold"), f": {answer_line(decision, does)}\n"))
     table = plain_table(
         "positions",
-        *["program" if membership and alone else _ENDS[end] for end in decision.ends[: len(rows["none"])]],
+        *["program" if membership and alone else END_WORDS[end] for end in decision.ends[: len(rows["none"])]],
         gap=3,
     )
     for name, row in rows.items():
@@ -174,7 +168,7 @@ def draw_decision(
         console.print(f"\n{' · '.join(_facts(decision))}\n{programs_of}. {MORE}", style="dim")
     for end, program in programs.items():
         console.print()
-        console.print(f"a program in {_FRAGMENTS[program['fragment']][0]} ({_ENDS[end]}):", style="dim")
+        console.print(f"a program in {_FRAGMENTS[program['fragment']][0]} ({END_WORDS[end]}):", style="dim")
         console.print(program["text"].rstrip())
 
 
@@ -241,6 +235,7 @@ def check_certificates(
 ) -> None:
     """Check certificates with exact arithmetic and code that the decision does not use."""
     from lengthwise.api.theory import check_certificates as check
+    from lengthwise.crasp.decide import END_WORDS, ENDS
 
     checked = check(file).certificates
     if as_json:
@@ -248,8 +243,14 @@ def check_certificates(
         return
     for source, group in itertools.groupby(checked, key=lambda one: one.source):
         ones = list(group)
-        answers = ", ".join(f"{one.fragment} with {one.end} {one.answer}" for one in ones)
+        said: dict[str, list[str]] = {}
+        for fragment, its in itertools.groupby(ones, key=lambda one: one.fragment):
+            answers = {one.end: one.answer for one in its}
+            by_end = [f"{answer}, {END_WORDS[end]}," for end, answer in answers.items()]
+            both = len(answers) == len(ENDS) and len(set(answers.values())) == 1
+            said.setdefault(answers[ENDS[0]] if both else " ".join(by_end), []).append(_FRAGMENTS[fragment][1])
         of = "" if ones[0].rebuilt else " (of the automaton in this file)"
-        out().print(f"{source}{of}: {len(ones)} hold: {answers}")
+        found = "; ".join(f"{answer} with {', '.join(names)}" for answer, names in said.items())
+        out().print(f"{source}{of}: {len(ones)} certificates hold: {found}")
     if not checked:
         out().print("no certificates in this file")

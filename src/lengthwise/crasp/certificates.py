@@ -13,6 +13,8 @@ from lengthwise.core.errors import LengthwiseError, reject, require
 from lengthwise.core.files import read_json, write_json
 from lengthwise.crasp.checker import check
 from lengthwise.crasp.decide import (
+    END_WORDS,
+    FRAGMENT_NAMES,
     FRAGMENTS,
     Analysis,
     Component,
@@ -420,5 +422,6 @@ def check_certificates(path: Path) -> Iterator[CheckedCertificate]:
             try:
                 check(one, dfa)
             except LengthwiseError as error:
-                raise LengthwiseError(f"{path}, {source}, {fragment} with {end}: {error}") from None
+                which = f"{FRAGMENT_NAMES.get(fragment, fragment)}, {END_WORDS.get(end, end)}"
+                raise LengthwiseError(f"{path}, {source}, {which}: {error}") from None
             yield CheckedCertificate(source, fragment, end, one["answer"], rebuilt)

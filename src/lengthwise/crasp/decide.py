@@ -621,6 +621,18 @@ STATE = "state"
 The states are told apart at an end mark iff membership is decided there, since both need every pair of states to be
 separated; at the last symbol that is enough, but not needed (docs/verdicts.md). So the verdicts are those of ``eos``.
 """
+END_WORDS = {
+    "visible": "read at the last symbol", "eos": "read at an end mark",
+    NEXT: "next symbols of words", STATE: "state, also at an end mark",
+}  # fmt: skip
+"""The end conventions in words."""
+FRAGMENT_NAMES = {
+    "none": "C-RASP (no positions)",
+    "local": "C-RASP[local] (windows)",
+    "periodic": "C-RASP[periodic]",
+    "ape": "C-RASP[periodic, local]",
+}
+"""What a fragment is called in a sentence."""
 FORMATS = {"both": ENDS, **{end: (end,) for end in (*ENDS, NEXT, STATE)}}
 """The end conventions that each choice of a user stands for."""
 
