@@ -27,6 +27,7 @@ from lengthwise.forecast import advice, answer, features
 from lengthwise.forecast import measured as evidence
 from lengthwise.forecast import predict as module
 from lengthwise.forecast import probe as probing
+from lengthwise.forecast.advice import control_of
 from lengthwise.forecast.answer import (
     BANDS,
     KNOWN,
@@ -263,7 +264,9 @@ def test_first_line_answers_and_no_line_contradicts_it(target: str):
     yes = [f for f in found if f.verdict == "yes" and f.answer in (PROMISING, NOT_KNOWN) and f.system != "modulo"]
     if proposed and found.systems[0].answer in (PROMISING, NOT_KNOWN) and yes:
         named = {n for f in yes for n in (f.encoding, f.scheme, f"{f.scheme}+learned", f.system)}
-        assert set(proposed[0].split(",")) <= named | {answer.USUAL}
+        assert set(proposed[0].split(",")) <= named | {answer.USUAL, *map(control_of, named)}
+    names = "".join(proposed).split(",")
+    assert set(names) >= {next(filter(None, map(control_of, names)), names[0])}, "it tells whether ids are the cause"
     for system in found:
         if system.answer == RIGHT:
             assert found.systems[0].answer == RIGHT
@@ -1120,7 +1123,7 @@ def test_a_comparison_has_rope_unless_it_is_excluded(target: str, has: bool) -> 
     (named,) = re.findall(r"--systems (\S+)", found.settle)
     assert ("rope" in named.split(",")) is has
     assert len(named.split(",")) <= advice.MOST_COMPARED
-    assert ("rope: most models have it" in " ".join(found.text().split())) is has
+    assert ("rope: usual" in " ".join(found.text().split())) is has
     assert has or found["rope"].verdict == "no" or found["rope"].answer == UNLIKELY
 
 

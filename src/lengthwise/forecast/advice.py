@@ -49,10 +49,11 @@ from lengthwise.forecast.measured import (
 )
 from lengthwise.languages.automaton import Dfa
 from lengthwise.measured.cells import Format
-from lengthwise.positions.system import RANDOM_START, PositionSystem
+from lengthwise.positions.system import RANDOM_START, SYSTEMS, PositionSystem
 from lengthwise.prediction import programs
 from lengthwise.prediction.target import setting, settings_of, typed_name
 from lengthwise.prediction.verdict import UNMET
+from lengthwise.report.control import PLAIN
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.language import Language
 from lengthwise.tasks.traced import StateScratchpad, Traced
@@ -276,7 +277,7 @@ def settle_command(
         tied = [f.system for f in close if train_it(f)]
         if first and (one.answer != UNCERTAIN or len(tied) < 2 or test > MULTIPLES[-1] * train):
             return first[0][1]
-        return compare_command(task, word, with_usual(tied, found), train, test) if first else ""
+        return compare_command(task, word, with_partners(tied, found), train, test) if first else ""
     yes = [f for f in found if f.verdict == "yes" and f.scheme != "modulo"]  # whose m nobody named
     open_ones = [
         f for f in found if f.verdict == "unknown" and not (places_far and f.scheme in features.SCHEMES_OF_PLACES)
@@ -292,7 +293,7 @@ def settle_command(
         named_ones = [f for f in named_ones if f.scheme != "predictive-coupling"]
     if not named_ones:
         return ""
-    systems = with_usual(list(dict.fromkeys(f.system for f in named_ones)), found)
+    systems = with_partners(list(dict.fromkeys(f.system for f in named_ones)), found)
     if one.answer == RIGHT or len(systems) < 2 or test > MULTIPLES[-1] * train:  # A comparison tests no farther.
         return train_it(named_ones[0])
     return compare_command(task, word, systems, train, test)
@@ -308,12 +309,25 @@ def named_scheme(found: SystemForecast) -> str:
     return KNOWN[found.system].scheme if found.system in KNOWN else found.scheme
 
 
-def with_usual(systems: Sequence[str], found: Sequence[SystemForecast]) -> list[str]:
-    """The systems that a comparison has room for, with `USUAL` where it is one of them, or open and there is room."""
+def with_partners(systems: Sequence[str], found: Sequence[SystemForecast]) -> list[str]:
+    """The systems that a comparison has room for: with the control of the first that has one, so that it can tell
+    whether the ids are the cause, and with `USUAL` where it is one of them, or open and there is room."""
+    pairs = ([name, control] for name in systems[:MOST_COMPARED] if (control := control_of(name)))
+    kept = next(pairs, [])
     is_open = any(f.system == USUAL and f.answer == NOT_KNOWN and f.verdict != "no" for f in found)
-    if USUAL in systems[MOST_COMPARED:] or (is_open and USUAL not in systems and len(systems) < MOST_COMPARED):
-        return [*systems[: MOST_COMPARED - 1], USUAL]
-    return list(systems[:MOST_COMPARED])
+    if USUAL in systems or (is_open and len({*systems, *kept}) < MOST_COMPARED):
+        kept = [*kept, USUAL]
+    every = list(dict.fromkeys([*systems, *kept]))
+    others = [name for name in every if name not in kept][: MOST_COMPARED - len(set(kept))]
+    return [name for name in every if name in kept or name in others]
+
+
+def control_of(name: str) -> str:
+    """The system with plain ids and the same encoding; empty for plain ids, and where none of `SYSTEMS` is that."""
+    system = KNOWN.get(name)
+    if system is None or system.scheme in PLAIN:
+        return ""
+    return next((s.known_as for s in SYSTEMS if s.scheme in PLAIN and s.encoding == system.encoding), "")
 
 
 def compare_command(task: Task, word: str, systems: Sequence[str], train: int, test: int) -> str:

@@ -14,6 +14,7 @@ from lengthwise.core.config import fields_of
 from lengthwise.core.errors import UnknownNameError, spelled
 from lengthwise.core.rng import stream
 from lengthwise.core.table import WIDTH, Table, Tabular, command_lines
+from lengthwise.forecast.advice import control_of
 from lengthwise.forecast.answer import (
     AFTER,
     ASKED,
@@ -259,9 +260,11 @@ def purpose(found: Forecasts, best: SystemForecast) -> str:
     if command.startswith("lengthwise predict"):
         return "go on with the probe where it stopped"
     if command.startswith("lengthwise compare"):
-        minutes = command.partition("--budget ")[2].partition("m")[0]
-        usual = f" ({USUAL}: most models have it)" * bool(re.search(rf",{USUAL}\b", command))
-        return "train and compare these" + f", {minutes} minutes" * bool(minutes) + usual
+        names = (command + " --systems ").split(" --systems ")[1].partition(" ")[0].split(",")
+        control = next(filter(None, map(control_of, names)), "")
+        beside = {USUAL: "usual", control: "control with plain ids"}
+        why = ", ".join(f"{name}: {reason}" for name, reason in beside.items() if name in names)
+        return "train and compare these" + f" ({why})" * bool(why)
     trained = {"scheme": "sequential", "encoding": "learned"} | dict(re.findall(r"--(scheme|encoding) (\S+)", command))
     name = PositionSystem(*named_pair(**trained)).known_as
     of = best.words if name == best.system or name not in KNOWN else words(name)
