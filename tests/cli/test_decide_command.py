@@ -15,7 +15,7 @@ from lengthwise.core.errors import UnknownNameError
 from lengthwise.crasp import library
 from lengthwise.crasp.interpreter import encode, run
 from lengthwise.crasp.syntax import parse
-from lengthwise.forecast.answer import ASKED
+from lengthwise.forecast import forecasts
 from lengthwise.languages.automaton import dfa_to_json, language
 
 
@@ -85,8 +85,8 @@ def test_ends_that_have_the_same_answers_share_a_column(terminal: Terminal, expr
     out = terminal("decide", expression).out
     assert ("read at an end mark" in out) == (columns == 2)
     assert ("recognizes it, read at the last symbol, with" in out) == (columns == 2), "of two answers, whose it is"
-    assert ASKED["next"] in " ".join(out.split())
-    assert ASKED["next"] in " ".join(terminal("predict", expression).out.split())
+    assert "Asked: is a whole word in the language?" in out
+    assert forecasts.NEXT_SYMBOL in terminal("predict", expression).out.lower()
 
 
 def test_the_table_names_fragments_encodings_and_reasons(terminal: Terminal) -> None:
@@ -101,8 +101,11 @@ def test_next_symbols_are_easier_than_membership(terminal: Terminal) -> None:
     found = terminal("decide", "(b|c)*ba", "--end", "next", "--json").json()
     assert found["fragments"]["none"]["next"] == {"verdict": "yes", "window": 1, "period": 1, "basis": "ours"}
     both = " ".join(terminal("decide", "(b|c)*ba").out.split())
-    assert "Yes for nope, rope, sinusoidal, modulo where only the next symbols of its words are predicted" in both
-    assert "only the next symbols" not in terminal("decide", "(ab)*").out
+    assert "For next symbols, which are easier, also yes with NoPE, sinusoidal, RoPE" in both
+    assert "which are easier" not in terminal("decide", "(ab)*").out
+    asked = " ".join(terminal("predict", "(b|c)*ba").out.split())
+    assert "For membership theory says no with no positions (nope)" in asked, "where the two answers differ"
+    assert "membership theory says" not in terminal("predict", "(ab)*").out
     assert terminal("decide", "(ab)*", "--end", "next", "--program").code == 2
 
 

@@ -103,7 +103,7 @@ def test_every_printed_command_works_as_written(terminal: Terminal, target: str,
     """Those of `run` give a configuration with the lengths that were asked for; a probe is accepted up to its time."""
     out = terminal("predict", target, "--encoding", encoding, "--train", "12", "--test", "48").out
     whole = re.sub(r" \\\n *", " ", out)
-    commands = [line[line.index("lengthwise ") :] for line in whole.splitlines() if "lengthwise " in line]
+    commands = [line for line in map(str.strip, whole.splitlines()) if line.startswith("lengthwise ")]
     assert commands
     for command in commands:
         words = shlex.split(command)[1:]

@@ -1294,7 +1294,7 @@ def test_a_scratchpad_is_no_reason_not_to_test_the_language_itself(expression: s
     assert found.confirm in " ".join(str(found).replace("\\\n", "").split())
     assert f"--encoding {found.systems[0].encoding}" in found.confirm
     assert "scratchpad" not in found.confirm
-    assert ("not membership" in str(found)) is not whole
+    assert ("for membership" in str(found).lower()) is not whole
     assert not predict("parity", 40, 200).confirm  # Theory knows no program: its next is the scratchpad alone.
 
 
@@ -1318,6 +1318,14 @@ def test_a_word_that_two_rows_share_says_what_tells_them_apart() -> None:
         found = predict(target, 10, 40)
         assert {found[name].answer for name in ("coupled", "coupled+local-bias-sink")} == {PROMISING}
         assert says(found.text(), "attention to near ids alone, which coupled+learned must learn")
+
+
+@pytest.mark.parametrize(("target", "train", "hard"), [("D-12", 50, True), ("Tomita-3", 16, False)])
+def test_a_measured_answer_says_whether_hard_words_were_tested(target: str, train: int, hard: bool) -> None:
+    """Both languages have some; of *Tomita-3* trained to 16 random words alone were tested."""
+    found = predict(target, train, 4 * train, "nope")
+    assert found.systems[0].accuracy is not None
+    assert ("random and hard words" in found.text()) is hard
 
 
 def test_what_would_do_better_prints_with_its_commands() -> None:

@@ -126,7 +126,7 @@ def draw_decision(
     from lengthwise.crasp.decide import END_WORDS, ENDS, NEXT
     from lengthwise.forecast.answer import ASKED
     from lengthwise.positions.system import SYSTEMS
-    from lengthwise.prediction.verdict import STRONGEST, answers_by_fragment, next_symbol_note
+    from lengthwise.prediction.verdict import STRONGEST, answers_by_fragment
 
     membership = set(decision.ends) <= set(ENDS)
     # Systems of one fragment are linked to it by one theorem.
@@ -149,17 +149,17 @@ def draw_decision(
         table.add_row(_FRAGMENTS[name][1], *[_cell(verdict, of[name]) for verdict in row])
     console.print(table)
     console.print()
-    if "visible" in decision.ends:
-        predicted = answers_by_fragment(decision)
-        gained = [f for f in _FRAGMENTS if predicted[f] == "yes" and decision.verdict(f, "visible").verdict != "yes"]
-        if easier := next_symbol_note([system.known_as for system in SYSTEMS if system.fragment in gained]):
-            console.print(easier[0].upper() + easier[1:] + " (--end next).")
+    if membership:
+        predicted, end = answers_by_fragment(decision), decision.ends[0]
+        gained = [_FRAGMENTS[f][1] for f in _FRAGMENTS if predicted[f] == "yes" != decision.verdict(f, end).verdict]
+        easier = f" For next symbols, which are easier, also yes with {', '.join(gained)} (--end next)."
+        console.print("Asked: is a whole word in the language?" + easier * bool(gained))
     if first:
         console.print(MEANS + " More: --why" * (not why), style="dim")
     if membership:
         console.print(f"what to do next: lengthwise predict {shlex.quote(text)}", soft_wrap=True)
         if first:
-            console.print(f"(whether training finds it, of a model that tells {ASKED['next']})", style="dim")
+            console.print("(whether training finds it, for a model that tells the next symbols)", style="dim")
     if why:
         for fragment, end in _telling(decision) if membership else ():
             if sentences := explanation(decision, fragment, end):

@@ -171,6 +171,8 @@ class SystemForecast:
     """What theory's answer rests on: *proved*, *ours*, *cited* or *evidence*; empty where there is none."""
     unmet: bool = False
     """Whether the condition of theory's *yes* is not known to hold (`Verdict.unmet`)."""
+    hard: bool = False
+    """Of a language, whether `accuracy` is of hard words, too."""
     cut: float = 0.95
     tells: bool = False
     """Whether its ids depend on what a string says, so that giving them may give the answer away."""

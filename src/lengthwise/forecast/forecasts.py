@@ -58,6 +58,7 @@ from lengthwise.forecast.answer import (
 )
 from lengthwise.forecast.features import SCHEMES_OF_PLACES
 from lengthwise.forecast.model import forecaster
+from lengthwise.languages.automaton import Dfa
 from lengthwise.languages.hard_words import half_pairs
 from lengthwise.measured.cells import Format
 from lengthwise.positions.system import ALIASES, CITED_LINK, PositionSystem, named_pair, position_systems
@@ -128,6 +129,12 @@ class Forecasts(Tabular):
         if isinstance(self.source, str):
             return predict_target(self.source, chosen)
         return predict_with_search(self.source, position_systems(chosen))
+
+    @cached_property
+    def language(self) -> Dfa | None:
+        """The automaton of a regular language; None for other targets."""
+        regular = programs.language_in(parse_target(self.source) if isinstance(self.source, str) else self.source)
+        return None if regular is None else regular[0]
 
     def __repr__(self) -> str:
         best = self.systems[0]
@@ -301,7 +308,10 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
 
 
 def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tuple[str, str]]:
-    """Why, in short, each beside a name: theory, what was measured, a probe, and what to doubt."""
+    """What is asked of a language, and why, in short, each beside a name: theory, measurements, a probe, a doubt."""
+    if found.format != "answer":
+        next_symbols = found.format == "next"
+        yield "asked", NEXT_SYMBOL + _membership(found, best) if next_symbols else ASKED[found.format]
     first = best
     if not alone and best.verdict == "unknown":
         first = next((f for f in found if f.theory.startswith(NOT_SEARCHED)), best)
@@ -342,6 +352,20 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
         doubts += [refusal.removeprefix("no forecast: ")] * refusal.startswith("no forecast")
     if doubts:
         yield "doubt", "; ".join(doubts)
+
+
+NEXT_SYMBOL = "which symbol or end may come next"
+"""`ASKED` in short."""
+
+
+def _membership(found: Forecasts, best: SystemForecast) -> str:
+    """What decides membership, which is not asked, and theory's answer where it is another; empty where it is asked."""
+    if found.membership:
+        return ""
+    fragment = KNOWN[best.system].fragment if best.system in KNOWN else None
+    whole = programs.verdict(found.language, "member", fragment).verdict if found.language and fragment else "no"
+    differs = f" theory says {whole} with {best.words}" * (best.verdict == "yes" != whole)
+    return f"; for membership{differs}: lengthwise decide"
 
 
 def also_weighs(best: SystemForecast) -> str:
@@ -423,23 +447,26 @@ def named_within(room: int, same: Sequence[SystemForecast]) -> str:
 
 def legend(found: Forecasts, rows: Sequence[str]) -> str:
     """What the words and numbers of the answer mean."""
-    does = "writes the whole answer" if found.format == "answer" else f"tells {ASKED[found.format]}"
-    does += " (not membership)" * (found.format == "next" and not found.membership)
-    of = "strings" if found.format == "answer" else "and hard words" if _counts_hard_words(found) else "words"
-    means = [f"right: on at least {100 * found.cut:.0f} % of random {of} it {does}"]
+    of = "strings (the whole answer)" if found.format == "answer" else _which_words(found)
+    means = [f"right: on at least {100 * found.cut:.0f} % of random {of}"]
     chances = any(" %" in row for row in rows[1:]) or (found.systems[0].counted and not rows)
     means += ["%: the chance of that, forecast" + ", with its 90 % interval" * (not rows)] * bool(chances)
     means += [f"{ELSEWHERE}: with other settings or lengths"] * any(ELSEWHERE in row for row in rows)
     return ". ".join(means)
 
 
-def _counts_hard_words(found: Forecasts) -> bool:
-    """Whether a language has hard words of the length, and what is said of it comes from studies that tested them."""
-    best = found.systems[0]
-    if best.accuracy is not None or best.scheme == "modulo" or not (best.counted or best.record[1]):
-        return False
-    regular = programs.language_in(parse_target(found.source) if isinstance(found.source, str) else found.source)
-    return regular is not None and half_pairs(regular[0], found.test, 2, stream(0, "forecast", "hard")) is not None
+def _which_words(found: Forecasts) -> str:
+    """Whether what is said of a language comes from tests of random words alone, where it has hard ones, too."""
+    dfa = found.language
+    known = [f for f in found if f.accuracy is not None or f.counted or f.record[1]]
+    # Studies of ids modulo m tested random words alone.
+    hard = [f for f in known if (f.scheme != "modulo" if f.accuracy is None else f.hard)]
+    if not hard or dfa is None or half_pairs(dfa, found.test, 2, stream(0, "forecast", "hard")) is None:
+        return "words"
+    if hard[0] is found.systems[0]:
+        rest = [f.system for f in known if f not in hard]
+        return "and hard words" + f" ({spoken(rest)}: random alone)" * bool(rest)
+    return f"words{' (%: of hard ones, too)' * any(f.counted for f in hard)}"
 
 
 def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
@@ -456,12 +483,12 @@ def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
     if any(f.by_probe for f in found):
         of = forecaster("task" if found.format == "answer" else "language").cells
         basis = f"theory, {found.cells} measured settings (of {of}: those that had a probe) and the probe"
-    numbers = ["the model: a decoder-only transformer"]
+    numbers = [f"the model: a decoder-only transformer that tells {ASKED[found.format]}"]
     if any(f.interval for f in found):
         numbers += [f"chance: a forecast by {basis}. No test at {found.test}"]
         numbers += together((f, f.pull) for f in found if f.counted and f.pull and not f.by_probe)
         numbers += [f"interval: {INTERVAL}", BANDS]
-    if _counts_hard_words(found):
+    if found.format != "answer" and "hard" in _which_words(found):
         numbers.append(
             "random words: each of a length is equally likely; hard ones: pairs that agree for half their length and "
             "need different answers then. The lower share counts"

@@ -60,13 +60,15 @@ Tested = Sequence[tuple[MeasuredCell, tuple[int, int]]]
 class Measured:
     """A line on what was measured; ``accuracy`` where it was this very target; ``alike``: right ones of its kind.
 
-    ``seen`` is what was measured of the target where it is no accuracy, in a word or two.
+    ``seen`` is what was measured of the target where it is no accuracy, in a word or two; ``hard``: whether the
+    accuracy is of hard words, too.
     """
 
     line: str
     accuracy: float | None
     alike: tuple[int, int] = (0, 0)
     seen: str = ""
+    hard: bool = False
 
 
 def task_identity(task: Mapping[str, Any]) -> dict[str, Any]:
@@ -314,7 +316,7 @@ def measured_language(
         shares = [each.accuracy(*there) or 0.0 for each, there in near or own]
         line = OWN_LANGUAGE + line_of(cell, place)
         if near and agreeing(shares, cut):
-            return Measured(line, cell.accuracy(*place) or 0.0, counts)
+            return Measured(line, cell.accuracy(*place) or 0.0, counts, hard=cell.has_hard_words(*place))
         mixed = f"; in {len(shares)} settings from {min(shares):.2f} to {max(shares):.2f}" * (not agreeing(shares, cut))
         elsewhere = f"{line}{mixed}" + f"{TOO_FAR} {train}" * (not near)
         if near:

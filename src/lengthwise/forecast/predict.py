@@ -604,7 +604,7 @@ def answered(
         refusal = f"no forecast: {refusal}"
     return SystemForecast(
         name_of(system), system.registered_scheme, system.encoding, forecast, theory, line, refusal,
-        accuracy=measured.accuracy, cut=cut,
+        accuracy=measured.accuracy, hard=measured.hard, cut=cut,
     )  # fmt: skip
 
 

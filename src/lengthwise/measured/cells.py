@@ -101,6 +101,10 @@ class MeasuredCell:
         """Whether enough seeds fitted."""
         return sum(self.fitted) >= self.enough
 
+    def has_hard_words(self, low: int, high: int) -> bool:
+        """Whether a test in a bin of lengths was of hard words."""
+        return any(test.words == "adversarial" for test in self.tests if (test.low, test.high) == (low, high))
+
     def accuracy(self, low: int, high: int) -> float | None:
         """Median over the fitted seeds of the accuracy in a bin of lengths, of each seed on its hardest strings there.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -217,13 +217,8 @@ def with_next_symbols(verdicts: Iterable[Verdict], source: str | Dfa) -> tuple[V
     )
 
 
-def next_symbol_note(gained: Sequence[str]) -> str:
-    """A sentence on the position systems that get a *yes* for next symbols alone; empty if there are none."""
-    if not gained:
-        return ""
-    return f"yes for {', '.join(gained)} where only the next symbols of its words are predicted, which is easier"
-
-
 def note_on(verdicts: Iterable[Verdict]) -> str:
-    """`next_symbol_note` on verdicts that have those on next symbols."""
-    return next_symbol_note([v.system for v in verdicts if v.next_symbols == "yes" and v.answer != "yes"])
+    """A sentence on the position systems that get a *yes* for next symbols alone; empty if there are none."""
+    gained = ", ".join(v.system for v in verdicts if v.next_symbols == "yes" and v.answer != "yes")
+    easier = f"yes for {gained} where only the next symbols of its words are predicted, which is easier"
+    return easier * bool(gained)
