@@ -1,4 +1,4 @@
-"""Every command says that it is at work: after five seconds without a word, then every ten; and Ctrl-C ends it."""
+"""Every command says that it is at work, after five seconds without a word and then again; and Ctrl-C ends it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lengthwise.cli import main as command_line
 @pytest.fixture(autouse=True)
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "FIRST_WORD", 0.05)
-    monkeypatch.setattr(progress, "NEXT_WORD", 0.1)
+    monkeypatch.setattr(progress, "QUIET_SECONDS", 0.1)
 
 
 def until(condition: Callable[[], bool]) -> None:

@@ -29,8 +29,8 @@ EVERY = 10
 """Training steps between two numbers that are logged."""
 FIRST_SECONDS = 5.0
 """How long training is timed before the first estimate."""
-QUIET_SECONDS = NEXT_WORD - 2
-"""Without a terminal, the longest time between two lines; a line comes before `signs_of_life` would say a word."""
+QUIET_SECONDS = 30.0
+"""Between two lines on what is at work, where they go into a file or a pipe."""
 
 
 def stderr() -> Console:
@@ -84,15 +84,18 @@ class _Heard:
 
 @contextmanager
 def signs_of_life(what: str) -> Iterator[None]:
-    """Say on stderr that ``what`` is at work, after 5 s and then every 10 s in which nothing else was written there."""
+    """Say on stderr that ``what`` is at work, after 5 s and then every 10 s in which nothing else was written there.
+
+    Into a file or a pipe, later than a line of progress would come.
+    """
     before, began, ended = sys.stderr, time.monotonic(), threading.Event()
-    heard = _Heard(before)
+    heard, later = _Heard(before), NEXT_WORD if sys.stderr.isatty() else 1.1 * QUIET_SECONDS
 
     def watch() -> None:
         patience = FIRST_WORD
         while not ended.wait(max(0.01, heard.at + patience - time.monotonic())):
             if time.monotonic() - heard.at >= patience:
-                patience = NEXT_WORD
+                patience = later
                 print(f"{what}: at work for {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
 
     thread = threading.Thread(target=watch, daemon=True)
@@ -257,6 +260,7 @@ class ComparisonProgress:
 
     def __init__(self, console: Console, again: Callable[[Mapping[str, Any]], str]) -> None:
         self._console, self._again, self._said = console, again, time.monotonic()
+        self._quiet = NEXT_WORD - 2 if console.is_terminal else QUIET_SECONDS  # before `signs_of_life` says a word
 
     def __call__(self, event: Event) -> None:
         """Show one event."""
@@ -265,7 +269,7 @@ class ComparisonProgress:
             self._say(f"{event.job}, seed {event.seed}: {state}, in distribution {event.number:.3f}")
         elif event.phase == "note":
             self._say(event.text + f":\n  {self._again(event.instead)}" * bool(event.instead))
-        elif time.monotonic() - self._said >= QUIET_SECONDS:
+        elif time.monotonic() - self._said >= self._quiet:
             done = f"{event.phase} {event.done} of {event.total}"
             parts = [event.job, f"seed {event.seed}", event.text, done]
             if event.phase == "time":
