@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -152,3 +153,25 @@ def test_a_public_function_or_class_names_the_argument_that_was_meant(name: str)
 def test_a_misspelt_argument_has_a_suggestion() -> None:
     with pytest.raises(LengthwiseError, match=r"unknown argument of predict 'tst'\. Did you mean 'test'\?"):
         lw.predict(tst=200)  # type: ignore[call-arg]
+
+
+def test_an_error_shows_the_callers_line_and_none_of_the_package_but_the_edge() -> None:
+    with pytest.raises(LengthwiseError) as caught:
+        lw.structure("additon")
+    assert [entry.name for entry in caught.traceback[1:]] == ["call"]
+
+
+def test_an_error_in_code_of_the_user_shows_where() -> None:
+    def progress(line: str) -> None:
+        raise LengthwiseError("stop")
+
+    with pytest.raises(LengthwiseError) as caught:
+        lw.couple("addition", progress=progress)
+    assert caught.traceback[-1].name == "progress"
+
+
+def test_the_folder_of_an_interrupted_stack_says_what_it_is(tmp_path: Path) -> None:
+    (folder := tmp_path / "stack-0123456789ab-1").mkdir()
+    for read in (lw.load, lw.results):
+        with pytest.raises(LengthwiseError, match="interrupted, so it has no results; the same command goes on"):
+            read(folder)

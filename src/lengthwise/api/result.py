@@ -556,6 +556,12 @@ class Result(Measured):
     def of(cls, folders: Iterable[str | Path]) -> Result:
         """The results in and under ``folders``; raises `LengthwiseError` if there is none or one is damaged."""
         folders = [Path(folder) for folder in folders]
+        for folder in folders:
+            require(
+                not folder.name.startswith("stack-") or any(folder.rglob("result.json")),
+                f"{folder} is a training of several seeds that was interrupted, so it has no results; the same command "
+                f"goes on with it. Those that ended are in {folder.parent}",
+            )
         found = ((path, values) for path, values in contents(folders) if kind_of(values) is None)
         return cls([(path.parent, result) for path, result in each_once(read(found))], lost=_lost(folders))
 

@@ -20,8 +20,8 @@ from lengthwise import __version__
 from lengthwise.api.progress import signs_of_life
 from lengthwise.cli.console import TYPED, again
 from lengthwise.cli.options import same_flag, with_flags
-from lengthwise.core.errors import LengthwiseError, TooSmallError, harmless, one_line_warnings
-from lengthwise.core.user_code import DEBUG, failure_in_user_code, load_code
+from lengthwise.core.errors import DEBUG, LengthwiseError, TooSmallError, harmless, one_line_warnings
+from lengthwise.core.user_code import failure_in_user_code, load_code
 from lengthwise.training.threads import keep_memory, own_process
 
 USER_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 141

@@ -11,6 +11,8 @@ import math
 import operator
 import os
 import re
+import sys
+import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -20,7 +22,7 @@ from typing import Annotated, Any, TypeVar, dataclass_transform
 import pydantic
 from pydantic import ConfigDict, Field, TypeAdapter
 
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, shortened
+from lengthwise.core.errors import DEBUG, LengthwiseError, UnknownNameError, require, shortened
 
 EXACT_IN_JSON = 2**53
 """Whole numbers below it are exact in every reader of JSON; result files hold no larger ones."""
@@ -178,9 +180,20 @@ def _bound(method: Any, called: str, own: int = 1, signature: inspect.Signature 
                 raise UnknownNameError(f"argument of {called}", strange, known) from None
             takes = ", ".join(known) or "no arguments"
             raise LengthwiseError(f"{called} takes {takes}: {error}") from None
-        return method(*given, **options)
+        try:
+            return method(*given, **options)
+        except LengthwiseError as error:
+            if _of_others(error) or os.environ.get(DEBUG):
+                raise
+            raise error.with_traceback(None) from error.__cause__
 
     return call
+
+
+def _of_others(error: LengthwiseError) -> bool:
+    """Whether an error went through code that is not of this package, such as a task of the user's, which it shows."""
+    modules = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__))
+    return any(name.partition(".")[0] not in {"lengthwise", *sys.stdlib_module_names} for name in modules)
 
 
 RANGES = {

@@ -10,6 +10,9 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
+DEBUG = "LENGTHWISE_DEBUG"
+"""The environment variable that shows tracebacks."""
+
 
 class LengthwiseError(Exception):
     """A mistake of the user. The command line prints it as one line and exits with code 2."""

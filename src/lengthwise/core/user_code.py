@@ -17,12 +17,10 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from lengthwise.core.code_digest import check_unedited, code_digest, load_module
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, require
+from lengthwise.core.errors import DEBUG, LengthwiseError, UnknownNameError, require
 
 MODULES = "lengthwise_outside_"
 """How the names of modules begin that are loaded from a user's file."""
-DEBUG = "LENGTHWISE_DEBUG"
-"""The environment variable that shows tracebacks."""
 
 
 def failure_in_user_code(error: BaseException) -> str | None:
