@@ -94,7 +94,7 @@ def run(
     elif as_json:
         emit_json(done.to_json())
     else:
-        draw_summary(out(), done.sweep, forecast_line(done.sweep))
+        draw_summary(out(), done.sweep, forecast=True)
     if not as_json:
         err().print(f"results in {done.folder}; `lengthwise report {done.folder}` makes a page of them", soft_wrap=True)
         if made.trains:
@@ -151,10 +151,10 @@ def next_step(done: RecipeResult) -> str:
     return "\n".join(lines)
 
 
-def forecast_line(sweep: Sweep) -> str:
-    """Whether the forecast for a single system came true at its longest test; empty where none says yes or no.
+def forecast_line(sweep: Sweep, measured: str) -> str:
+    """The forecast for a single system and what was ``measured`` by its measure; empty where it says no yes or no.
 
-    And where most seeds do not fit, as that may be for too few steps.
+    And where most seeds do not fit, as that may be for too few steps. Of a task nothing is ``measured`` but its tests.
     """
     from lengthwise.api.theory import predict
     from lengthwise.core.result_file import RunResult
@@ -179,14 +179,16 @@ def forecast_line(sweep: Sweep) -> str:
     asked = found.test == test and one.m == getattr(scheme, "m", 1)
     if not asked or not (says_yes or one.answer in (UNLIKELY, WRONG)):
         return ""
+    if measured:
+        return f"{one.answer} {one.in_brackets}. {measured}"
     rates = [min((s.rate("exact_match") for s in each.lower if s.length == test), default=0.0) for each in seeds]
     right = median(rates) >= RIGHT
     it_is = f"{'and' if right == says_yes else 'but'} it is{'' if right else ' not'}"
     return f"{one.answer} {one.in_brackets} that it is right at {test}, {it_is}."
 
 
-def draw_summary(console: Console, sweep: Sweep, forecast: str = "") -> None:
-    """The finding, whether a forecast came true, how sure it is, then a curve and numbers for each system."""
+def draw_summary(console: Console, sweep: Sweep, *, forecast: bool = False) -> None:
+    """The finding, with ``forecast`` whether it came true, how sure it is, then a curve and numbers of each system."""
     from lengthwise.report.finding import headline
     from lengthwise.report.success import BY_FORECAST, answer_rows
     from lengthwise.report.summary import SeedResult, summarize
@@ -195,9 +197,10 @@ def draw_summary(console: Console, sweep: Sweep, forecast: str = "") -> None:
     results = (SeedResult.of(result.to_json()) for found in sweep.results for result in found)
     systems = summarize(results)
     rows = answer_rows(systems, len(systems))
-    first = {"finding": headline(systems)} | {name: rows.pop(name) for name in {BY_FORECAST} & rows.keys()}
-    first |= {"forecast": forecast} if forecast else {}
-    draw_answer(console, {**first, **rows}, accuracy_text(systems))
+    measured = rows.pop(BY_FORECAST, "")
+    line = forecast_line(sweep, measured) if forecast else ""
+    first = {"forecast": line} if line else {BY_FORECAST: measured} if measured else {}
+    draw_answer(console, {"finding": headline(systems), **first, **rows}, accuracy_text(systems))
 
 
 def show_studies(results: Sequence[tuple[Study, StudyResult]], folder: Path, *, as_json: bool) -> None:
