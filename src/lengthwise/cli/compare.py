@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lengthwise.cli.console import again, draw_answer, emit_json, err, out
+from lengthwise.cli.console import again, draw_answer, emit_json, err, out, say_other_names
 from lengthwise.cli.options import Api, AsJson, CpusPerJob, GpusPerJob, Jobs, Ray, Threads, from_api, number_of_jobs
 from lengthwise.core.table import Table, rounded
 from lengthwise.training.threads import use_threads
@@ -39,10 +39,12 @@ def compare(
     from lengthwise.api.compare import InterruptedComparison
     from lengthwise.api.progress import ComparisonProgress
 
+    names = [name.strip() for name in systems.split(",") if name.strip()]
+    say_other_names(names)
     try:
         done = rank(
             task,
-            [name.strip() for name in systems.split(",") if name.strip()],
+            names,
             jobs=number_of_jobs(jobs),
             on=Cluster(ray, None, cpus_per_job, gpus_per_job),
             progress=ComparisonProgress(err(), again),

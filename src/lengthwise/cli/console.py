@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from lengthwise.api.progress import console as out  # noqa: F401
-from lengthwise.api.progress import stderr as err  # noqa: F401
+from lengthwise.api.progress import stderr as err
 from lengthwise.core.errors import OBEYED
 
 if TYPE_CHECKING:
@@ -49,6 +49,15 @@ def again(changes: Mapping[str, Any] | None = None, settings: Mapping[str, Any] 
     more = [str(word) for pair in new.items() if pair[1] is not None for word in pair]
     more += [word for name, to in settings.items() for word in ("--set", f"{name}={to}")]
     return shlex.join(["lengthwise", *kept, *more])
+
+
+def say_other_names(names: Collection[str]) -> None:
+    """Say on stderr which of these systems have another name in a forecast."""
+    from lengthwise.positions.system import SYSTEMS
+
+    for system in SYSTEMS:
+        if system.known_as not in system.name and {system.name, system.known_as} & {*names}:
+            err().print(f"{system.name} is what `lengthwise predict` calls {system.known_as}", soft_wrap=True)
 
 
 def draw_answer(console: Console, rows: Mapping[str, str], table: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lengthwise.cli.console import again, draw_answer, emit_json, err, out, plain_table
+from lengthwise.cli.console import again, draw_answer, emit_json, err, out, plain_table, say_other_names
 from lengthwise.cli.options import (
     Api,
     AsJson,
@@ -81,9 +81,7 @@ def run(
     if print_config:
         emit_json({"recipe": made.name, "systems": [job.to_json() for job in made.jobs]})
         return
-    known = {system.name: system.known_as for system in SYSTEMS if system.known_as not in system.name}
-    for name in sorted({job.name for job in made.jobs} & known.keys()):
-        err().print(f"{name} is what `lengthwise predict` calls {known[name]}", soft_wrap=True)
+    say_other_names({job.name for job in made.jobs})
     use_threads(threads)
     processes = number_of_jobs(jobs)
     if processes == 1 and ray is slurm is None:
