@@ -175,3 +175,11 @@ def test_learning_from_a_task_and_from_examples(terminal: Terminal, tmp_path: Pa
     program = parse(terminal("crasp", "learn", path, "--json").json()["program"])
     for word, label in words.items():
         assert bool(run(program, encode(program, [word.split()]))[0]) == label
+
+
+@pytest.mark.parametrize(("expression", "finite"), [("[01][01]-[01]?", True), ("a?", True), ("a*", False)])
+def test_a_finite_language_has_no_longer_words_to_ask_about(terminal: Terminal, expression: str, finite: bool) -> None:
+    out = terminal("decide", expression).out
+    assert ("The language is finite" in out) is finite
+    assert ("what to do next" in out) is not finite
+    assert terminal("predict", expression).code == 2 * finite

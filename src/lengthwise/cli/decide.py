@@ -125,6 +125,7 @@ def draw_decision(
     from lengthwise.crasp.certificates import explanation
     from lengthwise.crasp.decide import END_WORDS, ENDS, NEXT
     from lengthwise.forecast.answer import ASKED
+    from lengthwise.languages.sampling import lengths_with_words
     from lengthwise.positions.system import SYSTEMS
     from lengthwise.prediction.verdict import STRONGEST, answers_by_fragment
 
@@ -156,7 +157,11 @@ def draw_decision(
         console.print("Asked: is a whole word in the language?" + easier * bool(gained))
     if first:
         console.print(MEANS + " More: --why" * (not why), style="dim")
-    if membership:
+    dfa = decision.dfa
+    if not lengths_with_words(dfa, dfa.size, 2 * dfa.size):  # No longer word, so none that has a cycle.
+        longest = max(lengths_with_words(dfa, 0, dfa.size), default=0)
+        console.print(f"The language is finite, its longest word has {longest} symbols: nothing longer to learn.")
+    elif membership:
         console.print(f"what to do next: lengthwise predict {shlex.quote(text)}", soft_wrap=True)
         if first:
             console.print("(whether training finds it, for a model that tells the next symbols)", style="dim")
