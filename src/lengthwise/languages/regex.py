@@ -108,11 +108,9 @@ def parse(text: str) -> Regex:
         raise RegexError(text, LONGEST + 1, f"it is longer than {LONGEST} characters; write an automaton to a file")
     stripped = text.strip()
     if len(stripped) > 2 and stripped[0] == stripped[-1] and stripped[0] in "/'\"":
-        raise RegexError(
-            text,
-            1,
-            f"{stripped[0]} around an expression belongs to another notation; leave both out, or write [{stripped[0]}] for the symbol",
-        )
+        mark = stripped[0]
+        why = f"{mark} around an expression belongs to another notation; leave both out, or write [{mark}] for the symbol"
+        raise RegexError(text, 1, why)
     check_brackets(text)
     return _Parser(text).union(0)
 
