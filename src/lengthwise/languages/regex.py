@@ -109,8 +109,8 @@ def parse(text: str) -> Regex:
     stripped = text.strip()
     if len(stripped) > 2 and stripped[0] == stripped[-1] and stripped[0] in "/'\"":
         mark = stripped[0]
-        why = f"{mark} around an expression belongs to another notation; leave both out, or write [{mark}] for the symbol"
-        raise RegexError(text, 1, why)
+        instead = f"leave both out, or write [{mark}] for the symbol"
+        raise RegexError(text, 1, f"{mark} around an expression belongs to another notation; {instead}")
     check_brackets(text)
     return _Parser(text).union(0)
 
