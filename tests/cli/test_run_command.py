@@ -10,15 +10,20 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from terminal import TINY_OPTIONS, Terminal, files_in, tiny_recipe
 
 import lengthwise as lw
 from lengthwise.api import theory
+from lengthwise.api.experiment import recipe as api_recipe
+from lengthwise.cli.run import forecast_line
+from lengthwise.core.result_file import RunResult
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import run_directory
-from lengthwise.forecast.answer import PROMISING, UNLIKELY
+from lengthwise.forecast.answer import LIKELY, PROMISING, UNLIKELY
 
 RUN = ["run", "addition", "--only", "coupled", *TINY_OPTIONS]
 
@@ -244,3 +249,12 @@ def test_a_run_says_whether_its_forecast_came_true(
         came = "and" if says_yes == (right > 95) else "but"
         line = f"forecast {answer} {made.in_brackets} that it is right at 12, {came} it is{' not' * (right < 95)}."
         assert (line in out) == fitted, "few steps make no forecast wrong"
+
+
+def test_what_a_run_says_of_its_forecast_is_measured_by_the_measure_of_the_forecast() -> None:
+    """Of a language that is of hard words, too, which the tests by themselves are not."""
+    made = api_recipe("(ab)*", encodings=["nope"], max_length=40, test_lengths=[200], seeds=[0])
+    sweep: Any = SimpleNamespace(recipe=made, results=[[RunResult.model_construct(fitted=True, scores=[])]])
+    one = lw.predict("(ab)*", 40, 200, "nope").systems[0]
+    assert one.answer == LIKELY
+    assert forecast_line(sweep, "It is not right.") == f"LIKELY {one.in_brackets}. It is not right."
