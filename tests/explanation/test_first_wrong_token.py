@@ -217,7 +217,7 @@ def test_an_answer_that_stops_early_is_tested_by_the_last_columns_in_strings_of_
     # Without two zeros in the last column they are not of the kind; nothing else but a carry from the one before helps.
     assert not anew.own.n
     assert anew.before.value > 0.3 > 0.2 > anew.other.value
-    assert told.why.startswith("It depends on the last column but one: ")
+    assert told.why.startswith(f"{UNKNOWN}\nIt depends on the last column but one: ")
 
 
 def test_the_column_before_is_that_of_the_digit_before() -> None:
@@ -398,15 +398,20 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     less, command = advice(subject, call, dataclasses.replace(told.failures, rows=poor))
     assert less.startswith("Train longer, with twice the steps. ")
     assert "more=" not in command
-    # Where trained lengths are right, more rows of a kind that breaks at longer ones are not known to help.
+    # Where trained lengths are right, rows of a kind that breaks at longer ones are advised with what is known of them.
     beyond = tuple(dataclasses.replace(each, rows=(dataclasses.replace(each.rows[-1], length=12, weak=True),))
                    for each in (unnamed, told.failures.kinds[0]))  # fmt: skip
     later, command = advice(subject, call, dataclasses.replace(told.failures, kinds=beyond))
-    assert later.startswith("Train a copy of this model on, for as many steps. Of ten adders, five ")
+    assert "may help little" in later
+    assert f"    {told.failures.kinds[0].kind!r}: 0.1,\n" in command
+    # Where none can be made, and all else is right, nothing is known, and no training is advised.
+    fine = tuple(dataclasses.replace(row, random=Share(96, 96), hard=Share(0, 0)) for row in told.failures.rows)
+    none, command = advice(subject, call, dataclasses.replace(told.failures, rows=fine, kinds=beyond[:1]))
+    assert none.startswith("What mends it is not known")
     assert not command
     # But rows with the values that break it, wherever they stand.
     blamed = CommonCause(
-        "column", (Value("9 + 9", INSIDE, 9), Value("0 + 0", INSIDE, 12)), 12, 96, 90, 12, 96, 96, 80, ()
+        "column", (Value("9 + 9", INSIDE, 9), Value("0 + 0", INSIDE, 12)), 12, 96, 90, (), ((12, Share(9, 96)),)
     )
     later, command = advice(subject, call, dataclasses.replace(told.failures, kinds=beyond, common=blamed))
     assert (
@@ -854,7 +859,11 @@ def test_values_that_make_sums_fail_are_named_with_what_is_right_without_them() 
     assert sorted((value.name, value.where, value.right) for value in common.values) == [
         ("0 + 0", INSIDE, 0), ("9 + 9", INSIDE, 0)
     ]  # fmt: skip
-    assert common.none == common.n > common.random
+    first, last = common.of("")
+    assert (first.length, last.length) == (7, 16)
+    for each in (first, last):
+        assert each.without.right == each.without.n > each.drawn.right
+        assert each.how == "by"
     assert common.others > 0.5 * common.each
     names = [value.name for value in common.values]
     number = next(n for n, fault in enumerate(told.faults) if fault.kind == common.kind)
@@ -864,23 +873,30 @@ def test_values_that_make_sums_fail_are_named_with_what_is_right_without_them() 
     each, others = common.each, common.each - common.others
     said_of = f": {each} with {names[0]} in half of the columns, {each} with {names[1]}; {others} with other ones "
     assert said_of in blamed.tested[0]
-    assert blamed.short[0].endswith(f"With other columns in their place {others} of {each} are wrong (tested).")
+    assert blamed.why[0].endswith(f"With other columns in their place {others} of {each} are wrong.")
     assert random.strings == "random strings"
-    assert random.why[0].startswith(f"By {letter}: without such columns 0 of {common.n} are wrong at length ")
+    assert random.why[0].startswith(f"By {letter} at length 7: without such columns 0 of {first.without.n} are wrong")
+    assert "; at 16, too: 0 of " in random.why[0]
+    # The failing sum that stands beside the values has one, and is the shortest there is.
+    shown = blamed.example
+    assert shown is not None
+    prompt = list(shown.tokens[: shown.tokens.index("=") + 1])
+    assert set(columns_of(prompt)) & set(names)
+    assert shown.length == min(n for n, share in common.by_length if share.right < share.n)
 
 
 def test_a_kind_that_fails_only_since_it_has_such_values_more_often_is_told_so() -> None:
     told = lw.explain(adder(trips("9 + 9")), TASK, **LATER)
     worst, common = told.failures.kinds[0], told.failures.common
     assert worst.kind == "the numbers are equal"
-    equal = next(each for each in common.kinds if each.kind == worst.kind)
+    equal = next(each for each in common.tests if each.kind == worst.kind)
     assert equal.without.right == equal.without.n >= equal.drawn.n / 2
     # In such numbers each column has two equal digits, so that one column in ten is such.
     assert equal.drawn.value == pytest.approx(0.9**equal.length, abs=0.15)
     # The cause comes first.
     assert told.faults[0].kind == common.kind
     same = told.faults[1].why
-    assert same[0].startswith(f"By A: without such columns 0 of {equal.without.n} are wrong at length ")
+    assert same[0].startswith(f"By A at length {equal.length}: without such columns 0 of {equal.without.n} ")
 
 
 def test_a_kind_that_cannot_lack_such_values_fails_too_where_these_stand_elsewhere() -> None:
@@ -888,7 +904,7 @@ def test_a_kind_that_cannot_lack_such_values_fails_too_where_these_stand_elsewhe
     told = lw.explain(adder(trips("0 + 0")), TASK, **LATER)
     common = told.failures.common
     assert common is not None
-    of = {each.kind: each for each in common.kinds}
+    of = {each.kind: each for each in reversed(common.tests) if each.kind}
     values, *first, random = told.faults
     assert values.kind == common.kind
     assert {fault.kind for fault in first} == {"both numbers end in zeros", "both numbers have leading zeros"}
@@ -898,11 +914,11 @@ def test_a_kind_that_cannot_lack_such_values_fails_too_where_these_stand_elsewhe
         assert one.usual.right == one.usual.n
         assert one.moved.n
         assert one.caused
-        assert fault.why[0].startswith("By A: with all columns moved round")
+        assert fault.why[0].startswith(f"By A at length {one.length}: with all columns moved round")
     assert random.by_values
     (values_first, *_, cause, _) = [rows for _, rows in told.blocks()]
     assert values_first["why A"][0].startswith("Behind columns 0 + 0")
-    assert cause["why B–D"][0].startswith("By A, at least in part: of B ")
+    assert [line[:5] for line in cause["why B–D"]] == ["B is ", "C is ", "D is "]
     # What is right without them is by them, also of kinds that are only named.
     rest = [kind for kind in of if kind not in {fault.kind for fault in first}]
     assert rest
@@ -976,7 +992,7 @@ def test_values_that_matter_in_one_place_alone_are_named_with_it() -> None:
     assert sorted((value.name, value.where, value.right) for value in common.values) == [
         ("7 + 7", FIRST, 0), ("8 + 9", FIRST, 0), ("9 + 9", FIRST, 0)
     ]  # fmt: skip
-    assert common.none == common.n
+    assert all(each.without.right == each.without.n for each in common.of(""))
     assert not common.kind
     first, second, last = [value.name for value in common.values]
     blamed = next(fault for fault in told.faults if fault.strings.startswith("the first column"))

@@ -126,7 +126,7 @@ def explain(
     with nullcontext() if folder is None else locked(folder):
         name = Path(model).name if isinstance(model, str | Path) else getattr(model, "__name__", type(model).__name__)
         if (run := subject.experiment) is not None:
-            name = f"{system_of(run.scheme, run.encoding).known_as} ({name})"
+            name = f"{system_of(run.scheme, run.encoding).name} ({name})"
         return explain_subject(
             subject,
             name,

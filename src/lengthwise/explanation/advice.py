@@ -32,6 +32,8 @@ MORE = 4
 """How many times as many strings are advised where it is too close to say."""
 ONE_IN = 10
 """So many rows hold one of a kind, where such are advised."""
+SEEDS = 3
+"""Of a run, where a seed may be why strings of a kind fail."""
 ON = "train a copy of this model on, for as many steps"
 OTHERS = "{} what has the best record on such tasks:"
 
@@ -87,7 +89,13 @@ def advice(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]:
     if not verdict.learned or open_run or run_fails or (broken is not None and broken <= subject.train):
         return _train_longer(subject, call, verdict, failures)
     within = subject.experiment is None and _trained(subject, failures)
-    if within or (coupled and (broken is not None or failures.kinds)):  # Training is left.
+    # Where nothing but kinds beyond training fails, neither longer strings nor other positions are asked for.
+    rare = broken is None and bool(failures.kinds)
+    if rare and subject.experiment is not None:
+        return f"What mends it is not known. See whether other seeds of {SEEDS} have it, too.", retrain(
+            subject, call, seeds=SEEDS
+        )
+    if within or rare or (coupled and broken is not None):  # Training is left.
         return _with_rows(subject, failures)
     if broken is None and held != longest:
         samples = MORE * call.settings.get("samples", 128)
@@ -210,14 +218,23 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
     if common is not None and any(n <= subject.train and share.breaks for n, share in common.by_length):
         made = [*filter(None, [values * bool(made)]), *made][:NAMED]
     values *= not within
+    beyond = [each.kind for each in failures.kinds if not within and can_make(subject.task, each.kind)][:1]
+    which = "of each of the {} kinds below" if len(made) > 1 else "where {1}"
     if values and common is not None:
         which, made = f"with half of its {common.what}s of these values", [values]
         measured = "Of ten adders trained on so, such sums gained; random ones gained as much without such rows."
     elif made:
-        which = f"where {made[0]}" if len(made) == 1 else f"of each of the {len(made)} kinds below"
         measured = "Of ten adders, the kind was then right in seven (before in two, by the steps alone in five)."
+    elif made := beyond:
+        measured = (
+            "It is right at all lengths that such rows have, so they may help little: two adders like this were then "
+            "right farther, and nearly as far by the steps alone."
+        )
+    elif Verdict(failures.rows, subject.train).broken() is None:
+        return "What mends it is not known: no rows of this kind can be made. Keep such strings from it.", ""
     else:
         return f"{ON.capitalize()}. Of ten adders, five were then right farther, one less far.", ""
+    which = which.format(len(made), *made)
     measured += " Of this task nothing was measured." * (subject.task.name != "addition")
     faults = faults_of(failures, subject.train)
     same = [each.kind for each in faults if each.by_values and each.kind] if values else []
@@ -232,23 +249,23 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
     names = subject.task.vocab.ids
     ids = {name: int(subject.token_ids[at]) for name, at in names.items() if subject.token_ids[at] >= 0}
     own = f", token_ids={ids}" * any(ids[name] != names[name] for name in ids)
-    end = f"rows=batch, size=batch * steps{own})"
+    end = f"rows=batch, size=batch * steps, seed=1{own})"
     return text, "\n".join([
         "import lengthwise.hf as hf",
-        "batch, steps = 128, 1000  # put in those of your training",
+        "batch, steps = 128, 1000  # yours; then train on the rows",
         f"rows = hf.dataset({(task['name'] if len(task) == 1 else task)!r}, {asked}, more={{",
         *(f"    {kind!r}: {1 / ONE_IN}," for kind in made),
         *textwrap.wrap(f"}}, {end}", 66, subsequent_indent="    ", break_on_hyphens=False),
-        "# then your training loop, over these rows",
     ])  # fmt: skip
 
 
-def retrain(subject: Subject, call: Call, *changes: str) -> str:
-    """What trains the same run again with other settings."""
+def retrain(subject: Subject, call: Call, *changes: str, seeds: int = 0) -> str:
+    """What trains the same run again with other settings, or further seeds of it."""
     if call.typed:
         words = ["lengthwise", *call.code, "run", "--config", str(Path(call.model) / "config.json")]
-        return shlex.join([*words, *(word for change in changes for word in ("--set", change))])
-    return f"lengthwise.Experiment.of(model.experiment.edited({list(changes)})).run()"
+        words += [word for change in changes for word in ("--set", change)]
+        return shlex.join([*words, *(["--seeds", str(seeds)] if seeds else [])])
+    return f"lengthwise.Experiment.of(model.experiment.edited({list(changes)})).run({seeds or ''})"
 
 
 def _more_ids(subject: Subject, call: Call) -> tuple[str, str]:

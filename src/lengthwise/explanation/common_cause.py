@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -15,9 +15,9 @@ from lengthwise.core.config import config
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.statistics import wilson
-from lengthwise.explanation.features import CLEAR, surprise
-from lengthwise.explanation.kinds import WeakKind, of_kinds
-from lengthwise.explanation.mistakes import Mistake, Wrong, facts_of, first_wrong, most_common_mistake
+from lengthwise.explanation.features import CLEAR, LEAST, surprise
+from lengthwise.explanation.kinds import TOLD, WeakKind, of_kinds
+from lengthwise.explanation.mistakes import Failure, Mistake, Wrong, facts_of, first_wrong, most_common_mistake
 from lengthwise.explanation.model import Subject
 from lengthwise.explanation.verdict import Share, Verdict
 from lengthwise.tasks.kinds import SEEN, changed, drawn_of, select
@@ -45,54 +45,66 @@ ENOUGH = 0.75
 
 
 @config
-class OfKind:
-    """Strings of a failing kind, as they are drawn, and of this kind without the values."""
+class Tested:
+    """Strings of a failing kind, or random ones, as they are drawn, and without the values."""
 
     kind: str
+    """Empty for random strings; these are of no kind that fails."""
     length: int
     drawn: Share
     without: Share
-    """Those of which this leaves strings of the kind."""
-
+    """Those that are still of the kind then."""
     moved: Share = Share(0, 0)
     """Where most are no longer of the kind without the values: the same strings with all places moved round."""
     usual: Share = Share(0, 0)
     """Random strings without the values, beside these."""
+    left: str = ""
+    """What the model does in those that fail without the values, if that is one thing, and in how many."""
 
     @property
     def caused(self) -> bool:
         """Whether the values are surely why they fail, at least in part; moved round, at least half as many fail."""
         if not self.moved.n:
-            return _worse(self.drawn, self.without) < CERTAIN
+            return _worse(self.drawn, self.without) < (CERTAIN if self.kind else LIKELY)
         as_many = 2 * (1 - self.moved.value) >= 1 - self.drawn.value
         return as_many and _worse(self.moved, self.usual) < CERTAIN
 
-    def short(self, what: str, letter: str) -> str:
-        """How many are wrong without the values, and with them, in a clause."""
-        if self.moved.n:
-            moved = f"{letter}{self.moved.wrong} are wrong at length {self.length} with all {what}s moved round"
-            return f"{moved}, of random strings without such {what}s {self.usual.wrong}"
-        without = f"{letter}{self.without.wrong} are wrong at length {self.length} without such {what}s"
-        return f"{without}, {self.drawn.wrong} with them"
-
-    def said(self, what: str, letter: str) -> str:
-        """Whether these values, which have a letter, are why they fail, in a sentence."""
-        if not self.moved.n:
-            counts = f"without such {what}s {self.without.wrong} are wrong at length {self.length}, as drawn "
-            return f"{by(self.caused, not self.without.holds)} {letter}: {counts}{self.drawn.wrong} (tested)."
-        counts = f"with all {what}s moved round, so that such ones stand elsewhere, {self.moved.wrong} are wrong at "
-        counts += f"length {self.length}, in place {self.drawn.wrong}"
+    @property
+    def how(self) -> str:
+        """How much of it is by the values."""
         if not self.caused:
-            return f"Not by {letter} alone: {counts} (tested)."
-        part = _worse(self.drawn, self.moved) < CERTAIN
-        return (
-            f"{by(True, part)} {letter}: {counts}; of random strings without such {what}s {self.usual.wrong} (tested)."
-        )
+            return "not shown to be by"
+        if self.moved.n:
+            return "in part by" if _worse(self.drawn, self.moved) < CERTAIN else "by"
+        if self.without.holds:
+            return "by"
+        return "mostly by" if 2 * (1 - self.without.value) <= 1 - self.drawn.value else "in part by"
 
+    def first(self, what: str, letter: str, brief: bool) -> str:
+        """Whether values, which have a letter, are the cause, and how many are wrong without and with them."""
+        of = self._changed.wrong
+        wrong = of if brief else f"without such {what}s {of} are wrong"
+        if self.moved.n:
+            usual = f" (random strings without such {what}s: {self.usual.wrong})" * self.caused
+            wrong = f"with all {what}s moved round, so that such ones stand elsewhere, {of} are wrong{usual}"
+        return f"{self.how} {letter} at length {self.length}: {wrong}, {self._drawn}"
 
-def by(caused: bool, part: bool) -> str:
-    """How a cause is named."""
-    return "Not shown to be by" if not caused else "In part, by" if part else "By"
+    @property
+    def later(self) -> str:
+        """The same of a further length, in fewer words."""
+        how = " it is not known why" if not self.caused else ", in part" if self.how.startswith("in part") else ", too"
+        return f"at {self.length}{how}: {self._changed.wrong}, {self._drawn}"
+
+    @property
+    def _changed(self) -> Share:
+        return self.moved if self.moved.n else self.without
+
+    @property
+    def _drawn(self) -> str:
+        """How many are wrong as they are drawn; and what those do that have another cause, where these are most."""
+        wrong = f"{self.drawn.n - self.drawn.right}" if self._changed.n == self.drawn.n else self.drawn.wrong
+        most = self.how.startswith(("in part", "not")) and not self.without.holds
+        return f"{'in place' if self.moved.n else 'with them'} {wrong}{f' ({self.left})' * bool(most and self.left)}"
 
 
 @config
@@ -137,19 +149,16 @@ class CommonCause:
     each: int
     others: int
     """Right ones of ``each`` strings with another value in half of the places."""
-    usual: int
-    """The length of those below: the first at which random strings break, if they do."""
-    n: int
-    none: int
-    """Right ones of ``n`` in which no place has any of ``values``."""
-    random: int
-    """As they are drawn."""
-    kinds: tuple[OfKind, ...]
-    """What becomes of failing kinds without these values."""
+    tests: tuple[Tested, ...]
+    """What becomes of strings without these values: of failing kinds, and of random strings where these break.
+
+    At a length that breaks, and, where they are the cause there, at the longest that does."""
     by_length: tuple[tuple[int, Share], ...] = ()
     """Right strings with the worst one, where they were asked at other lengths, too."""
     neighbours: Neighbours | None = None
     """Of the worst one that matters anywhere, if places side by side are worse than apart."""
+    example: Failure | None = None
+    """A string with the worst one that fails."""
 
     @property
     def kind(self) -> str:
@@ -174,8 +183,8 @@ class CommonCause:
 
     @property
     def worst(self) -> Value:
-        """That with which most strings fail."""
-        return min(self.values, key=lambda value: value.right)
+        """That with which most strings fail, of those that matter inside, if any do."""
+        return min(self.values, key=lambda value: (value.where != INSIDE, value.right))
 
     @property
     def wrong(self) -> str:
@@ -212,43 +221,27 @@ class CommonCause:
             f"With {worst.name}, {worst.after.counts} wrong answers first go wrong right after such a {self.what}.",
         )
 
+    def of(self, kind: str) -> list[Tested]:
+        """The tests of a kind, or of random strings, whose kind is empty."""
+        return [each for each in self.tests if each.kind == kind]
+
     def causes(self, kind: str) -> bool:
-        """Whether strings of a kind surely fail by these values, at least in part."""
-        return any(each.caused for each in self.kinds if each.kind == kind)
+        """Whether strings of a kind, or random ones, surely fail by these values, at least in part."""
+        return any(each.caused for each in self.of(kind))
 
     def alike(self, mistake: Mistake | None) -> bool:
         """Whether a mistake may be the same as that with the worst value, which stops, goes on or writes something."""
         does = self.worst.does
         return mistake is None or not does or mistake.what.split()[0] == does.split()[0]
 
-    def of_kind(self, kind: str, letter: str) -> list[str]:
-        """Whether these values, which have a letter, are why strings of a kind fail, in a sentence."""
-        return [each.said(self.what, letter) for each in self.kinds if each.kind == kind]
+    def said(self, kind: str, letter: str, brief: bool = False) -> str:
+        """Whether these values, which have a letter, are why strings of a kind, or random ones, fail; may be empty.
 
-    def short(self, letters: Mapping[str, str], length: int | None) -> str:
-        """Why kinds that have a letter fail, and random strings, whose kind is empty, which break at a length."""
-        of = {kind: f"of {letter} " * (len(letters) > 1) for kind, letter in letters.items()}
-        clauses = [each.short(self.what, of[each.kind]) for each in self.kinds if each.kind in of]
-        if "" in of and length == self.usual:
-            none, random = Share(self.none, self.n), Share(self.random, self.n)
-            clauses.append(OfKind("", self.usual, random, none).short(self.what, of[""]))
-        return "; ".join(clauses)
-
-    def of_random(self, broken: int | None, letter: str) -> list[str]:
-        """The same of random strings, which break at a length; or that it is not shown."""
-        if broken != self.usual:
-            return []
-        none, random = Share(self.none, self.n), Share(self.random, self.n)
-        how = by(_worse(random, none) < LIKELY, not none.holds)
-        return [
-            f"{how} {letter}: without such {self.what}s {none.wrong} are wrong at length {self.usual}, as drawn "
-            f"{random.wrong} (tested; none of a kind that fails)."
-        ]
-
-    @property
-    def causes_random(self) -> bool:
-        """Whether random strings surely fail by these values."""
-        return _worse(Share(self.random, self.n), Share(self.none, self.n)) < LIKELY
+        At each length at which that was tested; ``brief`` behind another such sentence.
+        """
+        tests = self.of(kind)
+        said = [one.later if number else one.first(self.what, letter, brief) for number, one in enumerate(tests)]
+        return f"{'; '.join(said)}." if said else ""
 
     @property
     def does(self) -> str:
@@ -260,12 +253,18 @@ class CommonCause:
             f"{self.what}s {worst.name}" if worst.where == INSIDE else f"{worst.name} in the {worst.where} {self.what}"
         )
         does = f"{'Behind' if after else 'With'} {which}{beside}, it {worst.does}. " * bool(worst.does)
-        return f"{does}With other {self.what}s in their place {rest} of {self.each} are wrong (tested)."
+        ends = [
+            f"{spoken(names, 'or')} in the {where} {self.what}"
+            for where in (FIRST, LAST)
+            if where != worst.where and (names := [each.name for each in self.values if each.where == where])
+        ]
+        also = f"So fail strings with {spoken(ends)}. " * bool(ends)
+        return f"{does}{also}With other {self.what}s in their place {rest} of {self.each} are wrong."
 
 
 def common_cause(
     subject: Subject, verdict: Verdict, kinds: Sequence[WeakKind], near: Collection[str], lengths: Sequence[int],
-    samples: int, seed: int,
+    samples: int, seed: int, replayed: Callable[[Batch, str], Failure | None],
 ) -> CommonCause | None:  # fmt: skip
     """The values that make strings fail; None where none surely do, or no prompt of the task can be changed so.
 
@@ -282,6 +281,7 @@ def common_cause(
         lengths: further ones at which strings with the worst value are asked.
         samples: strings of each of the last tests.
         seed: of all draws.
+        replayed: what runs a string again alone and gives its failure.
     """
     kinds_named = [each.kind for each in kinds]
     found = list[CommonCause]()
@@ -293,25 +293,39 @@ def common_cause(
     if cause is None:
         return None
     names, worst = {value.name: value.where for value in cause.values}, cause.worst
-    shares = {
-        n: _Asked(subject, n, kinds_named, seed).right(FEW, "lengths", [worst.name], worst.where) for n in lengths
-    }
-    shares = {n: share for n, share in shares.items() if share.n == FEW}
+    shares, failing = dict[int, Share](), list[Wrong]()
+    for n in lengths:
+        asked = _Asked(subject, n, kinds_named, seed)
+        share = asked.right(FEW, "lengths", [worst.name], worst.where)
+        if share.n == FEW:
+            shares[n] = share
+            failing += asked.wrong
+    asked = _Asked(subject, cause.length, kinds_named, seed)
+    asked.right(AGAIN, f"again {worst.where}", [worst.name], worst.where)
+    failing += asked.wrong
     shares[cause.length] = Share(worst.right, cause.each)
-    cause = replace(cause, by_length=tuple(sorted(shares.items())))
-    if (broken := verdict.first("random", verdict.train)) not in (None, cause.length):
-        asked = _Asked(subject, broken, kinds_named, seed)
-        random, none = asked.right(MORE * samples, "random", []), asked.without(MORE * samples, names)
-        if min(random.n, none.n) == MORE * samples:
-            cause = replace(cause, usual=broken, none=none.right, random=random.right)
-    same = list[OfKind]()
+    # One that does what most do, and short, so that it can be read.
+    failing.sort(key=lambda each: (worst.does not in ("", *each.ways), each.batch.layout.length))
+    ones = (select(each.batch, [each.row]) for each in failing)
+    example = next(filter(None, (replayed(one, cause.strings) for one in ones)), None)
+    tests, random = list[Tested](), [row.length for row in verdict.rows if row.random.breaks]
+    for length in dict.fromkeys(each for each in (verdict.first("random", verdict.train), *random[-1:]) if each):
+        if tests and not tests[0].caused:
+            break
+        tests += filter(None, [_of_random(_Asked(subject, length, kinds_named, seed), names, MORE * samples)])
     for number, each in enumerate(kinds):
-        both = dict.fromkeys((each.length, each.worst.length))
-        tests = [_of_kind(subject, each.kind, n, kinds_named[:number], names, samples, seed) for n in both]
-        some = [test for test in tests if test is not None]
+
+        def test(length: int, number: int = number, kind: str = each.kind) -> Tested | None:
+            return _of_kind(subject, kind, length, kinds_named[:number], names, samples, seed)
+
+        some = [found for n in dict.fromkeys((each.length, each.worst.length)) if (found := test(n)) is not None]
         # Of those that tell nothing, the one with most wrong strings tells most.
-        same += [test for test in some if test.caused][:1] or sorted(some, key=lambda test: test.drawn.value)[:1]
-    return replace(cause, kinds=tuple(same))
+        some = [found for found in some if found.caused][:1] or sorted(some, key=lambda one: one.drawn.value)[:1]
+        farthest = max((n for n, share in each.by_length if share.breaks), default=0)
+        if number < TOLD and any(found.caused and found.length < farthest for found in some):
+            some += filter(None, [test(farthest)])
+        tests += some
+    return replace(cause, by_length=tuple(sorted(shares.items())), tests=tuple(tests), example=example)
 
 
 def _at(asked: _Asked, near: Collection[str], samples: int) -> CommonCause | None:
@@ -337,14 +351,12 @@ def _at(asked: _Asked, near: Collection[str], samples: int) -> CommonCause | Non
     names = {value.name: value.where for value in values}
     if not names or not (rest := asked.values.others([*names])):
         return None
-    others, random = asked.right(AGAIN, "others", rest, values[0].where), asked.right(MORE * samples, "random", [])
-    none = asked.without(MORE * samples, names)
-    if others.n < AGAIN or min(random.n, none.n) < MORE * samples:
+    others = asked.right(AGAIN, "others", rest, values[0].where)
+    if others.n < AGAIN:
         return None
     return CommonCause(
         asked.values.what, tuple(sorted(values, key=lambda value: (list(found).index(value.where), value.right))),
-        asked.length, AGAIN, others.right, asked.length, MORE * samples, none.right, random.right, (),
-        neighbours=_neighbours(asked, values),
+        asked.length, AGAIN, others.right, (), neighbours=_neighbours(asked, values),
     )  # fmt: skip
 
 
@@ -429,6 +441,13 @@ class _Asked:
         found = most_common_mistake(self.wrong)
         return found.what if found is not None and 2 * found.n >= len(self.wrong) else ""
 
+    @property
+    def left(self) -> str:
+        """The same with a count, of nearly all of them; empty where they are few, or do nothing in common."""
+        found = most_common_mistake(self.wrong, CLEAR) if len(self.wrong) >= LEAST else None
+        clear = found is not None and found.n >= CLEAR * found.of
+        return f"in {found.n} of these {found.of} it {found.what}" if found is not None and clear else ""
+
     def _without_kinds(self, change: Change, count: int) -> Change:
         """The same for so many prompts, and none that is of one of the kinds then."""
         task, made = self.subject.task, 0
@@ -450,9 +469,15 @@ def _as_drawn(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
     """Changes nothing."""
 
 
+def _of_random(asked: _Asked, names: Mapping[str, str], count: int) -> Tested | None:
+    """What becomes of random strings without these values; None where not all can be changed so."""
+    drawn, without = asked.right(count, "random", []), asked.without(count, names)
+    return Tested("", asked.length, drawn, without, left=asked.left) if min(drawn.n, without.n) == count else None
+
+
 def _of_kind(
     subject: Subject, kind: str, length: int, worse: Sequence[str], names: Mapping[str, str], count: int, seed: int
-) -> OfKind | None:
+) -> Tested | None:
     """What becomes of strings of a kind, and of no worse one, without these values; None where none is drawn."""
     asked, rng = _Asked(subject, length, [], seed), stream(seed, "explain", "planted", "kind", kind)
     with suppress(LengthwiseError):
@@ -461,7 +486,7 @@ def _of_kind(
         before = Share(int(subject.right(some).all(axis=1).sum()), some.size)
         after = asked.changed(some, asked.values.own_instead(names, kind), rng)
         if 2 * after.n >= before.n:
-            return OfKind(kind, length, before, after)
+            return Tested(kind, length, before, after, left=asked.left)
         usual = asked.without(AGAIN, names)
-        return OfKind(kind, length, before, after, asked.changed(some, asked.values.moved_round(), rng), usual)
+        return Tested(kind, length, before, after, asked.changed(some, asked.values.moved_round(), rng), usual)
     return None

@@ -37,7 +37,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 41
+VERSION = 42
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -103,13 +103,14 @@ class Explanation(Tabular):
 
     @property
     def answer(self) -> str:
-        """To which length it is right and from which it breaks; a kind that fails."""
-        kinds, trained, random = self.failures.kinds, f"{self.verdict.trained.counts} right", self.verdict.of("random")
+        """To which length it is right and from which it breaks; the fault that comes first."""
+        trained, random = f"{self.verdict.trained.counts} right", self.verdict.of("random")
         if self.learned:
-            right = max(self.accuracy.train, random.held or 0)
-            line, fails = self.verdict.line, kinds[0].line if kinds and kinds[0].length <= right else ""
+            line, right = self.verdict.line, max(self.accuracy.train, random.held or 0)
+            # What is to be mended comes first; it is told where random strings are right still.
+            fails = next((each.fails for each in self.faults if each.first is not None and each.first <= right), "")
             line = line.replace("right to", "right on random strings to") if fails else line
-            return "; ".join(filter(None, [line, fails + kinds[0].at if fails else self.verdict.edited]))
+            return "; ".join(filter(None, [line, fails or self.verdict.edited]))
         if (apart := self.failures.apart) is not None:
             return f"not fully learned: {trained} at trained lengths; {apart.line}{apart.at}"
         though = f", though right to length {random.held}" if random.held else ""
@@ -179,19 +180,25 @@ class Explanation(Tabular):
             whole: all of it, a heading for each fault; else what a reader needs first, by letter.
         """
         faults, found, shown = self.faults, list[tuple[str, dict[str, list[str]]]](), False
-        by, cause = shared_cause(self.failures, faults)
+        (by, cause), several = shared_cause(self.failures, faults), len(faults) > 1
+        values = self.failures.common.strings if self.failures.common is not None else ""
+        unknown = [letter for letter, each in zip(LETTERS, faults, strict=False) if not each.known]
         for letter, each in zip(LETTERS, faults, strict=False):
-            several = len(faults) > 1
+            of, does = f" {letter}" * several, [*each.found, *each.mistakes]
             rows = {"found": [*each.found], "mistakes": [*each.mistakes], "why": [*each.why, *each.tested]}
-            if not whole:
-                rows = {f"why {by}": [cause]} if each.by_values else {f"why {letter}" if several else "why": each.short}
-                cause = "" if each.by_values else cause  # is told once
-            if each.example is not None and (whole or not shown):
-                name = "example" if whole or not several else f"example {letter}"
+            if not whole and each.by_values:
+                rows, cause = {f"why {by}" if several else "why": cause}, []  # is told once
+            elif not whole:
+                rows = {f"why{of}": [*does, *each.known]} if each.known else {f"how{of}": does}
+            cause_of_others = each.strings == values and each.example is not None and each.example.fits
+            if each.example is not None and (whole or not shown or cause_of_others):
+                name = "example" if whole else f"example{of}"
                 rows[name] = [each.example.whole if whole else each.example.shown]
                 rows[name] += [self.written] * bool(self.written and not shown)
                 shown = True
             found.append((f"{letter}. {each.heading}" * (whole and several), rows))
+            if not whole and unknown[-1:] == [letter]:
+                found.append(("", {f"why {', '.join(unknown)}" if several else "why": [UNKNOWN]}))
         rows = {
             "why": [f"{self.accuracy.not_finite} They count as wrong: it is broken there, not mistaken."]
             if self.accuracy.not_finite else [],

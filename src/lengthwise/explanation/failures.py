@@ -388,7 +388,7 @@ def find_failures(
         pools += [each.compared for each in kinds if each.compared is not None]
         near = set[str]().union(*(values_in(each) for pool in pools for each in pool.found))
         few = sorted({*sweep[:: max(1, len(sweep) // SOME)], *(n for n in sweep if n <= subject.train)})
-        common = common_cause(subject, verdict(), named, near, few, samples, seed)
+        common = common_cause(subject, verdict(), named, near, few, samples, seed, replayed)
     return Failures(
         tuple(shares), tuple(smallest), ids[0] or None, telling_feature(strings, seed), subject.train, ids[1],
         least >= 2 * LEAST, within, at_border, kinds, _ways(made), kinds_asked,

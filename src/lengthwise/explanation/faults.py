@@ -6,14 +6,14 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lengthwise.explanation.common_cause import UNKNOWN
+from lengthwise.explanation.common_cause import UNKNOWN, CommonCause
 from lengthwise.explanation.failures import Failures, first_break
-from lengthwise.explanation.kinds import TOLD, WeakKind, lengths_of
+from lengthwise.explanation.kinds import TOLD, WeakKind, begins, lengths_of
 from lengthwise.explanation.mistakes import Failure
 from lengthwise.explanation.verdict import Share, Verdict
 from lengthwise.tasks.values import spoken
 
-RANDOM = "random strings"
+RANDOM, EDITED = "random strings", "edited strings"
 MOST_OTHERS = 2
 """Further kinds that are named."""
 LETTERS = "ABCDEFGH"
@@ -46,6 +46,17 @@ class Fault:
     """Whether it is since they have values that make any strings fail, at least in part."""
 
     @property
+    def first(self) -> int | None:
+        """The first length that breaks; None without, and of random and edited strings, which the answer has anyway."""
+        breaks = (length for length, share in self.by_length if share.breaks)
+        return None if self.strings in (RANDOM, EDITED) else next(breaks, None)
+
+    @property
+    def fails(self) -> str:
+        """Which strings fail, and from which length on, or where first."""
+        return f"fails where {self.strings}, {begins(self.by_length)}"
+
+    @property
     def heading(self) -> str:
         """Which strings fail, as a heading."""
         return self.strings[:1].upper() + self.strings[1:]
@@ -57,11 +68,9 @@ class Fault:
         return self.strings, self.wrong, right, breaks
 
     @property
-    def short(self) -> list[str]:
-        """Which of them fail, what first mistakes share, and the cause, as far as known; else what was tested."""
-        known = [*self.found, *self.mistakes, *(line for line in self.why if line != UNKNOWN)]
-        left = ["The cause is not known."] * (UNKNOWN in self.why)
-        return [*known, *left] if known else [*(self.why or self.tested[:1])]
+    def known(self) -> list[str]:
+        """The cause, as far as it is known."""
+        return [line for line in self.why if line != UNKNOWN]
 
 
 def faults_of(failures: Failures, train: int) -> list[Fault]:
@@ -77,7 +86,7 @@ def faults_of(failures: Failures, train: int) -> list[Fault]:
     if common is not None:
         values = Fault(
             common.strings, common.kind, common.wrong, common.by_length, (), (), (common.does,),
-            (*common.found, *common.mistakes), None,
+            (*common.found, *common.mistakes), common.example,
         )  # fmt: skip
         found.insert(LETTERS.index(letter), values)
     broken = verdict.broken()
@@ -89,22 +98,30 @@ def faults_of(failures: Failures, train: int) -> list[Fault]:
 
 
 def _first_by_values(failures: Failures) -> int:
-    """Before how many kinds values are told: those of which they are not the cause."""
-    same = [each.kind for each in failures.common.kinds if each.caused] if failures.common is not None else []
-    kinds = failures.kinds[:TOLD]
-    return next((number for number, each in enumerate(kinds) if each.kind in same), len(kinds))
+    """Before how many kinds values are told that are a cause: those that fail within training, not by the values."""
+    common, kinds = failures.common, failures.kinds[:TOLD]
+    if common is None or not any(each.caused for each in common.tests):
+        return len(kinds)
+    after = (common.causes(each.kind) or each.length > failures.train for each in kinds)
+    return next((number for number, later in enumerate(after) if later), len(kinds))
 
 
 def _of_kind(kind: WeakKind, failures: Failures, letter: str) -> Fault:
     """A kind that fails; ``letter`` is that of the values, which may be why."""
     tested, common = [each.cause for each in failures.redrawn if each.kind == kind.kind], failures.common
-    said = [] if common is None else common.of_kind(kind.kind, letter)
+    said = _said(common, kind.kind, letter)
     caused = common is not None and common.causes(kind.kind) and common.alike(kind.mistake)
-    why, tested = (said, tested) if caused else ([UNKNOWN] * (not tested), [*tested, *said])
+    why, tested = (said, tested) if caused else ([UNKNOWN], [*tested, *said])
     return Fault(
         kind.kind, kind.kind, kind.wrong, kind.by_length, (), tuple(kind.does), tuple(why), tuple(tested), kind.example,
         caused,
     )  # fmt: skip
+
+
+def _said(common: CommonCause | None, kind: str, letter: str) -> list[str]:
+    """Whether values are why strings of a kind, or random ones, fail, in a sentence, if that was tested."""
+    line = common.said(kind, letter) if common is not None else ""
+    return [line[:1].upper() + line[1:]] * bool(line)
 
 
 def at_random(failures: Failures, at: Sequence[int] = ()) -> Fault:
@@ -124,7 +141,7 @@ def _of_random(failures: Failures, verdict: Verdict, letter: str) -> Fault:
         where = failures.where[0] if failures.where and not failures.kinds else ()
         wrong = f"{verdict.trained.wrong} at {trained[0][0]}–{trained[-1][0]}"
         return Fault(
-            RANDOM, "", wrong, tuple(trained), where, tuple(lines), (UNKNOWN,) * (not tested), tuple(tested),
+            RANDOM, "", wrong, tuple(trained), where, tuple(lines), (UNKNOWN,), tuple(tested),
             failures.example,
         )  # fmt: skip
     assert at is not None
@@ -136,14 +153,14 @@ def _of_random(failures: Failures, verdict: Verdict, letter: str) -> Fault:
     found = at_random(failures, sorted({at, longest}))
     if not how:
         wrong = ", ".join(f"{share.wrong} at {n}" for n, share in hard if n in (at, longest))
-        found = replace(found, strings="edited strings", wrong=wrong, by_length=tuple(hard))
+        found = replace(found, strings=EDITED, wrong=wrong, by_length=tuple(hard))
     moved, common = failures.moved, failures.common
     by_ids = moved is not None and (moved.to_blame or moved.absolute)
-    said = common.of_random(verdict.first("random", train), letter) if common is not None and not by_ids else []
-    by_values = common is not None and bool(said) and common.causes_random
+    said = [] if by_ids else _said(common, "", letter)
+    by_values = bool(said) and common is not None and common.causes("")
     tested = [each.cause for each in failures.redrawn if not each.kind]
     ids = list(moved.cause) if moved is not None else []
-    why = ids if by_ids else said if by_values else [UNKNOWN] * (not tested)
+    why = ids if by_ids else said if by_values else [UNKNOWN]
     tested += [*(ids * (not by_ids)), *(said * (not by_values)), *_cliff(verdict)]
     return replace(
         found, found=tuple(rule[: not failures.kinds]), mistakes=tuple(lines), why=tuple(why), tested=tuple(tested),
@@ -174,7 +191,7 @@ def letters(faults: Sequence[Fault], kinds: Sequence[str]) -> tuple[str, str]:
 def others_named(failures: Failures) -> list[str]:
     """The kinds that fail besides, those that values are the cause of by themselves, in sentences."""
     rest = [each.kind for each in itertools.islice(failures.kinds, TOLD, None)]
-    same = [each.kind for each in failures.common.kinds if each.caused] if failures.common is not None else []
+    same = [each.kind for each in failures.common.tests if each.caused] if failures.common is not None else []
     letter = LETTERS[_first_by_values(failures)]
     if len(rest) > MOST_OTHERS:
         by_it = sum(kind in same for kind in rest)
@@ -185,14 +202,16 @@ def others_named(failures: Failures) -> list[str]:
     return [f"{how} fails, too, {spoken(kinds)}." for how, kinds in found if kinds]
 
 
-def shared_cause(failures: Failures, faults: Sequence[Fault]) -> tuple[str, str]:
-    """Which faults have values as their cause, and that in a sentence; empty where none has."""
+def shared_cause(failures: Failures, faults: Sequence[Fault]) -> tuple[str, list[str]]:
+    """Which faults have values as their cause, and that in a sentence for each; empty where none has."""
     named, common = [*zip(LETTERS, faults, strict=False)], failures.common
-    of = {each.kind: letter for letter, each in named if each.by_values}
+    of = {letter: each for letter, each in named if each.by_values}
     own = [letter for letter, each in named if common is not None and each.strings == common.strings]
     if common is None or not of:
-        return "", ""
-    broken = Verdict(failures.rows, failures.train).first("random", failures.train)
-    run = "".join(of.values())
+        return "", []
+    run = "".join(of)
     of_which = f"{run[0]}–{run[-1]}" if len(run) > 2 and run in LETTERS else ", ".join(run)
-    return of_which, f"By {own[0]}, at least in part: {common.short(of, broken)} (tested)."
+    said = {letter: common.said(each.kind, own[0], letter != run[0]) for letter, each in of.items()}
+    if len(of) == 1:
+        return of_which, [line[:1].upper() + line[1:] for line in said.values()]
+    return of_which, [f"{letter} is {line}" for letter, line in said.items()]

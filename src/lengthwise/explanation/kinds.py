@@ -100,9 +100,7 @@ class WeakKind:
     @property
     def at(self) -> str:
         """From which length it breaks, or at which first; a comma before."""
-        first, *later = itertools.dropwhile(lambda each: not each[1].breaks, self.by_length)
-        how = ("from" if all(share.breaks for _, share in later) else "first at") if later else "at"
-        return f", {how} length {first[0]}"
+        return f", {begins(self.by_length)}"
 
     @property
     def worst(self) -> KindShare:
@@ -208,6 +206,13 @@ def of_kinds(task: Task, kinds: Sequence[str], batch: Batch, row: int) -> bool:
     """Whether a string is of one of these kinds that the task names."""
     prompt = batch.text(row)[: batch.prompt_length]
     return any(kind in task.kinds and task.of_kind(kind, prompt) for kind in kinds)
+
+
+def begins(by_length: Sequence[tuple[int, Share]]) -> str:
+    """The first length that breaks; "from" if all longer ones that were asked break, too."""
+    first, *later = itertools.dropwhile(lambda each: not each[1].breaks, by_length)
+    how = ("from" if all(share.breaks for _, share in later) else "first at") if later else "at"
+    return f"{how} length {first[0]}"
 
 
 def lengths_of(by_length: Sequence[tuple[int, Share]]) -> tuple[str, str]:

@@ -111,10 +111,14 @@ class Failure:
         return " ".join([*self.before, self.marked])
 
     @property
+    def fits(self) -> bool:
+        """Whether the tokens before the wrong one fit two lines."""
+        return len(" ".join(self.before)) <= LONG
+
+    @property
     def shown(self) -> str:
-        """The same: whole, if it fits two lines and the mark, which breaks nowhere, a third; or its ends."""
-        fits = len(" ".join(self.before)) <= LONG
-        before = self.before if fits else (*self.before[:ENDS], "…", *self.before[-ENDS:])
+        """The string up to the wrong token, if it fits, and the mark, which breaks nowhere; or its ends."""
+        before = self.before if self.fits else (*self.before[:ENDS], "…", *self.before[-ENDS:])
         return " ".join([*before, self.marked.replace(" ", "\u00a0")])
 
 
