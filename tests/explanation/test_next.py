@@ -21,6 +21,7 @@ from lengthwise.cli.main import app, main
 from lengthwise.core.result_file import write_sealed
 from lengthwise.explanation.advice import Call, _named, _system, advice
 from lengthwise.explanation.failures import Failures
+from lengthwise.explanation.kinds import KindShare, WeakKind
 from lengthwise.explanation.model import FunctionNetwork, Subject, subject_of
 from lengthwise.explanation.verdict import LengthShares, Share
 from lengthwise.forecast.advice import run_command
@@ -113,6 +114,17 @@ def test_a_run_that_is_right_where_it_was_trained_is_told_the_positions_of_the_f
         rows = (LengthShares(8, Share(right, 256), Share(0, 0)), LengthShares(32, Share(0, 128), Share(0, 0)))
         _, command = advice(subject, Call("my-run"), Failures(rows, (), None, None, 8))
         assert says in command
+
+
+def test_a_run_of_which_only_a_kind_fails_beyond_training_is_not_told_to_train_longer() -> None:
+    run = lw.Experiment("copy", "sequential", "rope", max_length=8, test_lengths=[32]).configuration
+    network = FunctionNetwork(lambda tokens, positions: torch.zeros(*tokens.shape, len(lw.task("copy").vocab)))
+    subject = dataclasses.replace(subject_of(network, lw.task("copy"), train=8), experiment=run, scheme=run.scheme)
+    rows = tuple(LengthShares(n, Share(128, 128), Share(0, 0)) for n in (8, 32))
+    kind = WeakKind("all are equal", (KindShare(32, Share(9, 128), True),), None, None, None, ((32, Share(9, 128)),), 8)
+    text, command = advice(subject, Call("my-run"), Failures(rows, (), None, None, 8, kinds=(kind,)))
+    assert text.startswith("What mends it is not known.")
+    assert command_in(command) == "lengthwise run --config my-run/config.json --seeds 3"
 
 
 def test_a_break_right_beyond_training_comes_before_edited_strings_that_fail_within() -> None:

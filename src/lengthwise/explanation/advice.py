@@ -171,7 +171,7 @@ def _train_longer(subject: Subject, call: Call, verdict: Verdict, failures: Fail
         if trained.surely and not _within(subject, failures):
             text = f"What helps is not known. Try {2 * steps} steps in place of {steps}."
         wider = f"model.width={2 * model.width} or model.layers={model.layers + 1}"
-        return f"{text} If that was done, {wider}.", retrain(subject, call, f"training.steps={2 * steps}")
+        return f"{text} If that was done, try {wider}.", retrain(subject, call, f"training.steps={2 * steps}")
     longer = "Train longer, with twice the steps."
     if getattr(subject.network.rule, "token_ids", None) is not None:  # Tokens and ids are those of training.
         return f"{longer} If that was done, take another seed, or twice the width.", ""
@@ -222,13 +222,13 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
     which = "of each of the {} kinds below" if len(made) > 1 else "where {1}"
     if values and common is not None:
         which, made = f"with half of its {common.what}s of these values", [values]
-        measured = "Of ten adders trained on so, such sums gained; random ones gained as much without such rows."
+        measured = "Of ten adders, such sums gained; random ones no more than by the steps alone."
     elif made:
-        measured = "Of ten adders, the kind was then right in seven (before in two, by the steps alone in five)."
+        measured = "Of 10 adders 7 were then right there (before 2; by steps alone 5)."
     elif made := beyond:
         measured = (
-            "It is right at all lengths that such rows have, so they may help little: two adders like this were then "
-            "right farther, and nearly as far by the steps alone."
+            "It is right at all lengths that such rows have, so they may help little: two such adders were then right "
+            "farther, and nearly as far by the steps alone."
         )
     elif Verdict(failures.rows, subject.train).broken() is None:
         return "What mends it is not known: no rows of this kind can be made. Keep such strings from it.", ""

@@ -258,8 +258,8 @@ class CommonCause:
             for where in (FIRST, LAST)
             if where != worst.where and (names := [each.name for each in self.values if each.where == where])
         ]
-        also = f"So fail strings with {spoken(ends)}. " * bool(ends)
-        return f"{does}{also}With other {self.what}s in their place {rest} of {self.each} are wrong."
+        also = f"Strings with {spoken(ends)} fail, too. " * bool(ends)
+        return f"{does}{also}With other {self.what}s in place of these, {rest} of {self.each} are wrong."
 
 
 def common_cause(
@@ -446,7 +446,8 @@ class _Asked:
         """The same with a count, of nearly all of them; empty where they are few, or do nothing in common."""
         found = most_common_mistake(self.wrong, CLEAR) if len(self.wrong) >= LEAST else None
         clear = found is not None and found.n >= CLEAR * found.of
-        return f"in {found.n} of these {found.of} it {found.what}" if found is not None and clear else ""
+        count = "all of these" if found is None or found.n == found.of else f"{found.n} of these {found.of}"
+        return f"in {count} it {found.what}" if found is not None and clear else ""
 
     def _without_kinds(self, change: Change, count: int) -> Change:
         """The same for so many prompts, and none that is of one of the kinds then."""

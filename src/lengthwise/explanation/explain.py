@@ -22,7 +22,16 @@ from lengthwise.explanation.advice import Call, advice, without_program
 from lengthwise.explanation.automaton import Automaton, learn_automaton
 from lengthwise.explanation.common_cause import UNKNOWN
 from lengthwise.explanation.failures import Failures, find_failures
-from lengthwise.explanation.faults import LETTERS, RANDOM, Fault, at_random, faults_of, others_named, shared_cause
+from lengthwise.explanation.faults import (
+    LETTERS,
+    RANDOM,
+    Fault,
+    at_random,
+    faults_of,
+    others_named,
+    run_of,
+    shared_cause,
+)
 from lengthwise.explanation.forecast import ModelForecast, forecast_model
 from lengthwise.explanation.given import title_of
 from lengthwise.explanation.heads import Heads, explain_heads
@@ -189,16 +198,17 @@ class Explanation(Tabular):
             if not whole and each.by_values:
                 rows, cause = {f"why {by}" if several else "why": cause}, []  # is told once
             elif not whole:
-                rows = {f"why{of}": [*does, *each.known]} if each.known else {f"how{of}": does}
-            cause_of_others = each.strings == values and each.example is not None and each.example.fits
-            if each.example is not None and (whole or not shown or cause_of_others):
+                left = ["Why is not known."] * (unknown == [letter])
+                rows = {f"how{of}": [" ".join([*does, *left])] if does else []}
+                rows = {f"why{of}": [*does, *each.known]} if each.known else rows
+            if each.example is not None and (whole or not shown or (each.strings == values and each.example.fits)):
                 name = "example" if whole else f"example{of}"
-                rows[name] = [each.example.whole if whole else each.example.shown]
-                rows[name] += [self.written] * bool(self.written and not shown)
+                written = f" {self.written}" * (not shown and bool(self.written))
+                rows[name] = [f"{each.example.whole if whole else each.example.shown}{written}"]
                 shown = True
             found.append((f"{letter}. {each.heading}" * (whole and several), rows))
-            if not whole and unknown[-1:] == [letter]:
-                found.append(("", {f"why {', '.join(unknown)}" if several else "why": [UNKNOWN]}))
+            if not whole and unknown[-1:] == [letter] and (unknown[1:] or not does):
+                found.append(("", {f"why {run_of(unknown)}" if several else "why": [UNKNOWN]}))
         rows = {
             "why": [f"{self.accuracy.not_finite} They count as wrong: it is broken there, not mistaken."]
             if self.accuracy.not_finite else [],

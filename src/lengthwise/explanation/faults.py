@@ -188,6 +188,12 @@ def letters(faults: Sequence[Fault], kinds: Sequence[str]) -> tuple[str, str]:
     return spoken(of), spoken(others)
 
 
+def run_of(some: Sequence[str]) -> str:
+    """Letters in few signs: "A, C", "A–C" or "A,B,D"."""
+    run = "".join(some)
+    return ", ".join(run) if len(run) < 3 else f"{run[0]}–{run[-1]}" if run in LETTERS else ",".join(run)
+
+
 def others_named(failures: Failures) -> list[str]:
     """The kinds that fail besides, those that values are the cause of by themselves, in sentences."""
     rest = [each.kind for each in itertools.islice(failures.kinds, TOLD, None)]
@@ -209,9 +215,8 @@ def shared_cause(failures: Failures, faults: Sequence[Fault]) -> tuple[str, list
     own = [letter for letter, each in named if common is not None and each.strings == common.strings]
     if common is None or not of:
         return "", []
-    run = "".join(of)
-    of_which = f"{run[0]}–{run[-1]}" if len(run) > 2 and run in LETTERS else ", ".join(run)
-    said = {letter: common.said(each.kind, own[0], letter != run[0]) for letter, each in of.items()}
+    of_which, first = run_of([*of]), next(iter(of))
+    said = {letter: common.said(each.kind, own[0], letter != first) for letter, each in of.items()}
     if len(of) == 1:
         return of_which, [line[:1].upper() + line[1:] for line in said.values()]
     return of_which, [f"{letter} is {line}" for letter, line in said.items()]
