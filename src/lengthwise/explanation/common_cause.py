@@ -82,29 +82,30 @@ class Tested:
 
     def first(self, what: str, letter: str, brief: bool) -> str:
         """Whether values, which have a letter, are the cause, and how many are wrong without and with them."""
-        of = self._changed.wrong
+        of = self.changed.wrong
         wrong = of if brief else f"without such {what}s {of} are wrong"
         if self.moved.n:
             usual = f" (random strings without such {what}s: {self.usual.wrong})" * self.caused
             wrong = f"with all {what}s moved round, so that such ones stand elsewhere, {of} are wrong{usual}"
         return f"{self.how} {letter} at length {self.length}: {wrong}, {self._drawn}"
 
-    @property
-    def later(self) -> str:
-        """The same of a further length, in fewer words."""
+    def later(self, n: int) -> str:
+        """The same of a further length, in fewer words, behind a sentence on ``n`` strings."""
         how = " it is not known why" if not self.caused else ", in part" if self.how.startswith("in part") else ", too"
-        return f"at {self.length}{how}: {self._changed.wrong}, {self._drawn}"
+        wrong = self.changed.wrong if self.changed.n != n else f"{n - self.changed.right}"
+        return f"at {self.length}{how}: {wrong}, {self._drawn}"
 
     @property
-    def _changed(self) -> Share:
+    def changed(self) -> Share:
+        """Those without the values, or, where these are none, with all places moved round."""
         return self.moved if self.moved.n else self.without
 
     @property
     def _drawn(self) -> str:
-        """How many are wrong as they are drawn; and what those do that have another cause, where these are most."""
-        wrong = f"{self.drawn.n - self.drawn.right}" if self._changed.n == self.drawn.n else self.drawn.wrong
-        most = self.how.startswith(("in part", "not")) and not self.without.holds
-        return f"{'in place' if self.moved.n else 'with them'} {wrong}{f' ({self.left})' * bool(most and self.left)}"
+        """How many are wrong as they are drawn; and what those do that have another cause, where that is not known."""
+        wrong = f"{self.drawn.n - self.drawn.right}" if self.changed.n == self.drawn.n else self.drawn.wrong
+        left = f" ({self.left})" * bool(self.left and not self.caused)
+        return f"{'in place' if self.moved.n else 'with them'} {wrong}{left}"
 
 
 @config
@@ -240,7 +241,10 @@ class CommonCause:
         At each length at which that was tested; ``brief`` behind another such sentence.
         """
         tests = self.of(kind)
-        said = [one.later if number else one.first(self.what, letter, brief) for number, one in enumerate(tests)]
+        said = [
+            one.later(tests[0].changed.n) if number else one.first(self.what, letter, brief)
+            for number, one in enumerate(tests)
+        ]
         return f"{'; '.join(said)}." if said else ""
 
     @property
