@@ -507,9 +507,10 @@ def test_what_overlaps_is_not_told_apart_and_asks_for_seeds() -> None:
     assert "next: train a and b to 6 seeds: then it can be significant" in said
     for scores in ([], [score(8, 150)]):  # nothing beyond training was tested
         within = _of([result("a", scores=scores)])
-        assert "test longer" not in " ".join([*within.wide().advice, *within.table().advice])
+        assert "to test longer" not in " ".join([*within.wide().advice, *within.table().advice])
     assert (
-        how_sure(_of(_seeds("a", [200])).systems) == "next: test longer strings: a is right at 40, the longest tested"
+        how_sure(_of(_seeds("a", [200])).systems)
+        == "next: to test longer than 40, train all anew: ids are as many as the longest test needs"
     )
     three = _of([*_seeds("a", [200] * 5), *_seeds("b", [200] * 5), *_seeds("c", [9, 8, 7, 6, 5], scheme="sequential")])
     said = how_sure(three.systems)

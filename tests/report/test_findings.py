@@ -591,7 +591,10 @@ def test_what_did_not_fit_with_settings_is_not_told_to_be_trained_with_them() ->
         )
     ]
     table = of(*runs).wide()
-    assert table.answer[WHY] == "Not tested: the control random-start+learned (steps 6000) has other settings."
+    assert (
+        table.answer[WHY]
+        == "Not tested: the control random-start+learned (steps 6000) of coupled+learned has other settings."
+    )
     assert steps_of(table)[0].startswith(
         "train coupled+learned with the settings of random-start+learned (steps 6000): "
     )
@@ -866,10 +869,44 @@ def test_a_control_that_is_not_shown_is_shown_before_anything_is_trained() -> No
     assert line not in table.to_latex().partition(r"\end{table}")[0]
     assert line not in "; ".join(made().wide().advice)
     for found in (made(control=True), made(control=True).only(systems=[best, rival])):
-        assert found.wide().answer[WHY] == f"Not tested: the control {control} did not fit."
+        assert found.wide().answer[WHY] == f"Not tested: the control {control} of {best} did not fit."
         shown = "all 3" if {rival, control} <= {*found.systems.names} else f"{best} and {control}"
         first = f"train {shown} for 4,000 steps, "
         assert steps_of(found.wide())[0].startswith(first)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_hint_is_settled_before_longer_tests(folder: Path) -> None:
+    for found in contests(folder):
+        if wide(found).answer.get(WHY, "").startswith("A hint"):
+            assert not any(step.startswith("to test longer") for step in steps_of(wide(found)))
+
+
+@pytest.mark.parametrize("second", [200, 150])
+def test_where_the_best_can_have_no_control_that_of_another_is_told(second: int) -> None:
+    """Attention to near ids does not learn the task under plain ids; a table does, whether it goes far or not."""
+    makes = {
+        f"{scheme}+{encoding}": lw.Experiment(
+            "addition", {"name": scheme, "draw": "pose"} if scheme == "coupled" else scheme, encoding, max_length=8,
+            model={"layers": 1, "log_length": None}, training={"lr": 1e-3, "stop_when_fitted": False}, steps=1000,
+        ).configuration.to_json()
+        for scheme, encoding in (
+            ("coupled", "local-bias-sink"), ("coupled", "learned"), ("random-start", "learned"), ("sequential", "rope"),
+        )
+    }  # fmt: skip
+    for many in (3, 7):
+        made = of(*(
+            one | {"experiment": makes[name]}
+            for name, right in zip(makes, (200, second, 0, 0), strict=True)
+            for one in seeds(name, *[{16: right, 40: right if right == 200 else 0}] * (many if right < 200 else 7))
+        ))  # fmt: skip
+        table = made.wide()
+        sure = "A hint that it is the ids: " if many == 3 else "The ids make the difference: "
+        assert table.answer[WHY].startswith(f"{sure}coupled+learned has ")
+        again = (
+            "train coupled+learned and random-start+learned to " if second < 200 else "train random-start+learned to "
+        )
+        assert steps_of(table)[0].startswith(again) is (many == 3)
 
 
 def test_a_table_without_a_fitted_seed_says_how_far_they_are_from_it() -> None:
@@ -1069,7 +1106,10 @@ def test_a_control_that_fits_with_more_steps_asks_for_its_partner_not_for_more_t
     longer = seeds("random-start+learned", *[{40: 0}] * 3)
     runs += [one | {"experiment": made("random-start", 1600)} for one in longer]
     table = of(*runs).wide()
-    assert table.answer[WHY] == "Not tested: the control random-start+learned (steps 1600) has other settings."
+    assert (
+        table.answer[WHY]
+        == "Not tested: the control random-start+learned (steps 1600) of coupled+learned has other settings."
+    )
     assert steps_of(table)[0].startswith("train coupled+learned with the settings of random-start+learned (steps 1600)")
     both = of(*runs, *(one | {"experiment": made("coupled", 1600)} for one in seeds("coupled+learned", {40: 200})))
     assert "A hint that it is the ids: coupled+learned (steps 1600) has 1.000 at 40" in both.wide().answer[WHY]

@@ -129,6 +129,11 @@ class Registry(Generic[T]):
             return self._classes[name] if name in self._classes else self.register(name)(found)
         if load_given():
             return self.get(name)
+        base, inside, _ = name.partition("(")
+        if inside and base in self:
+            raise LengthwiseError(
+                f"unknown {self.kind} {name!r}; with fields it is a dictionary: {{'name': {base!r}, 'FIELD': VALUE}}"
+            )
         raise UnknownNameError(self.kind, name, self)
 
     def is_built_in(self, name: str) -> bool:

@@ -10,7 +10,15 @@ from math import ceil, comb
 
 from lengthwise.core.statistics import LEVEL
 from lengthwise.core.table import NEXT
-from lengthwise.report.control import control_says, is_control, longer_control, missing_control, with_controls
+from lengthwise.report.control import (
+    PLAIN,
+    beyond_reach,
+    control_says,
+    is_control,
+    longer_control,
+    missing_control,
+    with_controls,
+)
 from lengthwise.report.differences import Difference, between, differences, lengths_above, surely_above
 from lengthwise.report.finding import failing, in_groups, leader, lines_of
 from lengthwise.report.next_steps import confounds, explain_step, next_step
@@ -220,8 +228,13 @@ class _Contest:
 
     @cached_property
     def led(self) -> tuple[SystemSummary, list[SystemSummary]]:
-        """The first system that has a control, of those that go beyond training, and its controls."""
-        named = (one for one in in_groups(self.ranked).far[:MOST_COMPARED] if not any(one is of for of in self.ahead))
+        """The first system that has a control, of those that go beyond training, and its controls.
+
+        Where the first can have none, also of those that do not.
+        """
+        groups = in_groups(self.ranked)
+        others = [*groups.far[:MOST_COMPARED], *(groups.near if beyond_reach(self.ranked[0]) else ())]
+        named = (one for one in others if not any(one is of for of in self.ahead))
         return with_controls([*self.ahead, *named], self.ranked, self.above)
 
     @cached_property
@@ -254,6 +267,10 @@ class _Contest:
             "",
         )
         mine = [two for two in (self.pair, *self.pairs) if self.pairs and (two[0] is first or not said)]
+        if beyond_reach(first):  # another one with such ids may have a control
+            far = (one for one in in_groups(self.ranked).far if one.positions.scheme not in PLAIN)
+            mine = [*((one, of) for one in far for of in self.field if self.above(one, of)), *mine]
+            mine.sort(key=lambda two: bool(beyond_reach(two[0])))
         mine = [two for two in mine if _ids_may_count(*two, self.tests)]
         if mine and (not said or lead.positions != first.positions):
             pair = mine[0]
@@ -285,13 +302,17 @@ class _Contest:
         few, made = min(len(one.fitted) for one in self.pair), self.between(*self.pair)[0].made
         if not self.pairs:
             return [(one, max(_enough(made), 2 * few)) for one in self.pair]
-        agree = (one for one in controls if self.pair[0] is lead and one is not self.pair[1])
+        mine = self.pair[0] is lead
+        agree = (one for one in controls[: None if mine else 1] if not mine or one is not self.pair[1])
         weighed = [self.pair, *((lead, one) for one in agree if self.above(lead, one))]
         unsure = [two for two in weighed if not surely_above(self.between(*two))]
         if not unsure and (own := [two for two in self.pairs if two[0] is self.ranked[0]]):
             nearest = min(own, key=lambda two: _unlike(*two))
             unsure = [nearest] * (not surely_above(self.between(*nearest)))
-        who = [*(two[0] for two in unsure[:1]), *(of for _, of in unsure)]
+        who = list({id(one): one for one in (*(two[0] for two in unsure), *(of for _, of in unsure))}.values())
+        if len({id(two[0]) for two in unsure}) > 1:
+            most = max(_enough(made), *(len(one.fitted) for one in who))
+            return [(one, most) for one in self.order if any(one is of for of in who)]
         wanted = _needed(made, len(who[0].fitted), [len(one.fitted) for one in who[1:]]) if who else []
         return sorted(zip(who, wanted, strict=True), key=lambda each: self.order.index(each[0]))
 

@@ -13,7 +13,17 @@ from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.system import RANDOM_START
 from lengthwise.report.differences import Difference, lengths_above, surely_above
 from lengthwise.report.longer import has_few_steps, most_lost, train_longer
-from lengthwise.report.summary import SystemSummary, ids_alone, is_untrained, median_rates, stands_for, step_text
+from lengthwise.report.summary import (
+    MOST_COMPARED,
+    SystemSummary,
+    ids_alone,
+    is_untrained,
+    median_rates,
+    other_settings,
+    some_of,
+    stands_for,
+    step_text,
+)
 from lengthwise.report.why import needed_back
 
 PLAIN = ("sequential", RANDOM_START)
@@ -116,11 +126,15 @@ def missing_control(
             keys = [key for key in own if one.flat[key] != first.flat.get(key)]
             words = [word for key in keys for word in ("--set", f"{key}={dumps(one.flat[key])}")]
             own = step_text(f"train {first.label} with the settings of {name}", TELLS, [(first, words)])
-            return f"Not tested: the control {name} has other settings.", own, False
+            return f"Not tested: the control {name} of {first.label} has other settings.", own, False
         if one.fitted:
             pair = [of.labels[0] for of in (first, one)]
             return "Not tested by the systems shown.", f"show the control: `.only(systems={pair})`", False
-        return f"Not tested: the control {name} did not fit.", longer_control(first, one, alone, order), True
+        return (
+            f"Not tested: the control {name} of {first.label} did not fit.",
+            longer_control(first, one, alone, order),
+            True,
+        )
     if ENCODINGS.is_built_in(encoding):  # its settings are those of the first, too, such as a sink
         with suppress(LengthwiseError, TypeError):
             control = replace(control, encoding=ENCODINGS.build(first.experiment["encoding"]).label)
@@ -130,6 +144,13 @@ def missing_control(
     train = step_text(f"train the control {control.name}, else as {first.label}{both}", TELLS, runs, seeds=seeds)
     if any(map(is_untrained, same)) and not control.random_start:
         return "", "", False
+    if unlike := next((one for one in there if one.positions == control and one.contest == first.contest), None):
+        also = some_of(list(other_settings((first, unlike)).values()), most=MOST_COMPARED)
+        return (
+            f"Not tested: {unlike.label} differs from {first.label} in {also}, too, so it is no control.",
+            train,
+            False,
+        )
     return f"Not tested: no system differs from {first.label} in its ids alone (a control).", train, False
 
 

@@ -435,7 +435,7 @@ def _described(
     drawn = (
         f"{metric.replace('_', ' ')} on {task_title(systems)} against length",
         "markers: medians of the fitted seeds",
-        "thin lines: each of these seeds" * (max(counts) > 1) + " (small marks: seeds aside)" * ("marks" in drew),
+        f"thin lines{' with small marks' * ('marks' in drew)}: each of these seeds" * (max(counts) > 1),
         f"band: {brackets_text(banded, band)}" * bool(banded),
         *(says for kind, says in KINDS.items() if kind in drew),
         f"dashes and dots: {chance_text(systems, metric=metric) or 'chance'}" * ("chance" in drew),

@@ -89,7 +89,7 @@ def next_step(
             tells = f"{len(short)} of {len(first.fitted)} seeds of {first.label} {are} not right up to {end}"
             words = ("--set", f"training.steps={twice}")
             return step_text("see whether twice the steps do", tells, [(first, words)], steps=2)
-        return f"test longer strings: {first.label} is right at {end}, the longest tested"
+        return f"to test longer than {end}, train all anew: ids are as many as the longest test needs"
     return longer
 
 

@@ -912,10 +912,15 @@ def details(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
         if found
     ]
     unlike, rule, share = steps_note(systems), fit_rule(systems), fit_share(systems)
+    tables = [
+        one for one in systems if "scheme.max_position" in one.flat and one.experiment["encoding"]["name"] != "nope"
+    ]
+    largest = by_value(tables, lambda one: one.flat["scheme.max_position"]) if tables else ""
     low = [f"{one.label} {rounded(one.in_distribution.median)}" for one in systems if not one.fitted]
     said = (
         *filter(None, map(fall_text, in_order(systems)[:MOST_COMPARED])),
         f"trained: {setting_note(systems)}",
+        f"largest id, by default what the longest test needs: {largest}" * bool(largest),
         *differ,
         unlike,
         "for equal steps, give all systems the same training.steps, and training.stop_when_fitted false"
