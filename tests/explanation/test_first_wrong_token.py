@@ -875,8 +875,8 @@ def test_values_that_make_sums_fail_are_named_with_what_is_right_without_them() 
     assert said_of in blamed.tested[0]
     assert blamed.why[0].endswith(f"With other columns in place of these, {others} of {each} are wrong.")
     assert random.strings == "random strings"
-    assert random.why[0].startswith(f"By {letter} at length 7: without such columns 0 of {first.without.n} are wrong")
-    assert "; at 16, too: 0, with them " in random.why[0]
+    assert random.why[0].startswith(f"By {letter} at length 7: 0 of {first.without.n} are wrong without such columns")
+    assert "; at 16, too: 0 without, " in random.why[0]
     # The failing sum that stands beside the values has one, and is the shortest there is.
     shown = blamed.example
     assert shown is not None
@@ -896,7 +896,7 @@ def test_a_kind_that_fails_only_since_it_has_such_values_more_often_is_told_so()
     # The cause comes first.
     assert told.faults[0].kind == common.kind
     same = told.faults[1].why
-    assert same[0].startswith(f"By A at length {equal.length}: without such columns 0 of {equal.without.n} ")
+    assert same[0].startswith(f"By A at length {equal.length}: 0 of {equal.without.n} are wrong without ")
 
 
 def trips_until_twelve(prompt: list[str], answer: list[str]) -> list[str]:
@@ -914,7 +914,7 @@ def test_a_cause_is_not_told_of_a_longer_length_at_which_it_is_none() -> None:
     assert first.caused
     assert not last.caused
     random = next(fault for fault in told.faults if fault.strings == "random strings")
-    assert f"; at 16 it is not known why: {last.without.n - last.without.right}, " in random.why[0]
+    assert f"; at 16 it is not known why: {last.without.n - last.without.right} without, " in random.why[0]
     # What these do is told, so that the other cause can be looked for.
     assert "at the second digit of the answer" in last.left
     assert last.left in random.why[0]

@@ -83,17 +83,20 @@ class Tested:
     def first(self, what: str, letter: str, brief: bool) -> str:
         """Whether values, which have a letter, are the cause, and how many are wrong without and with them."""
         of = self.changed.wrong
-        wrong = of if brief else f"without such {what}s {of} are wrong"
+        wrong = f"{of} {f'are wrong without such {what}s' if not brief else 'without'}, {self._drawn} with"
+        wrong += " them" * (not brief)
         if self.moved.n:
             usual = f" (random strings without such {what}s: {self.usual.wrong})" * self.caused
             wrong = f"with all {what}s moved round, so that such ones stand elsewhere, {of} are wrong{usual}"
-        return f"{self.how} {letter} at length {self.length}: {wrong}, {self._drawn}"
+            wrong += f", in place {self._drawn}"
+        return f"{self.how} {letter} at length {self.length}: {wrong}{self._others}"
 
     def later(self, n: int) -> str:
         """The same of a further length, in fewer words, behind a sentence on ``n`` strings."""
         how = " it is not known why" if not self.caused else ", in part" if self.how.startswith("in part") else ", too"
         wrong = self.changed.wrong if self.changed.n != n else f"{n - self.changed.right}"
-        return f"at {self.length}{how}: {wrong}, {self._drawn}"
+        told = f"{wrong}, in place {self._drawn}" if self.moved.n else f"{wrong} without, {self._drawn} with"
+        return f"at {self.length}{how}: {told}{self._others}"
 
     @property
     def changed(self) -> Share:
@@ -102,10 +105,13 @@ class Tested:
 
     @property
     def _drawn(self) -> str:
-        """How many are wrong as they are drawn; and what those do that have another cause, where that is not known."""
-        wrong = f"{self.drawn.n - self.drawn.right}" if self.changed.n == self.drawn.n else self.drawn.wrong
-        left = f" ({self.left})" * bool(self.left and not self.caused)
-        return f"{'in place' if self.moved.n else 'with them'} {wrong}{left}"
+        """How many are wrong as they are drawn."""
+        return f"{self.drawn.n - self.drawn.right}" if self.changed.n == self.drawn.n else self.drawn.wrong
+
+    @property
+    def _others(self) -> str:
+        """What those do that have another cause, where that is not known."""
+        return f" ({self.left})" * bool(self.left and not self.caused)
 
 
 @config
