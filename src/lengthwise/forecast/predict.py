@@ -626,7 +626,7 @@ def after_what(dfa: Dfa, format: Format, fragment: str) -> str:
     said = [dfa.text(word) if word else "" for word in pair or ()]
     if not said or not all(re.fullmatch(rf"[\w ]{{0,{LONGEST_SAID}}}", word) for word in said):
         return ""
-    places = " and ".join(f"after {word}" if word else "at the start" for word in said)
+    places = " and ".join(f"after '{word}'" if word else "at the start" for word in said)
     return f"{places} different words may follow, and counting cannot tell these apart; "
 
 
