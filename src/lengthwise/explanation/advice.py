@@ -222,7 +222,7 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
     which = "of each of the {} kinds below" if len(made) > 1 else "where {1}"
     if values and common is not None:
         which, made = f"with half of its {common.what}s of these values", [values]
-        measured = "Of ten adders, such sums gained; random ones no more than by the steps alone."
+        measured = "Ten adders gained at such sums, more than by the steps alone; at random ones, no more."
     elif made:
         measured = "Of 10 adders 7 were then right there (before 2; by steps alone 5)."
     elif made := beyond:
@@ -237,11 +237,11 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
     which = which.format(len(made), *made)
     measured += " Of this task nothing was measured." * (subject.task.name != "addition")
     faults = faults_of(failures, subject.train)
-    same = [each.kind for each in faults if each.by_values and each.kind] if values else []
+    same = [each.kind for each in faults if each.by_values and common.mends(each.kind)] if values and common else []
     (of, _), (by_it, _), (_, left) = (letters(faults, kinds) for kinds in (made, same, [*made, *same]))
     of += f", and so {by_it}" * bool(by_it)
     first = f"For {of}: {ON}" if of else ON.capitalize()
-    again = f"\nThen ask again: {left} may be left." * bool(left)
+    again = f"\nKeep this model, and explain both: {f'{left} may be left, ' * bool(left)}others may get worse."
     text = f"{first}, one row in {ONE_IN} {which}.\n{measured}{again}"
     task, lengths = {"name": subject.task.name, **changed_fields(subject.task)}, subject.inside
     every = [*range(lengths[0], lengths[-1] + 1)] == lengths

@@ -87,15 +87,18 @@ class Tested:
         wrong += " them" * (not brief)
         if self.moved.n:
             usual = f" (random strings without such {what}s: {self.usual.wrong})" * self.caused
-            wrong = f"with all {what}s moved round, so that such ones stand elsewhere, {of} are wrong{usual}"
-            wrong += f", in place {self._drawn}"
+            wrong = f"{of} are wrong with the same {what}s in another order, {self._drawn} in their own{usual}"
         return f"{self.how} {letter} at length {self.length}: {wrong}{self._others}"
 
     def later(self, n: int) -> str:
         """The same of a further length, in fewer words, behind a sentence on ``n`` strings."""
         how = " it is not known why" if not self.caused else ", in part" if self.how.startswith("in part") else ", too"
         wrong = self.changed.wrong if self.changed.n != n else f"{n - self.changed.right}"
-        told = f"{wrong}, in place {self._drawn}" if self.moved.n else f"{wrong} without, {self._drawn} with"
+        told = (
+            f"{wrong} in another order, {self._drawn} in their own"
+            if self.moved.n
+            else f"{wrong} without, {self._drawn} with"
+        )
         return f"at {self.length}{how}: {told}{self._others}"
 
     @property
@@ -232,6 +235,10 @@ class CommonCause:
         """The tests of a kind, or of random strings, whose kind is empty."""
         return [each for each in self.tests if each.kind == kind]
 
+    def mends(self, kind: str) -> bool:
+        """Whether strings of a kind are mostly right without these values, at all lengths that were tested."""
+        return bool(found := self.of(kind)) and all(each.how in ("by", "mostly by") for each in found)
+
     def causes(self, kind: str) -> bool:
         """Whether strings of a kind, or random ones, surely fail by these values, at least in part."""
         return any(each.caused for each in self.of(kind))
@@ -279,9 +286,8 @@ def common_cause(
     """The values that make strings fail; None where none surely do, or no prompt of the task can be changed so.
 
     Each value is planted into half of the places of random prompts but the first and the last, then into the first, and
-    into the last. The worst are asked again with fresh strings. Told are at most `NAMED` of each, in ``near`` or with
-    half as many failures as the worst. Where nothing is found at the first length of `_lengths` that fails most
-    strings, the next one is asked.
+    into the last. The worst are asked again with fresh strings. Told are at most `NAMED` of each, those in ``near``
+    first. Where nothing is found at the first length of `_lengths` that fails most strings, the next one is asked.
 
     Arguments:
         subject: the model, which has learned.
@@ -354,10 +360,8 @@ def _at(asked: _Asked, near: Collection[str], samples: int) -> CommonCause | Non
             if share.breaks and _worse(share, usual) * len(worst) * len(found) < SURE:
                 some.append(Value(name, where, share.right, asked.behind(name), asked.does))
     values = list[Value]()
-    least = min((value.right for value in itertools.chain(*found.values())), default=0)
     for some in found.values():
-        clear = [value for value in some if value.name in near or 2 * (AGAIN - value.right) >= AGAIN - least]
-        values += sorted(clear, key=lambda value: (value.name not in near, value.right))[:NAMED]
+        values += sorted(some, key=lambda value: (value.name not in near, value.right))[:NAMED]
     names = {value.name: value.where for value in values}
     if not names or not (rest := asked.values.others([*names])):
         return None

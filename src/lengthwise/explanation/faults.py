@@ -202,7 +202,8 @@ def others_named(failures: Failures) -> list[str]:
     if len(rest) > MOST_OTHERS:
         by_it = sum(kind in same for kind in rest)
         of = "all" if by_it == len(rest) else f"{by_it} of them"
-        return [f"{len(rest)} other kinds of strings fail{f', {of} by {letter}' * bool(by_it)}."]
+        named = spoken([*(f"where {kind}" for kind in rest[:MOST_OTHERS]), f"{len(rest) - MOST_OTHERS} kinds more"])
+        return [f"It fails, too, {named}{f' ({of} by {letter})' * bool(by_it)}."]
     groups = ((f"By {letter}, it", [kind in same for kind in rest]), ("It", [kind not in same for kind in rest]))
     found = [(how, [f"where {kind}" for kind in itertools.compress(rest, of)]) for how, of in groups]
     return [f"{how} fails, too, {spoken(kinds)}." for how, kinds in found if kinds]
