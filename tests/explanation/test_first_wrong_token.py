@@ -952,7 +952,7 @@ def test_a_kind_that_cannot_lack_such_values_fails_too_where_these_stand_elsewhe
         assert one.usual.right == one.usual.n
         assert one.moved.n
         assert one.caused
-        assert fault.why[0].startswith(f"By A at length {one.length}: with all columns moved round")
+        assert fault.why[0].startswith(f"By A at length {one.length}: {one.moved.wrong} are wrong with the same ")
     assert random.by_values
     (values_first, *_, cause, _) = [rows for _, rows in told.blocks()]
     assert values_first["why A"][0].startswith("Behind columns 0 + 0")
