@@ -137,7 +137,7 @@ def test_the_step_asks_for_as_many_seeds_as_how_sure_says() -> None:
         for seed in range(3)
     )
     sure = comparison_answer(values, systems)[SURE]
-    assert "5 of each that fit would do" in sure
+    assert "5 fitted seeds of each would do" in sure
     assert what_next(values, systems) == ("up to 5 seeds of each system, since few may be luck", {"seeds": 5})
 
 

@@ -135,8 +135,8 @@ def test_a_wide_table_has_the_chosen_columns_names_and_facts() -> None:
     assert [row[0] for row in table.rows] == ["ours", "near"]
     compiled = "\n".join(line for line in table.to_latex().splitlines() if not line.startswith("%"))
     for fact in (
-        "beyond training; \\ensuremath{\\approx}: 95 \\% is in its interval.\nHow sure: Not significant with so few "
-        "seeds (4 of each that fit would do), but every seed of ours is above every seed of near at 40.",
+        "beyond training; \\ensuremath{\\approx}: 95 \\% is in its interval.\nHow sure: Not significant yet (4 fitted seeds of "
+        "each would do), but every seed of ours is above all of near at 40.",
         "Exact match on addition by length, trained on lengths up to 8: medians of 2 seeds, 200 random strings a",
     ):
         assert fact in compiled
@@ -411,7 +411,7 @@ def test_names_with_commas_are_told_apart_by_semicolons() -> None:
     with pytest.raises(UnknownNameError, match="Known: coupled; lstm, layers 2; rope, pose"):
         raise UnknownNameError("system", "?", names)
     made = _of([one for at, name in enumerate(names) for one in _seeds(f"x, {name}", [200 - at, 100 - at])])
-    assert "above every seed of “x, coupled” and “x, rope, pose”." in made.wide().answer["how sure"]
+    assert "above all of “x, coupled” and “x, rope, pose”." in made.wide().answer["how sure"]
 
 
 def _seeds(name: str, rights: list[int], task: str = "addition", scheme: str = "coupled") -> list[dict]:
@@ -517,8 +517,7 @@ def test_what_overlaps_is_not_told_apart_and_asks_for_seeds() -> None:
     assert said.startswith("a is significantly above c at 16–40 ("), "not against what is as good"
     few = how_sure(_of([*_seeds("a", [200, 199, 198]), *_seeds("c", [9, 8, 7], scheme="sequential")]).systems)
     assert few.startswith(
-        "Not significant with so few seeds (5 of each that fit would do), but every seed of a is above every seed of c "
-        "at 16–40."
+        "Not significant yet (5 fitted seeds of each would do), but every seed of a is above all of c at 16–40."
     )
     frame = _of([*_seeds("c", [1, 2]), *_seeds("a", [200, 199])]).differences().to_frame()
     assert set(frame["ranges disjoint"]) == {"yes"}
@@ -600,7 +599,7 @@ def test_lengths_named_below_a_table_are_those_where_every_seed_is_above(kinds: 
     told = _of(made).wide(lengths=shown).answer["how sure"]
     said = told * ("every seed of a is above" in told)
     assert bool(apart) is bool(said)
-    where = re.search(r"every seed of b at ([\d–, and]+)\.", said)
+    where = re.search(r"all of b at ([\d–, and]+)\.", said)
     named = set()
     for run in re.findall(r"\d+(?:–\d+)?", where[1]) if where else ():
         low, _, high = run.partition("–")

@@ -437,8 +437,7 @@ def test_few_seeds_are_said_in_plain_words() -> None:
             for one in seeds(name, *[{16: right, 40: right}] * 3)]  # fmt: skip
     said = of(*made).wide().answer[SURE]
     assert said == (
-        "Not significant with so few seeds (5 of each that fit would do), but every seed of a is above every seed of b "
-        "and c at 16–40."
+        "Not significant yet (5 fitted seeds of each would do), but every seed of a is above all of b and c at 16–40."
     )
 
 
@@ -749,7 +748,7 @@ def placed(folder: Path, runs: list[dict[str, Any]]) -> lw.Result:
 
 
 @pytest.mark.parametrize(("right", "last", "comes_first"), [(4, 0, True), (200, 74, False), (200, 150, None)])
-def test_where_the_best_falls_why_comes_before_more_seeds(
+def test_a_difference_is_settled_before_what_is_likelier_to_be_right(
     tmp_path: Path, right: int, last: int, comes_first: bool | None
 ) -> None:
     (tmp_path / "checkpoint.safetensors").touch()
@@ -757,7 +756,8 @@ def test_where_the_best_falls_why_comes_before_more_seeds(
     explain, predict = f"lengthwise explain {tmp_path}", "lengthwise predict addition --train"
     table = placed(tmp_path, runs).wide()
     (step,) = steps_of(table)
-    assert (predict in step) is bool(comes_first is not None)
+    assert (predict in step) is bool(comes_first)
+    assert ("to 5 seeds" in step) is not comes_first
     assert sum(f"see why a falls\n{explain}" in line for line in table.advice) == 1
 
 
@@ -968,7 +968,7 @@ def holds(found: lw.Result) -> None:
     tests = differences(systems)
     tests = [*tests, *(test.turned for test in tests)]
     begins, ends = (
-        r"(?:^(?!Not )|every seed of )([^:.]*?) is (significantly )?above (?:every seed of )?(.*?)",
+        r"(?:^(?!Not )|every seed of )([^:.]*?) is (significantly )?above (?:all of )?(.*?)",
         r"(?:\.| \(exact)",
     )
     made = re.search(rf"{begins}(?:, each at some longer length| at (\d.*?)){ends}", said)
@@ -994,7 +994,7 @@ def holds(found: lw.Result) -> None:
     for one in whom:
         assert one in (everywhere if lengths else somewhere)
     assert whom or len(everywhere if lengths else somewhere) >= int(count[1])  # type: ignore[index]
-    if enough := re.search(r"few seeds \((\d+) of each that fit would do", said):
+    if enough := re.search(r"yet \((\d+) fitted seeds of each would do", said):
         n, many = int(enough[1]), tests[0].made
         assert 2 * many / comb(2 * n, n) <= 0.05 < 2 * many / comb(2 * n - 2, n - 1)
         assert not any(test.sure for test in tests if test.one is first and test.other in whom)

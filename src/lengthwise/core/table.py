@@ -335,8 +335,8 @@ class Table:
         legend = dict(self.legend)
         if "brackets" in legend and least < 1:
             legend["brackets"] += f", shown from {least:g} apart on"
-        else:
-            legend.pop("brackets", None)
+        elif "brackets" in legend:
+            legend["brackets"] = "left out for room"
         left = ["brackets are left out, as they are wider than a page: choose three lengths for them"] * (least >= 1)
         return replace(self, rows=rows, legend=legend, advice=(*self.advice, *left))
 

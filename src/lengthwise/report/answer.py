@@ -167,7 +167,8 @@ class _Contest:
     def sure(self) -> tuple[str, int]:
         """How sure it is that the first is above its field, and how many seeds of each would do where these are few."""
         said = [self._sure(names) for names in (MOST_COMPARED - 1, 0)]
-        said = [(f"{text}{more}", enough) for text, enough in said for more in dict.fromkeys((self.second, ""))]
+        # What is not sure is not left out for room, as long as there is room for it without names.
+        said = [(f"{text}{more}", enough) for more in dict.fromkeys((self.second, "")) for text, enough in said]
         return next((each for each in said if lines_of(in_quotes(each[0], self.there)) <= MOST_LINES), said[-1])
 
     @property
@@ -215,9 +216,9 @@ class _Contest:
         if sure:
             p = max(test.holm for one in sure for test in facing[id(one)] if test.sure)
             return f"{name} is significantly above {at} (exact rank test, Holm p ≤ {ceil(1000 * p) / 1000:g}).", 0
-        every, enough = f"every seed of {name} is above every seed of {at}", self.cause[2]
-        would_do = f" ({enough} of each that fit would do)" * bool(enough)
-        return f"Not significant with so few seeds{would_do}, but {every}.", enough or self.enough
+        every, enough = f"every seed of {name} is above all of {at}", self.cause[2]
+        would_do = f" ({enough} fitted seeds of each would do)" * bool(enough)
+        return f"Not significant yet{would_do}, but {every}.", enough or self.enough
 
     @cached_property
     def ahead(self) -> list[SystemSummary]:
@@ -320,11 +321,11 @@ class _Contest:
         """`answer` for these systems; ``fails`` is the first where even that is wrong beyond training."""
         never = never_trained(self.order)
         if not self.rivals:
-            return Answer(why=never, step=next_step(self.order, fails, "", [], []) if self.order else "")
+            return Answer(why=never, step=next_step(self.order, fails, "", [], [], differ=False) if self.order else "")
         cause, control, _ = self.cause
         whole = f"{cause} {never}".strip()
         sure, enough = self.sure
-        step = next_step(self.order, fails, control, self.seeds, self.pair)
+        step = next_step(self.order, fails, control, self.seeds, self.pair, bool(self.pairs))
         fits = lines_of(in_quotes(whole, self.there)) <= MOST_LINES
         return Answer(sure, whole if fits else cause, step, enough=enough)
 

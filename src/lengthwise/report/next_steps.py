@@ -48,12 +48,13 @@ def next_step(
     control: str,
     seeds: Sequence[tuple[SystemSummary, int]],
     pair: Sequence[SystemSummary],
+    differ: bool,
 ) -> str:
     """What to do next with systems that are compared with each other, as a line, and commands behind it.
 
     That is what fits where nothing is left to compare, then the ``control``, then, where not even the best goes beyond
-    training, what does instead of what ``fails``, settings that should be equal in the ``pair``, why the best falls,
-    more ``seeds`` of systems, and longer tests.
+    training, what does instead of what ``fails``, settings that should be equal in the ``pair``, more ``seeds`` of
+    systems that ``differ`` in every seed, why the best falls, seeds of others, and longer tests.
     """
     longer, fitted = _longer(order), [one for one in order if one.fitted]
     if longer and len(fitted) < min(2, len(order)):
@@ -64,15 +65,17 @@ def next_step(
         return _likelier(fails)
     if equal := _equal(order, pair, max((n for _, n in seeds), default=0)):
         return equal
-    if fails is not None:
-        return _likelier(fails)
-    if see := explain_step(leader(order)):
-        return see
     first = next(iter(pair), order[0])
     few = [one for one, n in seeds if len(one.fitted) < n]
     plain = first.positions.scheme not in PLAIN and not beyond_reach(first)
     needed = [one for one in order if one in few or (plain and not one.fitted and is_control(one, first))]
-    if longer and any(map(most_lost, needed)):
+    unfit = bool(longer) and any(map(most_lost, needed))
+    if not (few and differ and not unfit):
+        if fails is not None:
+            return _likelier(fails)
+        if see := explain_step(leader(order)):
+            return see
+    if unfit:
         return longer
     if few:
         runs = max(ceil(n * len(one.results) / len(one.fitted)) for one, n in seeds if one in few)
