@@ -411,7 +411,7 @@ def test_names_with_commas_are_told_apart_by_semicolons() -> None:
     with pytest.raises(UnknownNameError, match="Known: coupled; lstm, layers 2; rope, pose"):
         raise UnknownNameError("system", "?", names)
     made = _of([one for at, name in enumerate(names) for one in _seeds(f"x, {name}", [200 - at, 100 - at])])
-    assert "above all of “x, coupled” and “x, rope, pose”." in made.wide().answer["how sure"]
+    assert "above every seed of “x, coupled” and “x, rope, pose”." in made.wide().answer["how sure"]
 
 
 def _seeds(name: str, rights: list[int], task: str = "addition", scheme: str = "coupled") -> list[dict]:
