@@ -1109,6 +1109,10 @@ def test_places_that_do_not_tell_what_is_needed_are_doubted(tmp_path: Path) -> N
         found = lw.predict(target, train=10, test=40)["coupled"]
         assert found.verdict == "yes"
         assert bool(found.weak) is not apart
+        whole = lw.predict(f"{tmp_path / 'mine.py'}:Interleave" if not apart else target, train=10, test=40)
+        assert whole.systems[0].answer == (PROMISING if apart else NOT_KNOWN)
+        first = whole.text().partition("  next     ")[2].partition("lengthwise ")[2]
+        assert apart or first.startswith("couple ")
     # Digits of a sum share a place, and a sum needs both.
     for name in ("addition", "copy", "reverse", "bitwise-or"):
         assert not lw.predict(name, train=10, test=40)["coupled"].weak

@@ -399,6 +399,7 @@ def draw_coupling(console: Console, found: Coupling) -> None:
         console.print("i counts the tokens of a part from 0; n is the length", style="dim")
         if same := {said for said in agrees.values() if not said.startswith("yes")}:
             also = "" if found.stated is None else f" and do as well: all that a token needs is within {found.stated}"
+            also = also or f", and worse: {found.worse}" * bool(found.worse)
             console.print(AGREES[max(same)] + also * (max(same) == "no"))
         elif agrees and not differ:
             console.print(f"the places that the task states agree: {found.agrees[0][1]}")

@@ -53,6 +53,8 @@ MOST_NAMED = 4
 """Tasks that are named in the answer; all are behind ``why``."""
 NOT_FITTED = "not fitted"
 """What is measured of a system that is wrong on its training lengths, so that longer ones were not tested."""
+SHARED_PLACES = "two tokens share the place of the needed one"
+"""Why the answer is not known where coupled ids leave in doubt which token is needed."""
 UNTRIED = "untried here"
 """How what would help begins where nothing of the kind was trained."""
 ASKED: dict[Format, str] = {
@@ -179,7 +181,8 @@ class SystemForecast:
     m: int = 1
     """Of ids modulo m, the m that a language gives; 1 where it gives none, and for other ids."""
     weak: str = ""
-    """How such forecasts were wrong in an earlier study, where they were most often; empty elsewhere."""
+    """How such forecasts were wrong in an earlier study, where they were most often; of coupled ids of a task, what
+    they do not tell apart (`doubt_of`); empty elsewhere."""
 
     pull: str = ""
     """What of a language raises or lowers its forecast most (`features.pull`)."""
@@ -227,8 +230,9 @@ class SystemForecast:
     @property
     def by_similar(self) -> ForecastWord:
         """PROMISING: theory has a *yes* that is met, and most of at least `FEWEST` that are `SIMILAR` were right; what
-        was seen of the target elsewhere must not be worse, nor may its ids give the answer away. UNLIKELY: it has a
-        *no*, none of as many was right, and nor was the target elsewhere. Else NOT KNOWN.
+        was seen of the target elsewhere must not be worse, and its ids must tell the needed tokens, and not give the
+        answer away. UNLIKELY: it has a *no*, none of as many was right, and nor was the target elsewhere. Else NOT
+        KNOWN.
         """
         right, of = self.others or self.record
         if of < FEWEST or BEYOND in self.refusal:
@@ -236,7 +240,8 @@ class SystemForecast:
         elsewhere = re.fullmatch(rf"\d\.\d\d {ELSEWHERE}", self.own)
         as_good = not self.own or bool(elsewhere and float(self.own[:4]) >= self.cut)
         as_bad = not self.own or self.own == NOT_FITTED or bool(elsewhere and not as_good)
-        if self.verdict == "yes" and 100 * right >= LIKELY_FROM * of and as_good and not (self.unmet or self.tells):
+        held_back = self.unmet or self.tells or self.weak
+        if self.verdict == "yes" and 100 * right >= LIKELY_FROM * of and as_good and not held_back:
             return PROMISING
         return UNLIKELY if self.verdict == "no" and right == 0 and as_bad else NOT_KNOWN
 

@@ -38,6 +38,7 @@ from lengthwise.forecast.answer import (
     PLAIN_PLACES,
     PROMISING,
     RIGHT,
+    SHARED_PLACES,
     SIMILAR,
     TOO_FAR,
     UNCERTAIN,
@@ -111,7 +112,7 @@ class Forecasts(Tabular):
     span: str = ""
     """What coupled ids do not mend in this task; empty where they do, or where it has no places."""
     helps: str = ""
-    """What would help in theory where no system has a *yes*; empty where one has."""
+    """What would help in theory where no system has a *yes*, or its ids leave in doubt which token is needed."""
     by_hand: str = ""
     """What to do where no command settles it, or before one does; empty where a command is enough."""
     membership: bool = False
@@ -296,6 +297,8 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
         whether = f"{NOT_KNOWN} whether {found.target}{of * alone}{trained}"
         known = best.others or best.record
         count = f"; {in_words(known, best.alike)}" * bool(known[1] and best.verdict != "unknown")
+        if best.weak:
+            return f"{whether}: {SHARED_PLACES}" + f" ({tied[0]})" * (not alone)
         if alone or best.verdict != "yes":
             return whether + count * alone
         return f"{whether}. Best positions known: {tied[0]}" + (count or ", possible in theory")

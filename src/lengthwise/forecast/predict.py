@@ -254,6 +254,9 @@ def predict(
         by_hand = f"in Python, with this task: lw.compare(task{one}, max_length={train}{tests}, budget='10m')"
     elif not settle and requested:
         by_hand = why_untrained(trainable, f"{named_scheme(chosen[0])}+{chosen[0].encoding}")
+    if chosen[0].weak and chosen[0].answer == NOT_KNOWN and word:
+        helps, couple = "find places that tell the tokens apart, and write them in", f"lengthwise couple {word}"
+        by_hand = f"{AFTER}train, with the places written in" if settle else by_hand
     if no_places and trainable and couple and not helps and not requested:
         settle, by_hand = (
             compare_command(trainable, word, (), train, at[-1]),

@@ -27,6 +27,7 @@ from lengthwise.sparsity.coupling import (
     NoCouplingError,
     corrected,
     doubt_of,
+    in_one_place,
     not_told_apart,
     propose_coupling,
     same_places,
@@ -34,6 +35,7 @@ from lengthwise.sparsity.coupling import (
 from lengthwise.sparsity.dependence import Dependencies, Sampler, dependencies_from_data, estimate_dependencies
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.language import called
+from lengthwise.tasks.values import spoken
 
 FOUND_FROM = 3
 """The number of lengths from which a rule is found: two determine a line, and a third tests it."""
@@ -74,6 +76,8 @@ class Coupling(Tabular):
     stated: int | None = None
     """Within how many ids the places that the task states keep all that a token needs, and tell it from others; None
     where they don't."""
+    worse: str = ""
+    """What is wrong with the places that the task states; empty where nothing is, or it states none."""
     doubt: str = ""
     """What the rule's ids do not tell apart (`doubt_of`)."""
 
@@ -173,7 +177,7 @@ def _couple(
     found = replace(found, lengths=tuple(known), sparsity=sparsity, queries=queries, reason=reason)
     if rule is None:
         bounded = len(set(sparsity.values())) == 1
-        near = _stated(task, checked, seed) if bounded else None
+        near, _ = _stated(task, checked, seed) if bounded else (None, "")
         why = f"none is needed, since the places that the task states keep all that a token needs within {near}; "
         return replace(found, stated=near, reason=reason if near is None else f"{why}beside these, {reason}")
     queried: dict[int, Dependencies] = {} if examples else dict(known)
@@ -193,6 +197,7 @@ def _couple(
         return found
     rule, checks = corrected(rule, known | queried, checked)
     longest = queried[checked[-1]]
+    stated, worse = _stated(task, checked, seed)
     return replace(
         found,
         doubt=doubt_in(rule, longest) or untold_by(rule, task, longest, _layout(task, longest.length, seed)),
@@ -202,7 +207,8 @@ def _couple(
         reason="" if checks.holds else checks.problems[0],
         check=checks,
         agrees=tuple(_agreements(task, rule, queried, checked, seed)),
-        stated=_stated(task, checked, seed),
+        stated=stated,
+        worse=worse,
     )
 
 
@@ -294,21 +300,25 @@ def doubt_in_task(task: Task) -> str:
     parents = [[int(p) for p in batch.parents[0, t] if p >= 0] for t in scored]
     told = [needed for t, needed in zip(scored, parents, strict=True) if (batch.selectors[0, t] < 0).all()]
     prompt = int(scored[0]) if len(scored) else 0
-    return doubt_of(not_told_apart(told, batch.places[0, :, 0], symbols, prompt), sum(map(bool, parents)))
+    pairs, text = in_one_place(told, batch.places[0, :, 0], symbols, prompt), batch.text(0)
+    named = [f"{text[p]!r} at position {p}" for p in pairs[0]] if pairs else []
+    example = f", as at length {near} {spoken(named)}" * bool(named)
+    return doubt_of(len(pairs), sum(map(bool, parents)), example)
 
 
-def _stated(task: Task, checked: Sequence[int], seed: int) -> int | None:
-    """`Coupling.stated`."""
+def _stated(task: Task, checked: Sequence[int], seed: int) -> tuple[int | None, str]:
+    """`Coupling.stated` and `Coupling.worse`."""
     if not task.states_places:
-        return None
+        return None, ""
     scheme = SCHEMES.build("coupled", max_position=1 << 20)
     found = [structure_at(task, scheme, n, seed).parents for n in checked]
-    if len({parents.count for parents in found}) > 1 or len({parents.span for parents in found}) > 1:
-        return None
-    span = found[0].span
-    if doubt_in_task(task) or untold_in_task(task, checked[-1], span, coupled=True):
-        return None
-    return span
+    span, at = found[0].span, f"at lengths {', '.join(map(str, checked))}"
+    if len({parents.count for parents in found}) > 1:
+        return None, f"a token needs {', '.join(str(parents.count) for parents in found)} others {at}"
+    if len({parents.span for parents in found}) > 1:
+        return None, f"what a token needs is {', '.join(str(parents.span) for parents in found)} places away {at}"
+    worse = doubt_in_task(task) or untold_in_task(task, checked[-1], span, coupled=True)
+    return (None, worse.partition("; ")[0]) if worse else (span, "")
 
 
 def _agreements(

@@ -264,19 +264,31 @@ def not_told_apart(
     symbols: Sequence[AbstractSet[Hashable]],
     prompt: int,
 ) -> int:
-    """Of tokens with these parents, how many coupled ids leave in doubt which tokens these are.
+    """Of tokens with these parents, how many coupled ids leave in doubt which tokens these are (`in_one_place`)."""
+    return len(in_one_place(parents, places, symbols, prompt))
 
-    These have a parent among the first ``prompt`` tokens whose place holds another of them, too, that may be the same
-    symbol and is no parent.
+
+def in_one_place(
+    parents: Sequence[Collection[int]],
+    places: Int[ndarray, " T"],
+    symbols: Sequence[AbstractSet[Hashable]],
+    prompt: int,
+) -> list[tuple[int, int]]:
+    """For each token of which coupled ids leave in doubt which tokens its parents are, a parent and what it is mixed
+    up with.
+
+    These are among the first ``prompt`` tokens, have one place and may be the same symbol, and the other is no parent.
     """
-    return sum(any(places[p] == places[q] > 0 for p, q in _rivals(needed, symbols, prompt)) for needed in parents)
+    pairs = (((p, q) for p, q in _rivals(each, symbols, prompt) if places[p] == places[q] > 0) for each in parents)
+    return [pair for found in pairs if (pair := next(found, None)) is not None]
 
 
-def doubt_of(lost: int, whole: int) -> str:
-    """What to say of places where ``lost`` of so many predicted tokens are `not_told_apart`; empty for up to half."""
+def doubt_of(lost: int, whole: int, example: str = "") -> str:
+    """What to say of places where ``lost`` of so many predicted tokens are `not_told_apart`, with an example of two
+    such tokens; empty for up to half."""
     return (
-        f"{lost} of {whole} predicted tokens need a token of the prompt that shares its place with another one; "
-        "the ids don't say which of the two, so the model must tell by their order"
+        f"{lost} of {whole} predicted tokens need a token of the prompt that shares its place with another{example}; "
+        "the ids don't say which, so the model must tell by their order"
     ) * (2 * lost > whole)
 
 
