@@ -90,6 +90,22 @@ def test_one_system_that_fits_gets_no_more_seeds_before_others_fit() -> None:
     assert changes == {"budget": "50m", "seeds": 1, "out": "2000-steps"}
 
 
+@pytest.mark.parametrize(("plain", "next_is"), [(0, {"budget": "50m", "seeds": 1, "out": "2000-steps"}), (1, {})])
+def test_systems_that_fit_get_no_more_seeds_before_plain_ids_fit(plain: int, next_is: dict[str, Any]) -> None:
+    rows = [
+        {"system": name, "scheme": scheme, "fitted": fitted, "seeds": [{"in_distribution": 0.9}], "missing": 0,
+         "diverged": False}
+        for name, scheme, fitted in (
+            ("coupled+learned", "coupled", 1), ("coupled+rope", "coupled", 1), ("rope", "sequential", plain)
+        )
+    ]  # fmt: skip
+    values = {
+        "systems": rows, "seeds": 1, "seeds_wanted": 3, "steps": 400, "default_steps": 2000, "budget_seconds": 600.0,
+        "trained_to": 6, "task": TASKS.describe(TASKS.build("copy")),
+    }  # fmt: skip
+    assert what_next(values, [])[1] == next_is
+
+
 @pytest.mark.parametrize(
     ("seeds", "fitted", "rate", "steps", "says"),
     [

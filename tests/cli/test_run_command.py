@@ -245,10 +245,14 @@ def test_a_run_says_whether_its_forecast_came_true(
                        verdict="yes" if says_yes else "no", refusal="no forecast")  # fmt: skip
         assert made.answer == answer
         monkeypatch.setattr(theory, "predict", lambda *_, made=made: replace(asked, systems=(made,)))
-        out = " ".join(terminal(*words).out.split())
+        answered = terminal(*words)
+        out = " ".join(answered.out.split())
         came = "and" if says_yes == (right > 95) else "but"
         line = f"forecast {answer} {made.in_brackets} that it is right at 12, {came} it is{' not' * (right < 95)}."
         assert (line in out) == fitted, "few steps make no forecast wrong"
+        if not fitted:
+            assert (f"forecast {answer} {made.in_brackets} that it is right at 12." in out) is not says_yes
+            assert ("\n  lengthwise predict addition --train 3 --test 12" in answered.err) is not says_yes
 
 
 def test_what_a_run_says_of_its_forecast_is_measured_by_the_measure_of_the_forecast() -> None:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from lengthwise.core.result_file import StudyResult
     from lengthwise.experiments.engine import Sweep
     from lengthwise.experiments.recipe import Study
+    from lengthwise.forecast.answer import SystemForecast
 
 OPENING = (
     "Can a transformer that has practised on problems of 4 lines solve problems of 80 lines?",
@@ -106,6 +107,7 @@ def next_step(done: RecipeResult) -> str:
     """
     from lengthwise.core.result_file import RunResult
     from lengthwise.core.user_code import code_words
+    from lengthwise.forecast.answer import UNLIKELY, WRONG
     from lengthwise.report.answer import answer
     from lengthwise.report.control import PLAIN, beyond_reach
     from lengthwise.report.summary import RIGHT, SeedResult, ids_alone, load, predict_command, summarize
@@ -130,6 +132,10 @@ def next_step(done: RecipeResult) -> str:
             if any(ids_alone(one, system) for one in there):  # other steps than a partner's would end the pair
                 return answer(there).step.replace("\n", "\n  ")
         more, says = {"training.steps": 2 * steps}, f"{job.name} does not fit after {steps:,} steps"
+        if (one := forecast_of(done.sweep)) is not None and one.answer in (UNLIKELY, WRONG):
+            system = summarize(SeedResult.of(one.to_json()) for one in results)[0]
+            says += f", and with more it is unlikely to be right at {longest}: see what is likelier"
+            return f"{says}:\n  {predict_command(system, longest)}"
         if job.experiment.model.layers == 1 and all(one.gained_too_little(wanted) for one in results):
             more, says = {"model.layers": 2}, f"{says}, of which the last half gained too little: two layers"
         elif job.experiment.model.layers == 1:
@@ -149,34 +155,44 @@ def next_step(done: RecipeResult) -> str:
     return "\n".join(lines)
 
 
-def forecast_line(sweep: Sweep, measured: str) -> str:
-    """The forecast for a single system and what was ``measured`` by its measure; empty where it says no yes or no.
-
-    And where most seeds do not fit, as that may be for too few steps. Of a task nothing is ``measured`` but its tests.
-    """
+def forecast_of(sweep: Sweep) -> SystemForecast | None:
+    """The forecast for a single system at its longest test; None where there is none of just that."""
     from lengthwise.api.theory import predict
-    from lengthwise.core.result_file import RunResult
-    from lengthwise.forecast.answer import LIKELY, PROMISING, UNLIKELY, WRONG, name_of
-    from lengthwise.forecast.answer import RIGHT as MEASURED_RIGHT
+    from lengthwise.forecast.answer import name_of
     from lengthwise.positions.encodings import ENCODINGS
-    from lengthwise.report.summary import RIGHT
 
     made, scheme = (job := sweep.recipe.jobs[0]).experiment, job.experiment.scheme
     train, test = made.training.max_length, max(made.evaluation.lengths)
     ids = scheme.name, getattr(scheme, "random_start", False), made.encoding
     same = [s for s in SYSTEMS if (s.registered_scheme, s.random_start, ENCODINGS.build(s.encoding)) == ids]
-    seeds = [each for each in sweep.results[0] if isinstance(each, RunResult)]
-    if len(sweep.recipe.jobs) > 1 or not same or 2 * sum(each.fitted for each in seeds) <= len(seeds):
-        return ""
+    if len(sweep.recipe.jobs) > 1 or not same:
+        return None
     try:
         found = predict(made.task, train, test, name_of(same[0]))
     except LengthwiseError:  # no longer test
-        return ""
+        return None
     one = found.systems[0]
-    says_yes = one.answer in (MEASURED_RIGHT, LIKELY, PROMISING)
-    asked = found.test == test and one.m == getattr(scheme, "m", 1)
-    if not asked or not (says_yes or one.answer in (UNLIKELY, WRONG)):
+    return one if found.test == test and one.m == getattr(scheme, "m", 1) else None
+
+
+def forecast_line(sweep: Sweep, measured: str) -> str:
+    """The forecast for a single system and what was ``measured`` by its measure; empty where it says no yes or no.
+
+    Where most seeds do not fit, a no alone, as that may be for too few steps. Of a task nothing is ``measured`` but its
+    tests.
+    """
+    from lengthwise.core.result_file import RunResult
+    from lengthwise.forecast.answer import LIKELY, PROMISING, UNLIKELY, WRONG
+    from lengthwise.forecast.answer import RIGHT as MEASURED_RIGHT
+    from lengthwise.report.summary import RIGHT
+
+    one, test = forecast_of(sweep), max(sweep.recipe.jobs[0].experiment.evaluation.lengths)
+    says_yes = one is not None and one.answer in (MEASURED_RIGHT, LIKELY, PROMISING)
+    if one is None or not (says_yes or one.answer in (UNLIKELY, WRONG)):
         return ""
+    seeds = [each for each in sweep.results[0] if isinstance(each, RunResult)]
+    if 2 * sum(each.fitted for each in seeds) <= len(seeds):
+        return "" if says_yes else f"{one.answer} {one.in_brackets} that it is right at {test}."
     if measured:
         return f"{one.answer} {one.in_brackets}. {measured}"
     rates = [min((s.rate("exact_match") for s in each.lower if s.length == test), default=0.0) for each in seeds]

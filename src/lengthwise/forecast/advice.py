@@ -22,6 +22,7 @@ from lengthwise.forecast.answer import (
     OWN_LANGUAGE,
     PROMISING,
     RIGHT,
+    SHARED_PLACES,
     SIMILAR,
     UNCERTAIN,
     UNLIKELY,
@@ -100,6 +101,7 @@ def instead_of(
     known = []
     for f, line in best:
         theory = UNMET if f.unmet else "promising" if f.answer == PROMISING else "possible in theory"
+        theory += f", but {SHARED_PLACES}" * bool(f.weak)
         seen = f"{theory}, {f.base_rate}" if f.base_rate else ""
         seen = f"measured right, {f.measured.removeprefix(OWN_LANGUAGE)}" if f.answer == RIGHT else seen
         number = (None, None) if seen else (f.probability, f.interval)
@@ -175,9 +177,10 @@ def scratchpad_instead(
     best, *others = forecasts_of(pad)
     writes = f"its data need {writes}{' and coupled ids' * (best.scheme in features.SCHEMES_OF_PLACES)}"
     command = run_command(pad, typed, named_scheme(best), best.encoding, train, *at)
-    known = best.others or best.record
+    known, pads = best.others or best.record, best.nearest
+    seen = f"{sum(pads.values())} of {len(pads)} scratchpads, " * bool(pads) + in_words(known, best.alike)
     line = (
-        f"{writes}; {best.answer} with {best.words}: {in_words(known, best.alike)}{IN_FULL}"
+        f"{writes}; {best.answer} with {best.words}: {seen}{IN_FULL}"
         f"{f'{says}; ' * bool(says)}{scratchpads_first(best, others)}{SIMILAR} ones {near_ratio(at[0] / train)}"
         f"{exceptions(best.named)}"
     )

@@ -14,6 +14,8 @@ from lengthwise.positions.system import SYSTEMS, PositionSystem
 
 SIMILAR = "similar"
 """Said of tasks and languages that are counted beside one: theory says the same of them."""
+OTHERS = "others"
+"""Said of tasks that are counted beside one where theory leaves both open."""
 ForecastWord = Literal["MEASURED RIGHT", "MEASURED WRONG", "LIKELY", "PROMISING", "UNCERTAIN", "UNLIKELY", "NOT KNOWN"]
 RIGHT, WRONG, LIKELY, PROMISING, UNCERTAIN, UNLIKELY, NOT_KNOWN = get_args(ForecastWord)
 LIKELY_FROM, UNLIKELY_TO = 70, 30
@@ -55,6 +57,8 @@ NOT_FITTED = "not fitted"
 """What is measured of a system that is wrong on its training lengths, so that longer ones were not tested."""
 SHARED_PLACES = "two tokens share the place of the needed one"
 """Why the answer is not known where coupled ids leave in doubt which token is needed."""
+DENSE = "a token depends on ever more others"
+"""How the reason begins where the number of parents grows."""
 UNTRIED = "untried here"
 """How what would help begins where nothing of the kind was trained."""
 ASKED: dict[Format, str] = {

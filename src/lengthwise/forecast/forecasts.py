@@ -20,6 +20,7 @@ from lengthwise.forecast.answer import (
     ASKED,
     BANDS,
     BEYOND,
+    DENSE,
     ELSEWHERE,
     IF_PREDICTABLE,
     IN_FULL,
@@ -34,6 +35,7 @@ from lengthwise.forecast.answer import (
     NOT_FITTED,
     NOT_KNOWN,
     ORDER,
+    OTHERS,
     OWN_LANGUAGE,
     PLAIN_PLACES,
     PROMISING,
@@ -321,6 +323,8 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     word, colon, reason = brief(first.theory).replace(SHOWN["no"], IN_THEORY["no"]).partition(": ")
     if not alone and best.verdict == "unknown":
         reason = reason.replace("no theorem covers such ids", "no theorem decides it for any positions")
+    dense = found.span.startswith(DENSE) and first.theory.startswith(NOT_SEARCHED)
+    word, colon, reason = (SHOWN["unknown"], ": ", found.span) if dense else (word, colon, reason)
     given = condition_in(best.theory)
     possible = [f for f in found if f.verdict == "yes" and not f.unmet and brief(f.theory).partition(": ")[2] == reason]
     alike = [f for f in possible if f.scheme == "modulo" or condition_in(f.theory) == given]
@@ -337,7 +341,7 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     if tables and best.scheme in SCHEMES_OF_PLACES and best.verdict == "yes":
         basis += f", of {NEAR_ALONE}, which {tables[0].system} must learn"
     yield "theory", f"{first}{f' ({basis})' * bool(basis)}{semicolon}{rest}"
-    if found.span and (best.verdict != "yes" if not alone else best.scheme in SCHEMES_OF_PLACES):
+    if found.span and not dense and (best.verdict != "yes" if not alone else best.scheme in SCHEMES_OF_PLACES):
         yield "", brief(found.span)
     seen = [in_short(best.measured)] * bool(best.measured)
     if best.others is not None and best.alike == "task":
@@ -382,19 +386,16 @@ def also_weighs(best: SystemForecast) -> str:
 
 
 def alike_in_words(found: Forecasts, best: SystemForecast, alone: bool) -> str:
-    """How tasks came out that are like this one in what theory says of them; empty for one system that it leaves open.
+    """How tasks came out that are like this one in what theory says of them; empty where nothing was trained.
 
     Of several such systems all tasks are counted that it leaves open under any of them.
     """
     right, of = best.others or (0, 0)
     if best.verdict == "unknown":
-        tasks = dict[str, bool]()
-        for f in () if alone else found:
-            if f.others and f.verdict == "unknown" and f.alike == "task":
-                tasks |= {name: right or tasks.get(name, False) for name, right in f.named.items()}
+        tasks = of_any(found)
         which = f"{sum(tasks.values())} of {counted(len(tasks), 'other task')} that theory leaves open"
-        were = "was" if len(tasks) == 1 else "were"
-        return f"{which} {were} right under any of these positions {found.near}{exceptions(tasks)}" * bool(tasks)
+        were, under = "was" if len(tasks) == 1 else "were", best.words if alone else "any of these positions"
+        return f"{which} {were} right under {under} {found.near}{exceptions(tasks)}" * bool(tasks)
     by_places = best.scheme in SCHEMES_OF_PLACES and best.verdict == "yes"
     if not of:
         kind = "sparse and local under such ids" if by_places else f"{IN_THEORY[best.verdict]} in theory, too"
@@ -403,6 +404,21 @@ def alike_in_words(found: Forecasts, best: SystemForecast, alone: bool) -> str:
     same = ", of which theory says the same,"
     said = f"{right} of {counted(of, f'{SIMILAR} task')}{same} {were} right {found.near}{exceptions(best.named)}"
     return scratchpads_first(best, () if alone else found) + said
+
+
+def of_any(systems: Iterable[SystemForecast]) -> dict[str, bool]:
+    """The other tasks that theory leaves open under these systems, and whether each was right under any of them."""
+    tasks = dict[str, bool]()
+    for f in systems:
+        if f.others and f.verdict == "unknown" and f.alike == "task":
+            tasks |= {name: right or tasks.get(name, False) for name, right in f.named.items()}
+    return tasks
+
+
+def left_open(same: Sequence[SystemForecast]) -> str:
+    """How many of the tasks `of_any` were right, in a cell; empty where there are none or more is known."""
+    tasks = {} if any(f.seen for f in same) else of_any(same)
+    return f"{sum(tasks.values())} of {len(tasks)} {OTHERS}" * bool(tasks)
 
 
 def table(found: Forecasts) -> list[str]:
@@ -427,7 +443,7 @@ def table(found: Forecasts) -> list[str]:
     chances = any(f.counted and "%" in f.chance for f in found)
     heading = "answer [90 % interval]" if chances else "answer"
     rows: list[tuple[str, ...]] = [("positions", heading, "in theory", "share right")]
-    rows += [("", *said) for said in groups]
+    rows += [("", *said[:-1], left_open(same) or said[-1]) for said, same in groups.items()]
     if all(f.answer == NOT_KNOWN for f in found):
         rows = [(name, *rest) for name, _, *rest in rows]
     if all(row[-1] == "–" for row in rows[1:]):
@@ -499,6 +515,7 @@ def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
     numbers += [MOST_RIGHT] * any(f.answer == PROMISING for f in found)
     numbers += [NONE_RIGHT] * any(f.counted is None and f.answer == UNLIKELY for f in found)
     numbers += [f"{SIMILAR}: theory says the same of them"] * any(SIMILAR in f.seen for f in found)
+    numbers += [f"{OTHERS}: theory leaves them open"] * any(left_open([f]) for f in found)
     numbers += [f"{IF_PREDICTABLE}: possible if the model can predict its ids"] * any(f.unmet for f in found)
     numbers += [f"{NO_PLACES}: the task states none"] * any(NEEDS_PLACES in f.theory for f in found)
     numbers += [f"{LOCAL_BIAS}: {NEAR_ALONE}"] * any(LOCAL_BIAS in f.system for f in found)

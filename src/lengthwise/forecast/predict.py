@@ -35,6 +35,7 @@ from lengthwise.forecast.answer import (
     AFTER,
     ASKED,
     BEYOND,
+    DENSE,
     FEW,
     KNOWN,
     LIKELY,
@@ -290,7 +291,7 @@ def not_near(theory: Prediction, task: Task | None) -> tuple[str, str]:
     Of few dependencies that are far the farthest is named, and where the place of the last token of the prompt makes
     it far, that place.
     """
-    row = next((row for row in theory.structure if row.scheme == "coupled"), None)
+    row = next((row for row in theory.structure if row.scheme == "coupled" or not row.sparse), None)
     if row is None or task is None or (row.sparse and row.local):
         return "", ""
     at = f"at lengths {', '.join(map(str, row.lengths))}"
@@ -298,7 +299,7 @@ def not_near(theory: Prediction, task: Task | None) -> tuple[str, str]:
         counts = f"({', '.join(map(str, row.sparsity))} {at})"
         if row.sparsity[-1] < max(row.sparsity):
             return f"how many others a token depends on changes {counts}: a parent may be missing at some lengths", ""
-        return f"a token depends on ever more others {counts}, also under coupled ids", ""
+        return f"{DENSE} {counts}, under any ids", ""
     if row.levels > 1:
         return f"{SPAN} ({', '.join(map(str, row.span))} places {at})", ""
     found = [farthest_step(task, length) for length in row.lengths]
@@ -624,13 +625,14 @@ LONGEST_SAID = 12
 
 
 def after_what(dfa: Dfa, format: Format, fragment: str) -> str:
-    """The words after which counting does not tell what is due, where they are short and of letters; else empty."""
+    """The states that counting does not tell apart, by words that lead there, where these are short; else empty."""
     pair = programs.not_told_apart(dfa, format, fragment)
     said = [dfa.text(word) if word else "" for word in pair or ()]
     if not said or not all(re.fullmatch(rf"[\w ]{{0,{LONGEST_SAID}}}", word) for word in said):
         return ""
-    places = " and ".join(f"after '{word}'" if word else "at the start" for word in said)
-    return f"{places} different words may follow, and counting cannot tell these apart; "
+    first, second = (f"after '{word}'" if word else "at the start" for word in said)
+    like = ", as with a remainder" * (not features.star_free(dfa, format))
+    return f"at every length a model must tell the state {first} from that {second}{like}, and counting does not; "
 
 
 def in_theory(dfa: Dfa, format: Format, system: PositionSystem) -> str:

@@ -12,6 +12,7 @@ from lengthwise.core.rank import RULE
 from lengthwise.core.table import NEXT, Spread, Table, rounded
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.report.answer import ALIKE, answer
+from lengthwise.report.control import PLAIN
 from lengthwise.report.figures import NARROW, WIDE, Picture, draw_accuracy, draw_audit, draw_blind
 from lengthwise.report.html import render_page
 from lengthwise.report.success import answer_rows
@@ -193,15 +194,16 @@ MORE_SEEDS = 3
 def what_next(values: Mapping[str, Any], systems: Sequence[SystemSummary]) -> tuple[str, dict[str, Any] | None]:
     """What to do next and why, with the options that the same command gets for it; None where it is another command.
 
-    To finish, more seeds, longer for what did not fit, then what results in general ask for (`answer`). ``out`` of
-    the options is what the name of the folder ends in, then.
+    To finish, more seeds, longer for what did not fit, and before that where there is `no_control`, then what results
+    in general ask for (`answer`). ``out`` of the options is what the name of the folder ends in, then.
     """
     rows, seeds, longest = values["systems"], values["seeds"], values["trained_to"]
     if started := [row["system"] for row in rows if not row["seeds"] and not row["diverged"]]:
         who = ", ".join(started) if len(started) < 3 else f"{len(started)} systems"
         return f"the same command goes on, with {who}", {}
     fits, rung, few = [row for row in rows if row["fitted"]], next_rung(values), too_few_steps(values)
-    if fits and (len(fits) > 1 or len(rows) == 1 or rung is None):
+    untold = rung is not None and len(fits) > 1 and no_control(rows)
+    if fits and not untold and (len(fits) > 1 or len(rows) == 1 or rung is None):
         wanted, missing = max(values["seeds_wanted"], MORE_SEEDS if seeds == 1 else seeds), _missing(fits)
         if wanted > seeds or missing:
             wanted = max(wanted, answer(systems).enough if systems else 0)
@@ -221,8 +223,16 @@ def what_next(values: Mapping[str, Any], systems: Sequence[SystemSummary]) -> tu
     why = f"{rung['steps']:,} steps, for what does not fit yet"
     if not fits:
         why += "; or fewer systems, or shorter strings"
+    if untold:
+        why += "; without plain ids that fit nothing tells whether the ids help"
     only = {"seeds": 1} if seeds == 1 and values["seeds_wanted"] > 1 else {}
     return why, {"budget": f"{rung['budget'] // 60:.0f}m", **only, "out": f"{rung['steps']}-steps"}
+
+
+def no_control(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether systems with plain ids are compared and none of them fitted."""
+    plain = [row for row in rows if row["scheme"] in PLAIN]
+    return bool(plain) and not any(row["fitted"] for row in plain)
 
 
 def _missing(rows: Sequence[Mapping[str, Any]]) -> str:

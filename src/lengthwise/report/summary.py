@@ -722,12 +722,12 @@ def step_text(do: str, tells: str, runs: Iterable[Run], seeds: int = 0, steps: i
     return "\n".join([f"{do}{f' (about {duration(took)})' * bool(took)}: {tells}", *lines])
 
 
-def predict_command(system: SystemSummary) -> str:
-    """What says which positions its task needs, and what was measured, for the lengths of its tests."""
+def predict_command(system: SystemSummary, longest: int | None = None) -> str:
+    """What says which positions its task needs, and what was measured, up to ``longest``, by default in its tests."""
     task = known_task(system.experiment)
     settings = system.results[0].experiment["task"] if task is None else changed_fields(task)
     word = typed_task({**settings, "name": system.experiment["task"]["name"]})
-    longest = max((cell.length for cell in system.cells), default=4 * system.max_length)
+    longest = longest or max((cell.length for cell in system.cells), default=4 * system.max_length)
     return f"lengthwise predict {word} --train {system.max_length} --test {longest}"
 
 
