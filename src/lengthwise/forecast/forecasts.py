@@ -67,7 +67,7 @@ from lengthwise.measured.cells import Format
 from lengthwise.positions.system import ALIASES, CITED_LINK, PositionSystem, named_pair, position_systems
 from lengthwise.prediction import programs
 from lengthwise.prediction.predict import predict_target, predict_with_search
-from lengthwise.prediction.search import NOT_SEARCHED
+from lengthwise.prediction.search import NOT_SEARCHED, ONE_TOKEN
 from lengthwise.prediction.target import parse_target
 from lengthwise.prediction.verdict import CONDITION, NO_ARGUMENT, SHOWN, STRONGEST, Prediction, Verdict, caveats
 from lengthwise.tasks import Task
@@ -323,7 +323,7 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     word, colon, reason = brief(first.theory).replace(SHOWN["no"], IN_THEORY["no"]).partition(": ")
     if not alone and best.verdict == "unknown":
         reason = reason.replace("no theorem covers such ids", "no theorem decides it for any positions")
-    dense = found.span.startswith(DENSE) and first.theory.startswith(NOT_SEARCHED)
+    dense = found.span.startswith(DENSE) and first.theory == f"{NOT_SEARCHED}: {ONE_TOKEN}"
     word, colon, reason = (SHOWN["unknown"], ": ", found.span) if dense else (word, colon, reason)
     given = condition_in(best.theory)
     possible = [f for f in found if f.verdict == "yes" and not f.unmet and brief(f.theory).partition(": ")[2] == reason]
@@ -341,7 +341,13 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     if tables and best.scheme in SCHEMES_OF_PLACES and best.verdict == "yes":
         basis += f", of {NEAR_ALONE}, which {tables[0].system} must learn"
     yield "theory", f"{first}{f' ({basis})' * bool(basis)}{semicolon}{rest}"
-    if found.span and not dense and (best.verdict != "yes" if not alone else best.scheme in SCHEMES_OF_PLACES):
+    placed = not any(NEEDS_PLACES in f.theory for f in found)
+    if (
+        found.span
+        and placed
+        and not dense
+        and (best.verdict != "yes" if not alone else best.scheme in SCHEMES_OF_PLACES)
+    ):
         yield "", brief(found.span)
     seen = [in_short(best.measured)] * bool(best.measured)
     if best.others is not None and best.alike == "task":

@@ -193,8 +193,7 @@ def _samples(task: Task) -> tuple[list[list[str]], list[str]]:
         batch = task.batch(length, 16, stream(0, "learn", length))
         require(
             batch.allowed is None and int(batch.answer.sum()) == 1 and int(batch.scored.sum()) <= 2,
-            f"task {task.name!r} has answers of more than one token; "
-            "the search for programs handles one-token answers only",
+            f"task {task.name!r} has answers of more than one token; {ONE_TOKEN}",
         )
         for row in range(batch.size):
             text = batch.text(row)
@@ -223,6 +222,8 @@ BY_HAND = (
 """What to do where a search for places found none."""
 NOT_SEARCHED = "no program was searched"
 """How the line on the extent of a search begins where there was none."""
+ONE_TOKEN = "the search for programs handles one-token answers only"
+"""Why none was searched for longer answers, which says nothing of the task."""
 LARGEST, MOST = 6, 300_000
 """The largest size of a program, and the most candidates of one size: together a few seconds."""
 MOST_ANSWERS, FEW_SYMBOLS = 4, 3
