@@ -135,8 +135,8 @@ def test_a_wide_table_has_the_chosen_columns_names_and_facts() -> None:
     assert [row[0] for row in table.rows] == ["ours", "near"]
     compiled = "\n".join(line for line in table.to_latex().splitlines() if not line.startswith("%"))
     for fact in (
-        "beyond training; \\ensuremath{\\approx}: 95 \\% is in its interval.\nHow sure: Not significant yet (4 fitted seeds of "
-        "each would do), but every seed of ours is above all of near at 40.",
+        "beyond training; \\ensuremath{\\approx}: 95 \\% is in its interval.\nHow sure: Not significant yet (4 fitted "
+        "seeds of each would do), but every seed of ours is above all of near at 40.",
         "Exact match on addition by length, trained on lengths up to 8: medians of 2 seeds, 200 random strings a",
     ):
         assert fact in compiled
