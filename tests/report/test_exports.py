@@ -135,8 +135,8 @@ def test_a_wide_table_has_the_chosen_columns_names_and_facts() -> None:
     assert [row[0] for row in table.rows] == ["ours", "near"]
     compiled = "\n".join(line for line in table.to_latex().splitlines() if not line.startswith("%"))
     for fact in (
-        "beyond training; \\ensuremath{\\approx}: 95 \\% is in its interval.\nHow sure: Not significant yet (4 fitted "
-        "seeds of each would do), but every seed of ours is above all of near at 40.",
+        "beyond training; \\ensuremath{\\approx}: 95 \\% is within sampling error.\nHow sure: Not "
+        "significant yet (4 fitted seeds of each would do), but every seed of ours is above all of near at 40.",
         "Exact match on addition by length, trained on lengths up to 8: medians of 2 seeds, 200 random strings a",
     ):
         assert fact in compiled
@@ -714,7 +714,7 @@ def test_a_share_that_may_be_on_either_side_of_the_bar_is_marked() -> None:
     found = _of(_seeds("a", [200]) + _seeds("b", [193]) + _seeds("c", [180]))
     table = found.wide()
     assert table.near == {(row, column) for row, one in enumerate(table.rows) if one[0] == "b" for column in (3, 4)}
-    assert "≈: 95 % is in its interval" in repr(table)
+    assert "≈: 95 % is within sampling error" in " ".join(repr(table).split())
     assert (
         r"0.965$^\dagger$\ensuremath{\approx}" in table.to_latex() or r"0.965\ensuremath{\approx}" in table.to_latex()
     )

@@ -176,7 +176,7 @@ def test_a_finding_is_true_of_each_system_that_it_names(folder: Path) -> None:
             if up := re.search(rf"{name} (?:is ≥ 95 % right )?(up to .*? seeds?\)?)", said):
                 to = reaches_text(each, seeds, ", the longest" * (one in in_groups(found.systems).best))
                 assert f"up to {to}".startswith(up[1])
-        if at := re.search(r"not right beyond training \(at best (\d\.\d+) at (\d+)", said):
+        if at := re.search(r"not right beyond training \(medians up to (\d\.\d+) at (\d+)", said):
             near = in_groups(found.systems).near
             assert max(medians(one).get(int(at[2]), 0.0) for one in near) == pytest.approx(float(at[1]), abs=6e-4)
 

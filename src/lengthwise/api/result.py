@@ -253,7 +253,7 @@ class Measured(Tabular):
             **_inside([system for system in systems if system.fitted], brackets, rows),
             "bold": f"best of a {spoken(of_each[1:])}" if of_each[1:] else "best beyond training",
             "†": f"overlaps it{unseen}",
-            "≈": f"{percent(REACH)} is in its interval",
+            "≈": f"{percent(REACH)} is within sampling error",
             **dict.fromkeys([LOW] * bool(low), low),
             **dict.fromkeys(["fitted"] * ("fitted" in named), fitted_means(systems)),
             **dict.fromkeys([NOT_FITTED] * any(not owner.fitted for owner in owners), f"no seed fitted{trained_right}"),

@@ -215,7 +215,10 @@ class _Contest:
         at = whom(apart) + (f" at {in_runs(shared, tested)}" if shared else ", each at some longer length")
         if sure:
             p = max(test.holm for one in sure for test in facing[id(one)] if test.sure)
-            return f"{name} is significantly above {at} (exact rank test, Holm p ≤ {ceil(1000 * p) / 1000:g}).", 0
+            rest = [one.label for one in field if one not in sure]
+            yet = f", not yet above {some_of(rest) if len(rest) <= names else f'{len(rest)} others'}" * bool(rest)
+            p = f"exact rank test, Holm p ≤ {ceil(1000 * p) / 1000:g}"
+            return f"{name} is significantly above {at} ({p}){yet}.", 0
         every, enough = f"every seed of {name} is above all of {at}", self.cause[2]
         would_do = f" ({enough} fitted seeds of each would do)" * bool(enough)
         return f"Not significant yet{would_do}, but {every}.", enough or self.enough
@@ -308,8 +311,8 @@ class _Contest:
         weighed = [self.pair, *((lead, one) for one in agree if self.above(lead, one))]
         unsure = [two for two in weighed if not surely_above(self.between(*two))]
         if not unsure and (own := [two for two in self.pairs if two[0] is self.ranked[0]]):
-            nearest = min(own, key=lambda two: _unlike(*two))
-            unsure = [nearest] * (not surely_above(self.between(*nearest)))
+            few = sorted(own, key=lambda two: _unlike(*two))[: MOST_COMPARED if len(own) <= MOST_COMPARED else 1]
+            unsure = [two for two in few if not surely_above(self.between(*two))]
         who = list({id(one): one for one in (*(two[0] for two in unsure), *(of for _, of in unsure))}.values())
         if len({id(two[0]) for two in unsure}) > 1:
             most = max(_enough(made), *(len(one.fitted) for one in who))

@@ -166,7 +166,7 @@ def _best_of(systems: Sequence[SystemSummary], named: bool = False) -> str:
     shown = f"{rounded(rate)} at {at}{layout_text(cell, tests_of(one))}" + f"; chance is {rounded(guess, 2)}" * may_be
     if named:
         return f": at best {one.label} with {shown}"
-    return f" ({'at best ' * (len(systems) > 1 and rate > 0)}{shown})"
+    return f" ({'medians up to ' * (len(systems) > 1 and rate > 0)}{shown})"
 
 
 @dataclass(frozen=True)
