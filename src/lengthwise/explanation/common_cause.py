@@ -32,7 +32,7 @@ WORST = 10
 MORE = 3
 """So many times as many strings are asked with and without the values."""
 FEW = 32
-"""Strings with the worst value at further lengths."""
+"""Strings with the worst value at further lengths; where it is too close to say, `AGAIN` more."""
 SURE = 0.01
 """p, corrected, of a value that fails more often than others."""
 LIKELY = 0.05
@@ -312,10 +312,15 @@ def common_cause(
     shares, failing = dict[int, Share](), list[Wrong]()
     for n in lengths:
         asked = _Asked(subject, n, kinds_named, seed)
-        share = asked.right(FEW, "lengths", [worst.name], worst.where)
-        if share.n == FEW:
+        share, wrong = asked.right(FEW, "lengths", [worst.name], worst.where), asked.wrong
+        if share.n == FEW and not (share.holds or share.breaks):  # that few do not tell
+            share, wrong = (
+                _total([share, asked.right(AGAIN, "more", [worst.name], worst.where)]),
+                [*wrong, *asked.wrong],
+            )
+        if share.n >= FEW:
             shares[n] = share
-            failing += asked.wrong
+            failing += wrong * share.breaks
     asked = _Asked(subject, cause.length, kinds_named, seed)
     asked.right(AGAIN, f"again {worst.where}", [worst.name], worst.where)
     failing += asked.wrong

@@ -30,7 +30,7 @@ from lengthwise.tasks.language import Language
 
 AT_RANDOM = "found among random strings"
 SOME = 10
-"""Lengths at which strings with values are asked, about, beside the trained ones."""
+"""Lengths at which strings with values are asked, about, beside those up to twice the training length, and the last."""
 WITHIN, SHOWN = 2, 5
 """Failing strings of trained lengths, and of longer ones, that are shown at most."""
 MOST_TIMES = 4
@@ -387,7 +387,9 @@ def find_failures(
         pools = [pool for pool in (within, at_border) if pool is not None]
         pools += [each.compared for each in kinds if each.compared is not None]
         near = set[str]().union(*(values_in(each) for pool in pools for each in pool.found))
-        few = sorted({*sweep[:: max(1, len(sweep) // SOME)], *(n for n in sweep if n <= subject.train)})
+        few = sorted(
+            {*sweep[:: max(1, len(sweep) // SOME)], *(n for n in sweep if n <= 2 * subject.train), *sweep[-1:]}
+        )
         common = common_cause(subject, verdict(), named, near, few, samples, seed, replayed)
     return Failures(
         tuple(shares), tuple(smallest), ids[0] or None, telling_feature(strings, seed), subject.train, ids[1],

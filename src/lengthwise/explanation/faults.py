@@ -111,6 +111,8 @@ def _of_kind(kind: WeakKind, failures: Failures, letter: str) -> Fault:
     tested, common = [each.cause for each in failures.redrawn if each.kind == kind.kind], failures.common
     said = _said(common, kind.kind, letter)
     caused = common is not None and common.causes(kind.kind) and common.alike(kind.mistake)
+    if common is not None and common.causes(kind.kind) and not caused:  # it is another manner of mistake
+        said = [f"Others of them fail {line[0].lower()}{line[1:]}" for line in said]
     why, tested = (said, tested) if caused else ([UNKNOWN], [*tested, *said])
     return Fault(
         kind.kind, kind.kind, kind.wrong, kind.by_length, (), tuple(kind.does), tuple(why), tuple(tested), kind.example,
