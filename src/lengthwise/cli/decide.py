@@ -162,7 +162,8 @@ def draw_decision(
         longest = max(lengths_with_words(dfa, 0, dfa.size), default=0)
         console.print(f"The language is finite, its longest word has {longest} symbols: nothing longer to learn.")
     elif membership:
-        console.print(f"what to do next: lengthwise predict {shlex.quote(text)}", soft_wrap=True)
+        word = f"regex:{text}" if text.startswith("-") else text  # else it would be read as an option
+        console.print(f"what to do next: lengthwise predict {shlex.quote(word)}", soft_wrap=True)
         if first:
             console.print("(whether training finds it, for a model that tells the next symbols)", style="dim")
     if why:

@@ -320,7 +320,7 @@ def common_cause(
             )
         if share.n >= FEW:
             shares[n] = share
-            failing += wrong * share.breaks
+            failing += [] if share.holds else wrong
     asked = _Asked(subject, cause.length, kinds_named, seed)
     asked.right(AGAIN, f"again {worst.where}", [worst.name], worst.where)
     failing += asked.wrong
