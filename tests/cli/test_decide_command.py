@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -95,6 +96,15 @@ def test_the_table_names_fragments_encodings_and_reasons(terminal: Terminal) -> 
     assert "NoPE" in shown
     assert "no guarantee: no program exists" in shown
     assert "cannot learn" not in shown
+
+
+def test_an_expression_that_begins_with_a_dash_is_no_option_in_the_next_command(terminal: Terminal) -> None:
+    """What `decide` prints runs as it stands, and so does what that prints."""
+    words = ["decide", "--", "-?d+(,-?d+)*"]
+    for command in ("predict", "run"):
+        (line,) = re.findall(rf"lengthwise {command} (.*?)(?: \\\n|$)", terminal(*words).out, flags=re.M)
+        words = [command, *shlex.split(line)]
+    assert terminal(*words, "--print-config").json()
 
 
 def test_next_symbols_are_easier_than_membership(terminal: Terminal) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -127,6 +126,7 @@ def draw_decision(
     from lengthwise.forecast.answer import ASKED
     from lengthwise.languages.sampling import lengths_with_words
     from lengthwise.positions.system import SYSTEMS
+    from lengthwise.prediction.target import typed_target
     from lengthwise.prediction.verdict import STRONGEST, answers_by_fragment
 
     membership = set(decision.ends) <= set(ENDS)
@@ -162,8 +162,7 @@ def draw_decision(
         longest = max(lengths_with_words(dfa, 0, dfa.size), default=0)
         console.print(f"The language is finite, its longest word has {longest} symbols: nothing longer to learn.")
     elif membership:
-        word = f"regex:{text}" if text.startswith("-") else text  # else it would be read as an option
-        console.print(f"what to do next: lengthwise predict {shlex.quote(word)}", soft_wrap=True)
+        console.print(f"what to do next: lengthwise predict {typed_target(text)}", soft_wrap=True)
         if first:
             console.print("(whether training finds it, for a model that tells the next symbols)", style="dim")
     if why:

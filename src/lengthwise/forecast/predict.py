@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -81,7 +80,7 @@ from lengthwise.prediction.determined import UNTOLD
 from lengthwise.prediction.predict import COUPLING, nearest, predict_target, predict_with_search
 from lengthwise.prediction.recurrent import MODELS
 from lengthwise.prediction.search import BY_HAND, COUPLING_SEARCHED, NOT_SEARCHED, STOPPED
-from lengthwise.prediction.target import AutomatonFile, parse_target, settings_of, task_of, typed_name
+from lengthwise.prediction.target import AutomatonFile, parse_target, settings_of, task_of, typed_name, typed_target
 from lengthwise.prediction.verdict import SHOWN, UNMET, Prediction
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.language import Language, called
@@ -159,7 +158,7 @@ def predict(
     systems = tuple(dict.fromkeys((*SYSTEMS, *requested)))
     parsed = parse_target(target) if isinstance(target, str) else target
     if isinstance(target, str):
-        name, word = target, shlex.quote(target)
+        name, word = target, typed_target(target)
     else:
         name, word = called_in_full(target), typed or typed_name(target)
     from lengthwise.experiments.defaults import coupled_name, places_follow_from_layout

@@ -80,6 +80,11 @@ def settings_of(task: Task) -> dict[str, Any]:
             if not (isinstance(task, Language) and key == "language")}  # fmt: skip
 
 
+def typed_target(text: str) -> str:
+    """What was typed as a target, as a shell takes it; an expression that begins as an option does gets its prefix."""
+    return shlex.quote(EXPRESSION + text if text.startswith("-") else text)
+
+
 def typed_name(task: Task) -> str:
     """As `typed_task`; empty for a task that no name stands for."""
     return typed_task({"name": task.name, **changed_fields(task)}) if "name" in vars(type(task)) else ""
