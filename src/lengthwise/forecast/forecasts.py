@@ -532,7 +532,8 @@ def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
     whole = [*in_full(theory), *[found.span] * bool(found.span)]
     if found.format != "answer" and any(f.verdict != "unknown" for f, _ in own):  # Those of `theory` are of membership.
         own = [(f, f.theory) for f in found]
-        decide = f"lengthwise decide {shlex.quote(theory.target.removeprefix('regex:'))}"
+        text = theory.target.removeprefix("regex:")
+        decide = f"lengthwise decide {'-- ' * text.startswith('-')}{shlex.quote(text)}"
         whole = [f"whether a whole word is in the language is another question: {decide}"]
     return {
         f"theory{asked}: does a program exist? (not: does training find it)": [*together(own), *whole],
