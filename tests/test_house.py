@@ -146,7 +146,7 @@ def test_a_run_goes_down_to_its_first_step_and_never_back_to_the_command_line(tm
     sys.setprofile(watch)
     try:
         with pytest.raises(FirstStepError):
-            main(["run", "addition", "--out", str(tmp_path)])
+            main(["run", "addition", "--set", "training.steps=2", "--out", str(tmp_path)])
     finally:
         sys.setprofile(None)
     assert under_way[-1] == ("cli", "main")
