@@ -166,9 +166,7 @@ class _Contest:
     @property
     def sure(self) -> tuple[str, int]:
         """How sure it is that the first is above its field, and how many seeds of each would do where these are few."""
-        said = [self._sure(names) for names in (MOST_COMPARED - 1, 0)]
-        # What is not sure is not left out for room, as long as there is room for it without names.
-        said = [(f"{text}{more}", enough) for more in dict.fromkeys((self.second, "")) for text, enough in said]
+        said = [(f"{text}{self.second}", n) for text, n in (self._sure(names) for names in (MOST_COMPARED - 1, 0))]
         return next((each for each in said if lines_of(in_quotes(each[0], self.there)) <= MOST_LINES), said[-1])
 
     @property
@@ -311,8 +309,8 @@ class _Contest:
         weighed = [self.pair, *((lead, one) for one in agree if self.above(lead, one))]
         unsure = [two for two in weighed if not surely_above(self.between(*two))]
         if not unsure and (own := [two for two in self.pairs if two[0] is self.ranked[0]]):
-            few = sorted(own, key=lambda two: _unlike(*two))[: MOST_COMPARED if len(own) <= MOST_COMPARED else 1]
-            unsure = [two for two in few if not surely_above(self.between(*two))]
+            some = own if len(own) <= MOST_COMPARED else [min(own, key=lambda two: _unlike(*two))]
+            unsure = [two for two in some if not surely_above(self.between(*two))]
         who = list({id(one): one for one in (*(two[0] for two in unsure), *(of for _, of in unsure))}.values())
         if len({id(two[0]) for two in unsure}) > 1:
             most = max(_enough(made), *(len(one.fitted) for one in who))

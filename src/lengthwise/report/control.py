@@ -12,13 +12,14 @@ from lengthwise.core.table import rounded
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.system import RANDOM_START
 from lengthwise.report.differences import Difference, lengths_above, surely_above
-from lengthwise.report.longer import has_few_steps, most_lost, train_longer
+from lengthwise.report.longer import has_few_steps, train_longer
 from lengthwise.report.summary import (
     MOST_COMPARED,
     SystemSummary,
     ids_alone,
     is_untrained,
     median_rates,
+    most_lost,
     other_settings,
     some_of,
     stands_for,

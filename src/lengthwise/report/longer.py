@@ -17,11 +17,6 @@ def has_few_steps(system: SystemSummary) -> bool:
     return (steps_of(system) or MANY_STEPS) < MANY_STEPS
 
 
-def most_lost(system: SystemSummary) -> bool:
-    """Whether half or more of its seeds did not fit."""
-    return 2 * len(system.fitted) <= len(system.results)
-
-
 def train_longer(
     who: Sequence[SystemSummary],
     lost: Sequence[SystemSummary],

@@ -11,7 +11,7 @@ from lengthwise.core.rank import seed_far
 from lengthwise.core.table import rounded
 from lengthwise.report.control import PLAIN, beyond_reach, is_control
 from lengthwise.report.finding import in_groups, leader
-from lengthwise.report.longer import has_few_steps, most_lost, train_longer
+from lengthwise.report.longer import has_few_steps, train_longer
 from lengthwise.report.summary import (
     WRONG,
     Setting,
@@ -21,6 +21,7 @@ from lengthwise.report.summary import (
     explain_command,
     fall,
     hardest,
+    most_lost,
     other_settings,
     predict_command,
     some_of,
@@ -92,7 +93,7 @@ def next_step(
             tells = f"{len(short)} of {len(first.fitted)} seeds of {first.label} {are} not right up to {end}"
             words = ("--set", f"training.steps={twice}")
             return step_text("see whether twice the steps do", tells, [(first, words)], steps=2)
-        return f"to test longer than {end}, train all anew: ids are as many as the longest test needs"
+        return f"to test longer than {end}, train all anew: by default the longest test says how many ids there are"
     return longer
 
 

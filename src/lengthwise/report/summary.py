@@ -912,10 +912,8 @@ def details(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
         if found
     ]
     unlike, rule, share = steps_note(systems), fit_rule(systems), fit_share(systems)
-    tables = [
-        one for one in systems if "scheme.max_position" in one.flat and one.experiment["encoding"]["name"] != "nope"
-    ]
-    largest = by_value(tables, lambda one: one.flat["scheme.max_position"]) if tables else ""
+    with_ids = [one for one in systems if "scheme.max_position" in one.flat and one.positions.encoding != "nope"]
+    largest = by_value(with_ids, lambda one: one.flat["scheme.max_position"]) if with_ids else ""
     low = [f"{one.label} {rounded(one.in_distribution.median)}" for one in systems if not one.fitted]
     said = (
         *filter(None, map(fall_text, in_order(systems)[:MOST_COMPARED])),
@@ -1246,7 +1244,7 @@ def of_equal_steps(systems: Sequence[SystemSummary]) -> list[SystemSummary]:
 
     def usual(steps: int) -> tuple[int, int]:
         there = (one for one in systems if steps_of(one) == steps)
-        return sum(2 * len(one.fitted) > len(one.results) for one in there), steps
+        return sum(not most_lost(one) for one in there), steps
 
     same = dict[str, SystemSummary]()
     for one in systems:
@@ -1254,6 +1252,11 @@ def of_equal_steps(systems: Sequence[SystemSummary]) -> list[SystemSummary]:
         key = one.contest + canonical_json({**one.experiment, "training": training, "name": one.short})
         same[key] = max(same.get(key, one), one, key=lambda each: usual(steps_of(each)))
     return [one for one in systems if any(one is of for of in same.values())]
+
+
+def most_lost(system: SystemSummary) -> bool:
+    """Whether half or more of its seeds did not fit."""
+    return 2 * len(system.fitted) <= len(system.results)
 
 
 def steps_of(system: SystemSummary) -> int:
