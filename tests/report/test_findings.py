@@ -149,9 +149,8 @@ def test_a_finding_counts_every_system_once(folder: Path) -> None:
         assert bool(re.search("none of|(is|are) not ≥", said)) is (not whole and not far)
         if len(systems) > 3:
             more = re.search(r"(\d+) more go(?:es)? beyond training", said)
-            named = [
-                one for one in far if re.search(rf"[;:] {re.escape(one.label)}( \(trained to \d+\))? (in|up)", said)
-            ]
+            name = r"(?:^|[;:,] ){}(?: \(trained to \d+\))? (?:in|up|is ≥)"
+            named = [one for one in far if re.search(name.format(re.escape(one.label)), said)]
             assert (more is None and some is not None and not named) or int(more[1] if more else 0) == len(far) - len(
                 named
             )
@@ -364,7 +363,7 @@ def test_distances_of_a_task_of_ones_own_are_those_of_its_file(scheme: str) -> N
     scores = [score(8, 200), score(16, 20), score(40, 0)]
     found = of(*({**result("a", seed, scores=scores, config=config), "task": task} for seed in range(2)))
     said = distances_text(found.systems)
-    assert ("31 at 16, in training up to 15" in said) is (scheme == "sequential"), "the answer and its sign lie between"
+    assert ("31 back at length 16 (training had up to 15)" in said) is (scheme == "sequential")
 
 
 @pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
@@ -674,7 +673,7 @@ def test_where_the_best_falls_its_tokens_and_the_command_that_explains_it_are_na
     assert f"{falls}; 89 of 90 wrong strings stop too early or too late (at 16–40)" in found.wide().advice
     for there in (False, True):
         for table in (found.table(), found.wide(), found.accuracy().table()):
-            see = f"see why a falls\nlengthwise explain {tmp_path}"
+            see = f"see where a falls, and what it gets wrong\nlengthwise explain {tmp_path}"
             assert any(see in line for line in table.advice) is (there and "16" in table.columns)
         (tmp_path / "checkpoint.safetensors").touch()
     assert not any("falls" in line for line in of(*seeds("a", {16: 200})).wide().advice)
@@ -696,7 +695,8 @@ def test_the_run_to_explain_is_the_lowest_of_the_length_that_is_named_and_has_th
         "ours is below 95 % at length 16: seed 1, the lowest, is right on 0.100 of the strings and 50 % of their tokens"
         in (table.advice)
     )
-    assert any(line.endswith(f"see why ours falls\nlengthwise explain {tmp_path}/seed1") for line in table.advice)
+    see = f"see where ours falls, and what it gets wrong\nlengthwise explain {tmp_path}/seed1"
+    assert any(line.endswith(see) for line in table.advice)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -758,7 +758,7 @@ def test_a_difference_is_settled_before_what_is_likelier_to_be_right(
     (step,) = steps_of(table)
     assert (predict in step) is bool(comes_first)
     assert ("to 5 seeds" in step) is not comes_first
-    assert sum(f"see why a falls\n{explain}" in line for line in table.advice) == 1
+    assert sum(f"see where a falls, and what it gets wrong\n{explain}" in line for line in table.advice) == 1
 
 
 def test_a_failing_seed_does_not_win_and_is_said() -> None:

@@ -91,13 +91,13 @@ def _goes_far(order: Sequence[SystemSummary], names: int, partway: int, others: 
     if best:
         whose = some_of([_and_trained(one, alike) for one in best], most=names)
         whole = f"{_are(best)} {RIGHT_MEANS} up to {end}, the longest{_in_seeds(best)}"
-        said = [f"{whose} {whole}" if few else f"{len(best)} of {of} {whole}" + f": {whose}" * bool(whose), first]
-    elif few and some:
+        whole += f": {whose}" * (0 < names < len(best))
+        said = [f"{whose if names >= len(best) else f'{len(best)} of {of}'} {whole}", first]
+    elif first:
         alone = f" ({rounded(rate_of(hardest_of(some[0].cells)))} at {end})" * (len(order) == 1)
         said = [first.replace(" up to ", f" is {RIGHT_MEANS} up to ", 1) + alone]
     elif some:
-        none = f"none up to {end} in all seeds"
-        said = [f"{len(some)} of {of} {_are(some)} {RIGHT_MEANS} beyond training, {none}" + f": {first}" * bool(first)]
+        said = [f"{len(some)} of {of} {_are(some)} {RIGHT_MEANS} beyond training, none up to {end} in all seeds"]
     else:
         near, tested = found.near or found.low, [*found.near, *found.low]
         whose = f"{some_of([_with_fitted(one, alike) for one in tested])} {_are(tested)} not"

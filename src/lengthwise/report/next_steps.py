@@ -138,7 +138,8 @@ def confounds(first: SystemSummary, second: SystemSummary) -> dict[Setting, str]
 
 def explain_step(falls: SystemSummary) -> str:
     """What explains why it falls; empty where it does not, or its weights are not there."""
-    return f"see why {falls.label} falls\n{command}" if (command := explain_command(falls)) else ""
+    command = explain_command(falls)
+    return f"see where {falls.label} falls, and what it gets wrong\n{command}" if command else ""
 
 
 def _likelier(falls: SystemSummary) -> str:

@@ -57,9 +57,10 @@ def distances_text(order: Sequence[SystemSummary]) -> str:
             scheme = one.experiment["scheme"]
             drawn = "pose" in (scheme["name"], scheme.get("draw"))
             jumps = " with jumps" * (drawn and trained > (needed_back(one, one.max_length) or 0))
-            same.setdefault(f"{needed} at {length}, in training up to {trained}{jumps}", []).append(one.label)
-    said = [f"{says} ({listed(names)})" for says, names in same.items()]
-    return f"ids back to the farthest token needed: {'; '.join(said)}" * bool(said)
+            says = f"{needed} back at length {length} (training had up to {trained}{jumps})"
+            same.setdefault(says, []).append(one.label)
+    said = [f"{listed(names)}: {says}" for says, names in same.items()]
+    return f"how far back, in ids, is the farthest token that an answer needs: {'; '.join(said)}" * bool(said)
 
 
 @lru_cache(maxsize=REMEMBERED)
