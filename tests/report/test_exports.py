@@ -493,7 +493,7 @@ def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
     with pytest.raises(LengthwiseError, match="no seed of 'lost' fitted"):
         lost.differences("lost")
     wide = found.wide()
-    said = "a is significantly above b at 16–40 (exact rank test, Holm p ≤ 0.016)."
+    said = "a is significantly above b at 16–40 (rank test, Holm p ≤ 0.016)."
     assert wide.answer["how sure"] == said
     assert wide.answer["why"].endswith("b: length 16 is the first with ids above 27, which were never trained.")
     (then,) = [line for line in found.wide().advice if line.startswith("next: ")]

@@ -969,7 +969,7 @@ def holds(found: lw.Result) -> None:
     tests = [*tests, *(test.turned for test in tests)]
     begins, ends = (
         r"(?:^(?!Not )|every seed of )([^:.]*?) is (significantly )?above (?:all of )?(.*?)",
-        r"(?:\.| \(exact)",
+        r"(?:\.| \(rank test)",
     )
     made = re.search(rf"{begins}(?:, each at some longer length| at (\d.*?)){ends}", said)
     if made is None:

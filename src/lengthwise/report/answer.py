@@ -214,8 +214,9 @@ class _Contest:
         if sure:
             p = max(test.holm for one in sure for test in facing[id(one)] if test.sure)
             rest = [one.label for one in field if one not in sure]
-            yet = f", not yet above {some_of(rest) if len(rest) <= names else f'{len(rest)} others'}" * bool(rest)
-            p = f"exact rank test, Holm p ≤ {ceil(1000 * p) / 1000:g}"
+            more = "the other" if len(rest) == 1 else f"{len(rest)} others"
+            yet = f", not yet above {some_of(rest) if len(rest) <= names else more}" * bool(rest)
+            p = f"rank test, Holm p ≤ {ceil(1000 * p) / 1000:g}"
             return f"{name} is significantly above {at} ({p}){yet}.", 0
         every, enough = f"every seed of {name} is above all of {at}", self.cause[2]
         would_do = f" ({enough} fitted seeds of each would do)" * bool(enough)
