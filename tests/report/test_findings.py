@@ -591,7 +591,8 @@ def test_what_did_not_fit_with_settings_is_not_told_to_be_trained_with_them() ->
     table = of(*runs).wide()
     assert (
         table.answer[WHY]
-        == "Not tested: the control random-start+learned (steps 6000) of coupled+learned has other settings."
+        == "Not tested: random-start+learned (steps 6000) differs from coupled+learned in steps, too, "
+        "so it is no control."
     )
     assert steps_of(table)[0].startswith(
         "train coupled+learned with the settings of random-start+learned (steps 6000): "
@@ -1094,6 +1095,33 @@ def test_a_table_of_one_fitted_system_that_falls_says_why_and_what_is_next() -> 
     assert steps_of(of(*one, *lost).wide())[0].startswith("train both for 2,000 steps with 2 layers: ")
 
 
+@pytest.mark.parametrize(("layers", "asks"), [(2, "coupled+learned with the settings of"), (1, "the control")])
+def test_with_the_layers_that_a_control_needed_its_partner_is_trained(layers: int, asks: str) -> None:
+    """`compare` gives a system more layers only where it does not fit with fewer, so the first with its are no use."""
+    makes = {
+        scheme: lw.Experiment(
+            "addition", scheme, "learned", max_length=8, steps=800, model={"layers": of},
+            training={"lr": 1e-3 * of, "stop_when_fitted": False},
+        ).configuration.to_json()
+        for scheme, of in (("coupled", 3 - layers), ("random-start", layers))
+    }  # fmt: skip
+    runs = [
+        one | {"experiment": made}
+        for (scheme, made), right in zip(makes.items(), (200, 0), strict=True)
+        for one in seeds(f"{scheme}+learned", *[{40: right}] * 3)
+    ]
+    table = of(*runs).wide()
+    assert "differs from coupled+learned in layers and learning rate, too" in table.answer[WHY]
+    assert steps_of(table)[0].startswith(f"train {asks} random-start+learned")
+    if layers == 2:
+        same = makes["random-start"] | {"scheme": makes["coupled"]["scheme"]}
+        for fitted, says in ((True, "Not shown that it is the ids: "), (False, "Not known: with the settings of its")):
+            more = [one | {"experiment": same} for one in seeds("coupled+learned", *[{40: 0}] * 3, fitted=fitted)]
+            done = of(*runs, *more).wide()
+            assert says in done.answer[WHY]
+            assert not any("with the settings of" in step for step in steps_of(done))
+
+
 def test_a_control_that_fits_with_more_steps_asks_for_its_partner_not_for_more_that_do_not_fit() -> None:
     def made(scheme: str, steps: int) -> dict[str, Any]:
         same: dict[str, Any] = {"model": {"layers": 2}, "training": {"lr": 1e-3, "stop_when_fitted": False}}
@@ -1108,7 +1136,8 @@ def test_a_control_that_fits_with_more_steps_asks_for_its_partner_not_for_more_t
     table = of(*runs).wide()
     assert (
         table.answer[WHY]
-        == "Not tested: the control random-start+learned (steps 1600) of coupled+learned has other settings."
+        == "Not tested: random-start+learned (steps 1600) differs from coupled+learned in steps, too, "
+        "so it is no control."
     )
     assert steps_of(table)[0].startswith("train coupled+learned with the settings of random-start+learned (steps 1600)")
     both = of(*runs, *(one | {"experiment": made("coupled", 1600)} for one in seeds("coupled+learned", {40: 200})))

@@ -11,7 +11,7 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.table import rounded
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.system import RANDOM_START
-from lengthwise.report.differences import Difference, lengths_above, surely_above
+from lengthwise.report.differences import Difference, between, differences, lengths_above, surely_above
 from lengthwise.report.longer import has_few_steps, train_longer
 from lengthwise.report.summary import (
     MOST_COMPARED,
@@ -105,8 +105,9 @@ def missing_control(
     """That no run shown tells whether the ids of ``first`` are the cause, what to do, and whether in another folder.
 
     The control has plain ids and all else of the first; beside a table they have a random start, since the table would
-    else have met no id beyond training, and fail for that. So many seeds of each are ``enough`` once one more system is
-    tested, and so many if these have a folder ``alone``.
+    else have met no id beyond training, and fail for that. Where one needed more layers to fit, its settings are taken
+    for the first. So many seeds of each are ``enough`` once one more system is tested, and so many if these have a
+    folder ``alone``.
     """
     same = [other for other in rivals if ids_alone(first, other) and not is_overtaken(other, there)]
     if first.positions.scheme in (second.positions.scheme, *PLAIN) or any(is_control(one, first) for one in same):
@@ -118,16 +119,22 @@ def missing_control(
     control = replace(first.positions, scheme=RANDOM_START if table else "sequential")
     names = {other.results[0].system for other in there if ids_alone(first, other)}
     found = [
-        one for one in there if one.positions == control and (ids_alone(first, one) or one.results[0].system in names)
-    ]
+        one for one in there if one.positions == control
+        and (ids_alone(first, one) or one.results[0].system in names or _is_deeper(one, first))
+    ]  # fmt: skip
     for one in sorted(found, key=lambda one: (not one.fitted, is_overtaken(one, there), not ids_alone(first, one))):
         name = first.prefix + one.label.removeprefix(one.prefix)
         if one.fitted and not ids_alone(first, one):
+            own = [of for of in there if of.positions == first.positions and ids_alone(of, one)]
+            for of in sorted(own, key=lambda of: not of.fitted):
+                if of.fitted:
+                    return control_says(of, one, between(of, one, differences([of, one], whole=there))), "", False
+                return f"Not known: with the settings of its control {name}, {of.label} did not fit.", "", False
             own = (key for key in one.flat if key.startswith(("model.", "training.")))
             keys = [key for key in own if one.flat[key] != first.flat.get(key)]
             words = [word for key in keys for word in ("--set", f"{key}={dumps(one.flat[key])}")]
             own = step_text(f"train {first.label} with the settings of {name}", TELLS, [(first, words)])
-            return f"Not tested: the control {name} of {first.label} has other settings.", own, False
+            return _has_other_settings(one, first), own, False
         if one.fitted:
             pair = [of.labels[0] for of in (first, one)]
             return "Not tested by the systems shown.", f"show the control: `.only(systems={pair})`", False
@@ -146,13 +153,20 @@ def missing_control(
     if any(map(is_untrained, same)) and not control.random_start:
         return "", "", False
     if unlike := next((one for one in there if one.positions == control and one.contest == first.contest), None):
-        also = some_of(list(other_settings((first, unlike)).values()), most=MOST_COMPARED)
-        return (
-            f"Not tested: {unlike.label} differs from {first.label} in {also}, too, so it is no control.",
-            train,
-            False,
-        )
+        return _has_other_settings(unlike, first), train, False
     return f"Not tested: no system differs from {first.label} in its ids alone (a control).", train, False
+
+
+def _has_other_settings(one: SystemSummary, first: SystemSummary) -> str:
+    """That a system has the positions of a control of the first, and other settings."""
+    also = some_of(list(other_settings((first, one)).values()), most=MOST_COMPARED)
+    return f"Not tested: {one.label} differs from {first.label} in {also}, too, so it is no control."
+
+
+def _is_deeper(control: SystemSummary, first: SystemSummary) -> bool:
+    """Whether a control of the same task fitted with more layers, so that with as many both can."""
+    layers = [one.flat.get("model.layers", 0) for one in (control, first)]
+    return bool(control.fitted) and control.contest == first.contest and layers[0] > layers[1]
 
 
 def longer_control(first: SystemSummary, control: SystemSummary, enough: int, order: Sequence[SystemSummary]) -> str:
