@@ -1399,13 +1399,21 @@ def test_a_column_says_something_and_the_theory_line_counts_all_that_it_is_true_
 def test_words_that_theory_says_are_mixed_up_go_on_differently(expression: str, format: Format) -> None:
     dfa = language(expression)
     for fragment in ("none", "local", "periodic", "ape"):
-        pair = programs.not_told_apart(dfa, format, fragment)
+        decision, end = programs.decision_for(dfa, format), programs.END[format]
+        pair = programs.not_told_apart(decision, end, fragment)
         assert (pair is not None) is (programs.verdict(dfa, format, fragment).verdict == "no")
         if pair is not None:
             first, second = (dfa.run(word) for word in pair)
             assert first != second
             # Of words that lead from one to the other and back, no count tells how many there were.
             assert {first, second} <= reached_from(dfa, first) & reached_from(dfa, second)
+            needs = programs.needs(decision, end, fragment)
+            assert needs.startswith("tell " if features.star_free(dfa, format) else "count ")
+            if counted := re.fullmatch(r"count (?:'(\w+)'|.*) modulo (\d+).*", needs):
+                after = [dfa.run(dfa.encode((counted[1] or "a") * n), first) for n in range(int(counted[2]) + 1)]
+                assert second in after
+                assert after[0] == after[-1]
+                assert len({*after}) == int(counted[2])
 
 
 def reached_from(dfa: Dfa, state: int) -> set[int]:

@@ -126,6 +126,7 @@ def draw_decision(
     from lengthwise.forecast.answer import ASKED
     from lengthwise.languages.sampling import lengths_with_words
     from lengthwise.positions.system import SYSTEMS
+    from lengthwise.prediction.programs import needs
     from lengthwise.prediction.target import typed_target
     from lengthwise.prediction.verdict import STRONGEST, answers_by_fragment
 
@@ -154,7 +155,9 @@ def draw_decision(
         predicted, end = answers_by_fragment(decision), decision.ends[0]
         gained = [_FRAGMENTS[f][1] for f in _FRAGMENTS if predicted[f] == "yes" != decision.verdict(f, end).verdict]
         easier = f" For next symbols, which are easier, also yes with {', '.join(gained)} (--end next)."
-        console.print("Asked: is a whole word in the language?" + easier * bool(gained))
+        lacks = next(filter(None, (needs(decision, end, fragment) for fragment in _FRAGMENTS)), "")
+        lacks = f" A model has to {lacks}." * bool(lacks)
+        console.print("Asked: is a whole word in the language?" + lacks + easier * bool(gained))
     if first:
         console.print(MEANS + " More: --why" * (not why), style="dim")
     dfa = decision.dfa

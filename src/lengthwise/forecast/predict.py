@@ -619,21 +619,6 @@ def widened(forecast: Forecast, alike: tuple[int, int]) -> Forecast:
     return replace(forecast, interval=(min(low, max(least, LEAST)), max(high, min(most, 1 - LEAST))))
 
 
-LONGEST_SAID = 12
-"""The most letters of a word that theory's line says."""
-
-
-def after_what(dfa: Dfa, format: Format, fragment: str) -> str:
-    """The states that counting does not tell apart, by words that lead there, where these are short; else empty."""
-    pair = programs.not_told_apart(dfa, format, fragment)
-    said = [dfa.text(word) if word else "" for word in pair or ()]
-    if not said or not all(re.fullmatch(rf"[\w ]{{0,{LONGEST_SAID}}}", word) for word in said):
-        return ""
-    first, second = (f"after '{word}'" if word else "at the start" for word in said)
-    like = ", as with a remainder" * (not features.star_free(dfa, format))
-    return f"at every length a model must tell the state {first} from that {second}{like}, and counting does not; "
-
-
 def in_theory(dfa: Dfa, format: Format, system: PositionSystem) -> str:
     """Whether a program exists for what the model is asked, and by what it works."""
     if (fragment := system.fragment) is None:
@@ -644,7 +629,8 @@ def in_theory(dfa: Dfa, format: Format, system: PositionSystem) -> str:
     if found.verdict == "unknown":
         return "unknown: no program is known that does it, and no proof that there is none"
     if found.verdict == "no":
-        return f"{NO_PROGRAM}; {after_what(dfa, format, fragment)}a model may still learn it"
+        needs = programs.lacks(dfa, format, fragment)
+        return f"{NO_PROGRAM}; {f'it would have to {needs}; ' * bool(needs)}a model may still learn it"
     cited = f"program: {found.basis}; that {words(system)} can run it: cited"
     basis = cited if system.theorem == CITED_LINK else found.basis
     m = found.period or 1

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import chain, islice, product
 from typing import Any
 
 from lengthwise.crasp.decide import NEXT, Decision, FragmentVerdict, components, conflict, decide, grouped
@@ -11,6 +13,7 @@ from lengthwise.languages.automaton import Dfa, Word, access_words, language
 from lengthwise.measured.cells import Format
 from lengthwise.prediction.target import AutomatonFile, Expression
 from lengthwise.tasks.language import Language
+from lengthwise.tasks.values import spoken
 
 END: Mapping[Format, str] = {"next": NEXT, "member": "visible", "state": "eos"}
 """The end convention of `decide` that stands for a format.
@@ -31,13 +34,12 @@ def verdict(dfa: Dfa, format: Format, fragment: str) -> FragmentVerdict:
     return decision_for(dfa, format).verdict(fragment, END[format])
 
 
-@lru_cache(maxsize=512)
-def not_told_apart(dfa: Dfa, format: Format, fragment: str) -> tuple[Word, Word] | None:
+def not_told_apart(decision: Decision, end: str, fragment: str) -> tuple[Word, Word] | None:
     """Two short words after which different words may follow, and whose states no program of the fragment tells apart.
 
     None where theory has no *no*, or where it is about the words with one last symbol.
     """
-    found, analysis = verdict(dfa, format, fragment), decision_for(dfa, format).analysis
+    found, analysis, dfa = decision.verdict(fragment, end), decision.analysis, decision.dfa
     if found.verdict != "no" or found.letter is not None:
         return None
     if found.reason == "merged pair":
@@ -53,6 +55,62 @@ def not_told_apart(dfa: Dfa, format: Format, fragment: str) -> tuple[Word, Word]
         ):
             first, second = sorted((access_words(dfa)[state] for state in pair[:2]), key=len)
             return first, second
+    return None
+
+
+LONGEST_SAID = 12
+"""The most letters of a word that `needs` says."""
+LONGEST_REPEATED = 3
+"""The most symbols of a word whose repeats it counts."""
+MOST_REPEATED = 1_000
+"""The most words that are tried for that."""
+
+
+@lru_cache(maxsize=512)
+def lacks(dfa: Dfa, format: Format, fragment: str) -> str:
+    """`needs` of a language for what a model is asked."""
+    return needs(decision_for(dfa, format), END[format], fragment)
+
+
+def needs(decision: Decision, end: str, fragment: str) -> str:
+    """What a language needs where theory has a *no*, as a verb: what to count modulo what, else which states to tell.
+
+    Empty where there is no such pair of states, or the words are long.
+    """
+    pair = not_told_apart(decision, end, fragment)
+    if pair is None:
+        return ""
+    dfa = decision.dfa
+    said = [_said(dfa, word) for word in pair]
+    if not all(said):
+        return ""
+    start = f" {said[0]}" * bool(pair[0])
+    if repeated := _remainder(dfa, *(dfa.run(word) for word in pair)):
+        what, m = repeated
+        return f"count {what} modulo {m}{start}"
+    return f"tell the state {said[0]} from that {said[1]}"
+
+
+def _said(dfa: Dfa, word: Word) -> str:
+    """When the state is that after a word; empty for words that are long or not of letters and digits."""
+    text = dfa.text(word) if word else ""
+    return (f"after '{text}'" if text else "at the start") if re.fullmatch(rf"[\w ]{{0,{LONGEST_SAID}}}", text) else ""
+
+
+def _remainder(dfa: Dfa, first: int, second: int) -> tuple[str, int] | None:
+    """What leads from the first state to the second and back, however often, and after how many the first is there."""
+    letters = range(len(dfa.alphabet))
+    words = chain.from_iterable(product(letters, repeat=length) for length in range(1, LONGEST_REPEATED + 1))
+    for word in islice(words, MOST_REPEATED):
+        seen = [first]
+        while (state := dfa.run(word, seen[-1])) not in seen:
+            seen.append(state)
+        if state == first and second in seen:
+            same = [s for s in letters if word == (s,) or all(dfa.delta[q][s] == dfa.run(word, q) for q in seen)]
+            if len(same) == len(letters):
+                return "symbols", len(seen)
+            texts = [f"'{dfa.text((s,))}'" for s in same] if len(word) == 1 else [f"'{dfa.text(word)}'"]
+            return spoken(texts), len(seen)
     return None
 
 
