@@ -1089,7 +1089,7 @@ def test_beyond_what_was_measured_stands_what_is_known_of_the_farthest_length_th
     assert [f.system for f in found] == [f.system for f in found.nearer]
     first, rest = " ".join(found.text().split()), " ".join(found.nearer.text().split())
     worse = found.nearer.systems[0].answer in (UNLIKELY, UNCERTAIN, WRONG)
-    line = re.split(r" positions answer | no problem has ", rest)[0]
+    line = re.split(r" asked | positions answer | no problem has ", rest)[0]
     assert first.startswith(f"{line}, and at {found.test} no likelier" if worse else f"{NOT_KNOWN} at {found.test}: ")
     assert worse or f"the training length at {found.nearer.test}: {line} " in first
     assert (f"so the answer is that at {found.nearer.test} " in first) is worse

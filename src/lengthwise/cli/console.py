@@ -53,11 +53,10 @@ def again(changes: Mapping[str, Any] | None = None, settings: Mapping[str, Any] 
 
 def say_other_names(names: Collection[str]) -> None:
     """Say on stderr which of these systems have another name in a forecast."""
-    from lengthwise.positions.system import SYSTEMS
+    from lengthwise.positions.system import other_names
 
-    for system in SYSTEMS:
-        if system.known_as not in system.name and {system.name, system.known_as} & {*names}:
-            err().print(f"{system.name} is what `lengthwise predict` calls {system.known_as}", soft_wrap=True)
+    for name, short in other_names(names).items():
+        err().print(f"{name} is what `lengthwise predict` calls {short}", soft_wrap=True)
 
 
 def draw_answer(console: Console, rows: Mapping[str, str], table: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lengthwise.core.errors import LengthwiseError
+from lengthwise.core.rng import stream
 from lengthwise.forecast import features
 from lengthwise.forecast.answer import (
     IN_FULL,
@@ -67,6 +68,8 @@ MOST_COMPARED = 4
 """Systems of a comparison that is proposed."""
 GOOD_FROM = 0.9
 """The probability from which a system is named instead of another, the cheapest first."""
+SHORT, DRAWN, LONGEST_EXAMPLE = 3, 16, 40
+"""Symbols of an example of a scratchpad, strings of which it is one, and its most letters."""
 CHEAPEST = ("nope", "ape", "alibi", "rope")
 """Systems that are tried first, since they cost nothing but another setting."""
 
@@ -171,10 +174,11 @@ def scratchpad_instead(
     elif task is not None and "name" in vars(type(task)) and task.machine() and not isinstance(task, Language):
         pad = Traced(task)
         typed = f"{pad.name} {setting('task.task', {'name': task.name, **settings_of(task)})}"
-        writes, says = "a machine's state after each symbol, before the answer,", ""
+        writes, says = "a machine's state after each symbol, before the answer", ""
     else:
         return None
     best, *others = forecasts_of(pad)
+    writes += example_of(pad)
     writes = f"its data need {writes}{' and coupled ids' * (best.scheme in features.SCHEMES_OF_PLACES)}"
     command = run_command(pad, typed, named_scheme(best), best.encoding, train, *at)
     known, pads = best.others or best.record, best.nearest
@@ -188,6 +192,19 @@ def scratchpad_instead(
         if TASKS.build(cell.task["task"]) == task:
             line += f"; with {words(SCRATCHPAD_SYSTEM)}, {line_of(cell, place)}"
     return Instead(best.system, "a scratchpad, another task", None, None, line, command, best.named, share(best))
+
+
+def example_of(pad: Task) -> str:
+    """A short prompt and what is written after it, in brackets, of those drawn the one with most different states."""
+    length = next(iter(pad.lengths(SHORT, 2 * SHORT)), 0)
+    if not length:
+        return ""
+    batch = pad.batch(length, DRAWN, stream(0, "advice", "example"))
+    texts = [batch.text(row) for row in range(batch.size)]
+    shown = max(texts, key=lambda text: len({*text[batch.prompt_length :]}))
+    prompt, answer = shown[1 : batch.prompt_length - 1], shown[batch.prompt_length : -1]
+    said = f" ({' '.join(prompt)}: {' '.join(answer)})"
+    return said * (len(said) <= LONGEST_EXAMPLE)
 
 
 def accepting_states(language: Language) -> tuple[str, ...]:

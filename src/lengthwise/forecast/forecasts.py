@@ -64,11 +64,13 @@ from lengthwise.forecast.model import forecaster
 from lengthwise.languages.automaton import Dfa
 from lengthwise.languages.hard_words import half_pairs
 from lengthwise.measured.cells import Format
+from lengthwise.positions.schemes import scheme_with_ids
+from lengthwise.positions.structure import structure_at
 from lengthwise.positions.system import ALIASES, CITED_LINK, PositionSystem, named_pair, position_systems
 from lengthwise.prediction import programs
-from lengthwise.prediction.predict import predict_target, predict_with_search
+from lengthwise.prediction.predict import nearest, predict_target, predict_with_search
 from lengthwise.prediction.search import NOT_SEARCHED, ONE_TOKEN
-from lengthwise.prediction.target import parse_target
+from lengthwise.prediction.target import parse_target, task_of
 from lengthwise.prediction.verdict import CONDITION, NO_ARGUMENT, SHOWN, STRONGEST, Prediction, Verdict, caveats
 from lengthwise.tasks import Task
 from lengthwise.tasks.values import spoken
@@ -138,6 +140,20 @@ class Forecasts(Tabular):
         """The automaton of a regular language; None for other targets."""
         regular = programs.language_in(parse_target(self.source) if isinstance(self.source, str) else self.source)
         return None if regular is None else regular[0]
+
+    @cached_property
+    def back(self) -> str:
+        """How far back under plain ids a token is that is needed, in the test and in training, where that differs.
+
+        Empty for a language, and where a token needs many others.
+        """
+        task = task_of(parse_target(self.source) if isinstance(self.source, str) else self.source)
+        if self.format != "answer" or task is None or self.span.startswith(DENSE):
+            return ""
+        ids = scheme_with_ids("sequential", 1 << 30)
+        far = [structure_at(task, ids, nearest(task, length)).span for length in (self.train, self.test)]
+        said = f"under plain ids it looks up to {far[1]} tokens back, in training {far[0]}"
+        return said * (0 < far[0] < far[1])
 
     def __repr__(self) -> str:
         best = self.systems[0]
@@ -220,6 +236,7 @@ def text(found: Forecasts, why: bool = False, more: str = MORE) -> str:
             there = head(found, best, alone).replace(f"{NOT_KNOWN} whether", "not known either whether")
             lines += fill(f"at {found.test}: {there}")
     lines += fill(found.meant) * bool(found.meant)
+    lines += beside("asked", in_sentences(asked_of(found, best)))
     rows = [] if alone else table(found)
     shown = rows if len(rows) <= MOST_ROWS + 1 else rows[:MOST_ROWS]
     lines += [*shown, *[f"  {len(rows) - MOST_ROWS} more rows:\u00a0{more}"] * (shown != rows), ""] * bool(rows)
@@ -313,10 +330,7 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
 
 
 def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tuple[str, str]]:
-    """What is asked of a language, and why, in short, each beside a name: theory, measurements, a probe, a doubt."""
-    if found.format != "answer":
-        next_symbols = found.format == "next"
-        yield "asked", NEXT_SYMBOL + _membership(found, best) if next_symbols else ASKED[found.format]
+    """Why, in short, each reason beside a name: theory, measurements, a probe, a doubt."""
     first = best
     if not alone and best.verdict == "unknown":
         first = next((f for f in found if f.theory.startswith(NOT_SEARCHED)), best)
@@ -349,6 +363,8 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
         and (best.verdict != "yes" if not alone else best.scheme in SCHEMES_OF_PLACES)
     ):
         yield "", brief(found.span)
+    elif best.answer == PROMISING or (alone and best.scheme == "sequential" and best.answer == NOT_KNOWN):
+        yield "", found.back
     seen = [in_short(best.measured)] * bool(best.measured)
     if best.others is not None and best.alike == "task":
         yield "measured", "; ".join(filter(None, [*seen, alike_in_words(found, best, alone)]))
@@ -369,6 +385,13 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
 
 NEXT_SYMBOL = "which symbol or end may come next"
 """`ASKED` in short."""
+
+
+def asked_of(found: Forecasts, best: SystemForecast) -> str:
+    """What is asked of a language; empty for a task, which is asked for its answer."""
+    if found.format == "next":
+        return NEXT_SYMBOL + _membership(found, best)
+    return "" if found.format == "answer" else ASKED[found.format]
 
 
 def _membership(found: Forecasts, best: SystemForecast) -> str:

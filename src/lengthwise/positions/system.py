@@ -9,7 +9,7 @@ literature are also known by a short name, such as ``ape``, by which `predict` a
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -131,6 +131,13 @@ THEORY: dict[tuple[str, str], Theory] = {
 
 SYSTEMS: tuple[PositionSystem, ...] = tuple(PositionSystem(*names) for names in THEORY)
 """The systems that get a verdict."""
+
+
+def other_names(names: Container[str]) -> dict[str, str]:
+    """By the name of a system the short one that a forecast has for it, of those that are named and do not say it."""
+    found = {system.name: system.known_as for system in SYSTEMS if system.known_as not in system.name}
+    return {name: short for name, short in found.items() if name in names or short in names}
+
 
 ALIASES = {"learned": "ape", "coupled": "coupled+learned", "ppc": "predictive-coupling"}
 
