@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from json import dumps
+from statistics import fmean
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.table import rounded
@@ -133,7 +134,11 @@ def missing_control(
             own = (key for key in one.flat if key.startswith(("model.", "training.")))
             keys = [key for key in own if one.flat[key] != first.flat.get(key)]
             words = [word for key in keys for word in ("--set", f"{key}={dumps(one.flat[key])}")]
-            own = step_text(f"train {first.label} with the settings of {name}", TELLS, [(first, words)])
+            slower = fmean(run.seconds or 0.0 for run in one.results) / (
+                fmean(run.seconds or 0.0 for run in first.results) or 1.0
+            )
+            do = f"train {first.label} with the settings of {name}"
+            own = step_text(do, TELLS, [(first, words)], steps=slower)
             return _has_other_settings(one, first), own, False
         if one.fitted:
             pair = [of.labels[0] for of in (first, one)]

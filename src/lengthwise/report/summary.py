@@ -695,10 +695,10 @@ Run = tuple[SystemSummary, Sequence[str]]
 """A system to train anew, and the words behind its configuration."""
 
 
-def step_text(do: str, tells: str, runs: Iterable[Run], seeds: int = 0, steps: int = 1, beside: str = "") -> str:
+def step_text(do: str, tells: str, runs: Iterable[Run], seeds: int = 0, steps: float = 1, beside: str = "") -> str:
     """What to do, how long it takes, and what it tells; then a command for each run.
 
-    They are trained up to so many seeds, or as many as are there, and take so many times the steps. Results of a study,
+    They are trained up to so many seeds, or as many as are there, and take so many times as long. Results of a study,
     which has no `CONFIG` beside them, have other seeds and get another folder. No commands where one has no folder.
     With ``beside`` results get a folder beside that of these, whose name ends so: a table of both would compare more.
     """
