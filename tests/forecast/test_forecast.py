@@ -1351,7 +1351,7 @@ def test_what_would_do_better_prints_with_its_commands() -> None:
 @pytest.mark.parametrize("train", [10, 200])
 def test_where_no_percentage_is_the_nearest_training_length_with_one_is_named(train: int) -> None:
     refusal = predict("(a|b)*abb", train, 5 * train, "alibi")["alibi"].refusal
-    named = int(re.findall(r"there are some (?:from|up to) (\d+)", refusal)[0])
+    named = int(re.findall(r"there are some (?:from|up to) --train (\d+)", refusal)[0])
     assert predict("(a|b)*abb", named, 5 * named, "alibi")["alibi"].probability is not None
 
 
@@ -1421,3 +1421,19 @@ def reached_from(dfa: Dfa, state: int) -> set[int]:
     while new := {target for source in found for target in dfa.delta[source]} - found:
         found |= new
     return found
+
+
+@pytest.mark.parametrize("expression", ["(b*ab*a)*b*", "((a|b)(a|b)(a|b))*"])
+def test_an_example_of_a_scratchpad_is_what_its_task_writes(expression: str) -> None:
+    pad = TASKS.build({"name": "state-scratchpad", "language": expression})
+    prompt, states = (part.split() for part in advice.example_of(pad).strip(" ()").split(": "))
+    assert pad.answer(["<bos>", *prompt, "<sep>"])[-2] == states[-1]
+    assert len(states) == len(prompt)
+
+
+def test_how_far_plain_ids_look_back_is_said_where_the_test_asks_for_more() -> None:
+    found = predict("examples/my_task.py:EverySecond", 10, 40, "rope")
+    assert found.back.endswith("looks up to 40 tokens back, in training 10")
+    assert "Under plain ids it looks up to 40 tokens back" in found.text()
+    assert not predict("parity", 10, 40, "rope").back, "a token needs all others"
+    assert not predict("(ab)*", 10, 40, "rope").back

@@ -511,9 +511,11 @@ def of_language(
         refusal = f"no language of more than {domain['states']} states was measured, this has {dfa.size}"
     elif not domain["train"][0] <= train <= domain["train"][1]:
         refusal = (
-            f"languages were trained to {domain['trained'][0]}{UNLIKE_TRAINED}{train} for percentages: there are some "
+            f"languages were trained to {domain['trained'][0]}{UNLIKE_TRAINED}{train} for percentages; there are some "
         )
-        refusal += f"from {low} on" if train < (low := domain["train"][0]) else f"up to {domain['train'][1]}"
+        refusal += (
+            f"from --train {low} on" if train < (low := domain["train"][0]) else f"up to --train {domain['train'][1]}"
+        )
     if refusal:
         known, values = answered(system, None, theory, measured, cut, refusal), dict[str, float]()
     else:
