@@ -1120,6 +1120,7 @@ def test_with_the_layers_that_a_control_needed_its_partner_is_trained(layers: in
             done = of(*runs, *more).wide()
             assert says in done.answer[WHY]
             assert not any("with the settings of" in step for step in steps_of(done))
+            assert not fitted or not any("models and training are equal" in step for step in steps_of(done))
 
 
 def test_a_control_that_fits_with_more_steps_asks_for_its_partner_not_for_more_that_do_not_fit() -> None:

@@ -111,6 +111,9 @@ def _equal(order: Sequence[SystemSummary], who: Sequence[SystemSummary], wanted:
     there = [one.label for one in order if one.positions in {of.positions for of in who} and _has(one, same)]
     if len({one.positions for one in order if one.label in there}) == 2:
         return f"show those alone of which {equal}: `.only(systems={there})`"
+    first, second = ([one for one in order if one.fitted and one.positions == of.positions] for of in who)
+    if any(not confounds(one, of) for one in first for of in second):  # told already, with other settings
+        return ""
     words = [word for (part, _, name), value in same.items() for word in ("--set", f"{part}.{name}={dumps(value)}")]
     lack, each = (
         [one for one in who if not _has(one, same)] or list(who),
