@@ -129,7 +129,7 @@ def test_a_period_that_slips_contradicts_its_own_automaton_where_it_slips() -> N
     assert (moved.known, moved.right, {arm.right for arm in moved.inside}) == (17, 32, {32})
     assert {moved.length + 1 + arm.shift: arm.right for arm in moved.beyond}[31] == 0
     assert moved.to_blame
-    assert found.answer.startswith("right to length 29, breaks from 30")
+    assert found.answer.startswith("right to length 29, breaks at 30")
     assert found.why.splitlines() == [
         "It is the position ids above 17: training never showed them.",
         "Tested: shifted to them, 0 of 32 right strings stay right; to ids that training showed, 32.",
@@ -264,7 +264,7 @@ def test_the_first_wrong_token_of_a_head_of_a_fixed_distance_is_found(monkeypatc
     assert first.length == 7
     assert first.position == 9  # <bos>, seven symbols, <sep>: the first copied symbol
     assert found.failures.moved is None, "its positions are relative"
-    assert "breaks from 7" in found.answer
+    assert "breaks at 7" in found.answer
     assert found.why == "Not known."
 
 

@@ -115,9 +115,9 @@ def found(right: dict[int, int], hard: int = 10) -> Explanation:
 def test_a_length_breaks_for_sure_where_all_its_strings_were_asked() -> None:
     rows = (LengthShares(4, Share(19, 19, every=True), Share(0, 0, every=True)),
             LengthShares(6, Share(18, 19, every=True), Share(5, 6, every=True)))  # fmt: skip
-    assert Verdict(rows, 4).line == "right to length 4, breaks from 6"
+    assert Verdict(rows, 4).line == "right to length 4, breaks at 6"
     drawn = Verdict((LengthShares(6, Share(100, 128), Share(20, 20)),), 4)
-    assert drawn.line == "breaks from length 6"
+    assert drawn.line == "breaks at length 6"
     assert drawn.rows[0].random.cell(interval=True) == "100 of 128 [0.70, 0.84] breaks"
     cells = [Share(right, 128).cell(interval=False) for right in (128, 122, 120, 100)]
     assert cells == ["128 of 128", "122 of 128", "120 of 128 unsure", "100 of 128 breaks"]
@@ -153,7 +153,7 @@ def test_json_has_the_sentences() -> None:
 def test_the_answer_comes_first_and_says_breaks_only_of_what_was_learned() -> None:
     assert found({5: 10, 10: 10, 20: 10}).answer == "right to length 20, the longest asked"
     late = found({5: 10, 10: 10, 20: 3, 30: 0}).answer
-    assert late == "right to length 10, breaks from 20"
+    assert late == "right to length 10, breaks at 20"
     assert found({5: 10, 10: 10, 20: 3, 30: 10}).answer.endswith("breaks at 20, right again at 30")
     twice = found({5: 10, 10: 10, 20: 3, 30: 10, 34: 10, 40: 10, 50: 0, 60: 10, 70: 0})
     assert twice.answer.endswith("breaks at 20, right again at 30–40")
@@ -163,7 +163,7 @@ def test_the_answer_comes_first_and_says_breaks_only_of_what_was_learned() -> No
         assert found(right, hard=4).answer == found(right).answer + edited
     assert "edited" not in found({10: 10, 20: 3, 30: 3}, hard=4).answer
     within = found({2: 10, 4: 10, 6: 10, 8: 10, 9: 10, 10: 9, 20: 0}).answer
-    assert within == "not fully learned: right to length 9, breaks from 10"
+    assert within == "not fully learned: right to length 9, breaks at 10"
     for never in (found({5: 2, 10: 0, 20: 0}), found({2: 10, 5: 2, 10: 0})):
         assert never.answer.startswith("not learned: ")
         assert "breaks" not in never.answer
@@ -208,9 +208,7 @@ def test_first_line_and_what_follows_come_from_one_decision(counts: list[tuple[i
     )
     verdict, expected = random, drawn
     if expected is not None:
-        # "From" says that all longer ones that were asked break, too.
-        lasts = all(row.random.breaks for row in rows if row.length >= expected)
-        assert re.search(rf"breaks {'from' if lasts else 'at'} (length )?{expected}\b", line)
+        assert re.search(rf"breaks at (length )?{expected}\b", line)
     # "Right to" is the last length before one that is not right, and it comes first.
     before = [row for row in rows if expected is None or row.length < expected]
     assert verdict.doubted == [row.length for row in before if not row.random.holds]
@@ -245,7 +243,7 @@ def test_a_trained_length_that_is_close_is_no_border_and_is_shown() -> None:
 
     verdict = Verdict([row(3, 128), row(4, 120), row(6, 128), row(9, 90)], 6)
     assert (verdict.held, verdict.doubted, verdict.unclear) == (3, [4], [4])
-    assert verdict.line == "right to length 3, unsure at 4, breaks from 9"
+    assert verdict.line == "right to length 3, unsure at 4, breaks at 9"
     assert [row.length for row in verdict.shown()] == [3, 4, 6, 9]
     longer = Verdict([row(5, 128), row(6, 120), row(7, 120), row(8, 128)], 5)
     assert (longer.held, longer.unclear) == (5, [])
@@ -364,7 +362,7 @@ def test_a_length_has_one_count_and_the_page_one_story() -> None:
     for row in told.accuracy.rows:
         times = 1 + (row.length in (12, 13))
         assert (counts[row.length].right, counts[row.length].n) == (times * row.right, times * row.n)
-    assert told.answer == "right to length 12, breaks from 13"  # 13 is not among `lengths`
+    assert told.answer == "right to length 12, breaks at 13"  # 13 is not among `lengths`
     assert told.failures.feature is None  # That longer strings fail is what the answer says.
     page = told.html()
     order = [told.answer[1:], told.why.splitlines()[0], "<svg", "Where it breaks"]
@@ -518,13 +516,14 @@ def test_what_first_mistakes_share_has_its_base_rate_and_is_no_cause(alike: int)
     told = dataclasses.replace(found({5: 10, 10: 10, 14: 0}), failures=dataclasses.replace(
         found({5: 10, 10: 10, 14: 0}).failures, border=border,
     ))  # fmt: skip
-    line = f"Of 24 wrong answers at length 14, {alike} first go wrong where 9 is due (of right tokens: 1 %)."
+    few, none = "(true of 1\u00a0% of right tokens)", "(true of none of right tokens)"
+    line = f"Of 24 wrong answers at length 14, {alike} first go wrong where 9 is due {few}."
     # What tells most of these is said with it; of nearly all, in its place.
     some, nearly = (dataclasses.replace(near, also=(Nearby("in a pair", n, alike, 0, 2),)) for n in (alike - 3, alike))
     assert some.narrow == (
-        alike, f"where 9 is due (of right tokens: 1 %), {alike - 3} of these in a pair (of right tokens: none)"
+        alike, f"where 9 is due {few}, {alike - 3} of these in a pair {none}"
     )  # fmt: skip
-    assert nearly.narrow == (alike, "where 9 is due and in a pair (of right tokens: none)")
+    assert nearly.narrow == (alike, f"where 9 is due and in a pair {none}")
     assert (said(told, "mistakes") == line) == (alike >= 20), "the rest of the findings has it"
     # All findings have the base rate.
     assert "of right tokens at the same places, 2 of 192 are" in told.fails_where

@@ -35,6 +35,11 @@ ONE_IN = 10
 SEEDS = 3
 """Of a run, where a seed may be why strings of a kind fail."""
 ON = "train a copy of this model on, for as many steps"
+HARM = (
+    "Training on can also harm: without such rows, one of the ten had 206 of 256 sums with leading zeros right before, "
+    "and 19 after."
+)
+"""What was seen of training on: studies/explain/rows_of_a_kind.md, seed 13 at 6 digits."""
 OTHERS = "{} what has the best record on such tasks:"
 
 
@@ -222,13 +227,16 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
     which = "of each of the {} kinds below" if len(made) > 1 else "where {1}"
     if values and common is not None:
         which, made = f"with half of its {common.what}s of these values", [values]
-        measured = "Ten adders gained at such sums, more than by the steps alone; at random ones, no more."
+        measured = (
+            "Of ten other adders, 8 were then right on more of such sums than after as many steps without such rows, "
+            "1 on fewer; at random ones no difference was shown."
+        )
     elif made:
-        measured = "Of 10 adders 7 were then right there (before 2; by steps alone 5)."
+        measured = "Of ten other adders, 2 were right on such sums before, 5 after as many steps without such rows, 7 with them."
     elif made := beyond:
         measured = (
             "It is right at all lengths that such rows have, so they may help little: two such adders were then right "
-            "farther, and nearly as far by the steps alone."
+            "farther, and nearly as far after as many steps without such rows."
         )
     elif Verdict(failures.rows, subject.train).broken() is None:
         return "What mends it is not known: no rows of this kind can be made. Keep such strings from it.", ""
@@ -241,7 +249,7 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
     (of, _), (by_it, _), (_, left) = (letters(faults, kinds) for kinds in (made, same, [*made, *same]))
     of += f", and so {by_it}" * bool(by_it)
     first = f"For {of}: {ON}" if of else ON.capitalize()
-    again = f"\nKeep this model, and explain both: {f'{left} may be left, ' * bool(left)}others may get worse."
+    again = f"\n{HARM} So keep this model, and explain both.{f' This may leave {left}.' * bool(left)}"
     text = f"{first}, one row in {ONE_IN} {which}.\n{measured}{again}"
     task, lengths = {"name": subject.task.name, **changed_fields(subject.task)}, subject.inside
     every = [*range(lengths[0], lengths[-1] + 1)] == lengths

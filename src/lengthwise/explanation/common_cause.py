@@ -15,7 +15,7 @@ from lengthwise.core.config import config
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.statistics import wilson
-from lengthwise.explanation.features import CLEAR, LEAST, surprise
+from lengthwise.explanation.features import CLEAR, LEAST, percent, surprise
 from lengthwise.explanation.kinds import TOLD, WeakKind, of_kinds
 from lengthwise.explanation.mistakes import Failure, Mistake, Wrong, facts_of, first_wrong, most_common_mistake
 from lengthwise.explanation.model import Subject
@@ -33,6 +33,8 @@ MORE = 3
 """So many times as many strings are asked with and without the values."""
 FEW = 32
 """Strings with the worst value at further lengths; where it is too close to say, `AGAIN` more."""
+MANY = 100
+"""Strings of which a share is told in percent."""
 SURE = 0.01
 """p, corrected, of a value that fails more often than others."""
 LIKELY = 0.05
@@ -71,45 +73,37 @@ class Tested:
 
     @property
     def how(self) -> str:
-        """How much of it is by the values."""
+        """How much of it is due to the values."""
         if not self.caused:
-            return "not shown to be by"
+            return "not shown to be due to"
         if self.moved.n:
-            return "in part by" if _worse(self.drawn, self.moved) < CERTAIN else "by"
+            return "partly due to" if _worse(self.drawn, self.moved) < CERTAIN else "due to"
         if self.without.holds:
-            return "by"
-        return "mostly by" if 2 * (1 - self.without.value) <= 1 - self.drawn.value else "in part by"
+            return "due to"
+        return "mostly due to" if 2 * (1 - self.without.value) <= 1 - self.drawn.value else "partly due to"
 
     def first(self, what: str, letter: str, brief: bool) -> str:
-        """Whether values, which have a letter, are the cause, and how many are wrong without and with them."""
-        of = self.changed.wrong
-        wrong = f"{of} {f'are wrong without such {what}s' if not brief else 'without'}, {self._drawn} with"
-        wrong += " them" * (not brief)
+        """Whether values, which have a letter, are the cause, and how many are wrong with and without them.
+
+        In percent, ``brief``; else in counts.
+        """
+        one, other = self._said(brief)
+        instead = f"with other {what}s in place of {letter}'s"
         if self.moved.n:
-            usual = f" (random strings without such {what}s: {self.usual.wrong})" * self.caused
-            wrong = f"{of} are wrong with the same {what}s in another order, {self._drawn} in their own{usual}"
-        return f"{self.how} {letter} at length {self.length}: {wrong}{self._others}"
+            usual = f" (random strings without {letter}'s: {_wrong(self.usual, brief)})" * self.caused
+            instead = f"with their {what}s in another order{usual}"
+        drawn = f"{one}{' new ones' * (not brief)} are wrong as drawn"
+        return f"{self.how} {letter}: at length {self.length}, {drawn}, {other} {instead}{self._others * (not brief)}"
 
-    def later(self, n: int) -> str:
-        """The same of a further length, in fewer words, behind a sentence on ``n`` strings."""
-        how = " it is not known why" if not self.caused else ", in part" if self.how.startswith("in part") else ", too"
-        wrong = self.changed.wrong if self.changed.n != n else f"{n - self.changed.right}"
-        told = (
-            f"{wrong} in another order, {self._drawn} in their own"
-            if self.moved.n
-            else f"{wrong} without, {self._drawn} with"
-        )
-        return f"at {self.length}{how}: {told}{self._others}"
+    def later(self, brief: bool) -> str:
+        """The same of a further length, in fewer words."""
+        one, other = self._said(brief)
+        how = " that is not shown" if not self.caused else " partly" if self.how.startswith("partly") else ""
+        return f"at {self.length}{how}: {one} and {other}{self._others * (not brief)}"
 
-    @property
-    def changed(self) -> Share:
-        """Those without the values, or, where these are none, with all places moved round."""
-        return self.moved if self.moved.n else self.without
-
-    @property
-    def _drawn(self) -> str:
-        """How many are wrong as they are drawn."""
-        return f"{self.drawn.n - self.drawn.right}" if self.changed.n == self.drawn.n else self.drawn.wrong
+    def _said(self, brief: bool) -> tuple[str, str]:
+        """How many are wrong as they are drawn, and without the values, or, where these are none, moved round."""
+        return _wrong(self.drawn, brief), _wrong(self.moved if self.moved.n else self.without, brief)
 
     @property
     def _others(self) -> str:
@@ -237,7 +231,7 @@ class CommonCause:
 
     def mends(self, kind: str) -> bool:
         """Whether strings of a kind are mostly right without these values, at all lengths that were tested."""
-        return bool(found := self.of(kind)) and all(each.how in ("by", "mostly by") for each in found)
+        return bool(found := self.of(kind)) and all(each.how in ("due to", "mostly due to") for each in found)
 
     def causes(self, kind: str) -> bool:
         """Whether strings of a kind, or random ones, surely fail by these values, at least in part."""
@@ -251,13 +245,10 @@ class CommonCause:
     def said(self, kind: str, letter: str, brief: bool = False) -> str:
         """Whether these values, which have a letter, are why strings of a kind, or random ones, fail; may be empty.
 
-        At each length at which that was tested; ``brief`` behind another such sentence.
+        At each length at which that was tested; in percent, ``brief``, else in counts.
         """
         tests = self.of(kind)
-        said = [
-            one.later(tests[0].changed.n) if number else one.first(self.what, letter, brief)
-            for number, one in enumerate(tests)
-        ]
+        said = [one.later(brief) if number else one.first(self.what, letter, brief) for number, one in enumerate(tests)]
         return f"{'; '.join(said)}." if said else ""
 
     @property
@@ -402,6 +393,11 @@ def _lengths(verdict: Verdict, failing: Sequence[int]) -> list[int]:
     return list(dict.fromkeys(length for length in lengths if length is not None))
 
 
+def _wrong(share: Share, brief: bool) -> str:
+    """How many are wrong; in percent if they are not few."""
+    return percent(share.n - share.right, share.n) if brief and share.n >= MANY else share.wrong
+
+
 def _worse(one: Share, other: Share) -> float:
     """p of so many wrong ones, or more, by chance alone."""
     return surprise(one.n - one.right, one.n, other.n - other.right, other.n)
@@ -416,8 +412,8 @@ class _Asked:
 
     def __init__(self, subject: Subject, length: int, kinds: Sequence[str], seed: int) -> None:
         self.subject, self.length, self.kinds, self.seed = subject, length, kinds, seed
-        self.wrong: list[Wrong] = []
-        """The first mistakes in the strings that were asked last."""
+        self._last: tuple[Batch, ndarray] | None = None
+        """The strings that were asked last, and which are right."""
         self.drawn = subject.task.batch(length, SEEN, stream(0, "kinds", "seen"))
         self.values = Values(subject.task, self.drawn)
 
@@ -444,26 +440,34 @@ class _Asked:
         with suppress(LengthwiseError):
             made = changed(self.subject.task, base, change, rng, self.drawn)[0]
             good = np.asarray(self.subject.right(made).all(axis=1))
-            self.wrong = first_wrong(self.subject, made, good)
+            self._last = made, good
             return Share(int(good.sum()), made.size)
         return Share(0, 0)
+
+    @property
+    def wrong(self) -> list[Wrong]:
+        """The first mistakes in the strings that were asked last."""
+        return first_wrong(self.subject, *self._last) if self._last is not None else []
 
     def behind(self, name: str) -> Share:
         """Of the first mistakes in the last strings those right behind a column of this value."""
         fact, task = f"where the column before is {name}", self.subject.task
-        of = [fact in facts_of(task, each.batch, each.row, each.at) for each in self.wrong]
-        return Share(sum(of), len(of) * (self.values.what == "column"))
+        wrong = self.wrong if self.values.what == "column" else ()
+        of = [fact in facts_of(task, each.batch, each.row, each.at) for each in wrong]
+        return Share(sum(of), len(of))
 
     @property
     def does(self) -> str:
         """What the model does in most of the last strings that fail; empty where that is not one thing."""
-        found = most_common_mistake(self.wrong)
-        return found.what if found is not None and 2 * found.n >= len(self.wrong) else ""
+        wrong = self.wrong
+        found = most_common_mistake(wrong)
+        return found.what if found is not None and 2 * found.n >= len(wrong) else ""
 
     @property
     def left(self) -> str:
         """The same with a count, of nearly all of them; empty where they are few, or do nothing in common."""
-        found = most_common_mistake(self.wrong, CLEAR) if len(self.wrong) >= LEAST else None
+        wrong = self.wrong
+        found = most_common_mistake(wrong, CLEAR) if len(wrong) >= LEAST else None
         clear = found is not None and found.n >= CLEAR * found.of
         count = "all of these" if found is None or found.n == found.of else f"{found.n} of these {found.of}"
         return f"in {count} it {found.what}" if found is not None and clear else ""
@@ -475,7 +479,7 @@ class _Asked:
         def some(prompt: ndarray, free: ndarray, pool: ndarray, rng: Rng) -> None:
             nonlocal made
             if made == count:
-                raise ValueError("enough")
+                raise StopIteration
             change(prompt, free, pool, rng)
             tokens = task.vocab.decode(prompt.tolist())
             if any(task.of_kind(kind, tokens) for kind in self.kinds):

@@ -60,13 +60,9 @@ ASKED = "accuracy.json"
 """The first part, which tells of what call a folder holds the answer."""
 INDENT = 12
 """Of what stands beside a name."""
-WIDTHS = 28, 17, 12, 13
+WIDTHS = 28, 17, 8, 15
 """Most columns of the cells of an overview."""
-RULES = (
-    f"right: at least {100 * CUT:.0f} % are",
-    "breaks: surely fewer, others are unsure",
-    "unsure: fewer, not surely",
-)
+RULES = (f"right: at least {100 * CUT:.0f} % are", "breaks: surely fewer; between: unsure")
 """What is said of a length, and when."""
 AT_RANDOM = "; random strings: "
 T = TypeVar("T")
@@ -180,7 +176,24 @@ class Explanation(Tabular):
             cells.append((f"{letter}. " * (len(faults) > 1) + each.cells[0] + less, *each.cells[1:]))
         if all(each.strings != RANDOM for each in faults):
             cells.append(at_random(self.failures).cells)
-        return Table(("strings", "wrong", "right to", "breaks at"), tuple(cells))
+        return Table(("strings", "wrong", "right to", "first breaks at"), tuple(cells))
+
+    @property
+    def by_length(self) -> Table:
+        """How many strings are wrong of each fault and length, the worst first; no rows where random ones alone are."""
+        faults = self.faults
+        named = {f"{letter}. {each.strings}": each for letter, each in zip(LETTERS, faults, strict=False)}
+        named = named if len(faults) > 1 else {each.strings: each for each in faults}
+        if all(each.strings != RANDOM for each in faults):
+            named[RANDOM] = at_random(self.failures)
+        shares = {name: dict(each.by_length) for name, each in named.items()}
+        lengths = sorted({n for each in shares.values() for n in each} if len(named) > 1 else ())
+
+        def cell(share: Share | None) -> str:
+            return f"{share.wrong}{' *' * share.breaks}" if share is not None and share.n else "–"
+
+        rows = tuple((n, *(cell(each.get(n)) for each in shares.values())) for n in lengths)
+        return Table(("length", *shares), rows, "wrong strings of each length; *: it breaks")
 
     def blocks(self, whole: bool = False) -> list[tuple[str, dict[str, list[str]]]]:
         """What is known of the faults, by name, behind a heading where there is one; and what is left.
@@ -224,7 +237,7 @@ class Explanation(Tabular):
     def lines(self) -> list[str]:
         """The explanation in a few sentences, the answer first."""
         told = [
-            f"{strings}: {wrong} wrong; right to {right}; breaks at {breaks}"
+            f"{strings}: {wrong} wrong; right to {right}; first breaks at {breaks}"
             for strings, wrong, right, breaks in self.overview.rows
         ]
         for _, rows in self.blocks():
@@ -251,15 +264,22 @@ class Explanation(Tabular):
             for name, said in rows.items():
                 for number, sentence in enumerate(said):
                     lines += (typed if name == "command" else beside)("" if number else name, sentence, INDENT)
+        lines += self._wrong_by_length() if why else ()
         whole = "\n".join([*lines, "", *(self._small_table(why) if why or self.asked else ())])
         legend = [each for each in self.legend if each.partition(":")[0] in whole]
-        legend = "; ".join([*legend, "2–9: all asked between", *[f"more:\u00a0{MORE}"] * (not why)])
+        legend = "; ".join([*legend, *[f"more:\u00a0{MORE}"] * (not why)])
         return "\n".join([whole, *fill(legend, "", 0)]).replace("\u00a0", " ")
 
     @property
     def legend(self) -> list[str]:
         """What the words of the answer and of the small table mean, word by word."""
         return [*filter(None, self.measured.partition(AT_RANDOM)[0].split("; ")), *RULES]
+
+    def _wrong_by_length(self) -> list[str]:
+        """`by_length` in 80 columns, faults by letter."""
+        told = self.by_length
+        heads = tuple(name.partition(".")[0] for name in told.heads)
+        return ["", f"{told.caption}:", *Table(heads, told.rows).text().splitlines()] if told.rows else []
 
     def _small_table(self, every: bool) -> list[str]:
         """Right strings of the lengths that the answer is about, or of all with their intervals."""
@@ -486,6 +506,8 @@ def explain_subject(
         "failures", Failures, lambda: find_failures(strings, every, dfa, further=lengths is None)
     )  # fmt: skip
     assert failures is not None
+    if lengths is not None and failures.common is not None:
+        notes.append("causes were tested at some of the chosen `lengths`: with others, other causes can be found")
     forecast = None
     if subject.network.positioned:
         notes.append("no forecast: such forecasts were scored on models without positions only")

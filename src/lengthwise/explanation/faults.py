@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from lengthwise.explanation.common_cause import UNKNOWN, CommonCause
 from lengthwise.explanation.failures import Failures, first_break
-from lengthwise.explanation.kinds import TOLD, WeakKind, begins, lengths_of
+from lengthwise.explanation.kinds import TOLD, WeakKind, lengths_of
 from lengthwise.explanation.mistakes import Failure
 from lengthwise.explanation.verdict import Share, Verdict
 from lengthwise.tasks.values import spoken
@@ -48,13 +48,12 @@ class Fault:
     @property
     def first(self) -> int | None:
         """The first length that breaks; None without, and of random and edited strings, which the answer has anyway."""
-        breaks = (length for length, share in self.by_length if share.breaks)
-        return None if self.strings in (RANDOM, EDITED) else next(breaks, None)
+        return None if self.strings in (RANDOM, EDITED) else lengths_of(self.by_length)[1]
 
     @property
     def fails(self) -> str:
-        """Which strings fail, and from which length on, or where first."""
-        return f"fails where {self.strings}, {begins(self.by_length)}"
+        """Which strings fail, and at which length first."""
+        return f"fails where {self.strings}, first at length {self.first}"
 
     @property
     def heading(self) -> str:
@@ -63,8 +62,8 @@ class Fault:
 
     @property
     def cells(self) -> tuple[str, str, str, str]:
-        """What a table says of it: which strings, how many are wrong, up to which length they are right, and break."""
-        right, breaks = lengths_of(self.by_length)
+        """What a table says of it: which strings, how many are wrong, to which length they are right, and the break."""
+        right, breaks = (f"{'–' if n is None else n}" for n in lengths_of(self.by_length))
         return self.strings, self.wrong, right, breaks
 
     @property
@@ -205,8 +204,8 @@ def others_named(failures: Failures) -> list[str]:
         by_it = sum(kind in same for kind in rest)
         of = "all" if by_it == len(rest) else f"{by_it} of them"
         named = spoken([*(f"where {kind}" for kind in rest[:MOST_OTHERS]), f"{len(rest) - MOST_OTHERS} kinds more"])
-        return [f"It fails, too, {named}{f' ({of} by {letter})' * bool(by_it)}."]
-    groups = ((f"By {letter}, it", [kind in same for kind in rest]), ("It", [kind not in same for kind in rest]))
+        return [f"It fails, too, {named}{f' ({of} due to {letter})' * bool(by_it)}."]
+    groups = ((f"Due to {letter}, it", [kind in same for kind in rest]), ("It", [kind not in same for kind in rest]))
     found = [(how, [f"where {kind}" for kind in itertools.compress(rest, of)]) for how, of in groups]
     return [f"{how} fails, too, {spoken(kinds)}." for how, kinds in found if kinds]
 
@@ -218,8 +217,8 @@ def shared_cause(failures: Failures, faults: Sequence[Fault]) -> tuple[str, list
     own = [letter for letter, each in named if common is not None and each.strings == common.strings]
     if common is None or not of:
         return "", []
-    of_which, first = run_of([*of]), next(iter(of))
-    said = {letter: common.said(each.kind, own[0], letter != first) for letter, each in of.items()}
+    of_which = run_of([*of])
+    said = {letter: common.said(each.kind, own[0], brief=True) for letter, each in of.items()}
     if len(of) == 1:
         return of_which, [line[:1].upper() + line[1:] for line in said.values()]
     return of_which, [f"{letter} is {line}" for letter, line in said.items()]

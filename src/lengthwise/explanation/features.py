@@ -65,6 +65,11 @@ class Feature:
         return f"{self.name[0].upper()}{self.name[1:]}: {self.counts}."
 
 
+def percent(some: int, of: int) -> str:
+    """A share in words; "none" of nothing alone."""
+    return f"{100 * some / of:.0f}\u00a0%" if 200 * some >= of else "under 1\u00a0%" if some else "none"
+
+
 @config
 class Nearby:
     """What holds of first wrong tokens more often than of right ones at the same places of strings as long."""
@@ -97,8 +102,7 @@ class Nearby:
         last = self.also[-1] if self.also else self
 
         def usual(some: int, of: int) -> str:
-            share = f"{100 * some / of:.0f} %" if 200 * some >= of else "under 1 %" if some else "none"
-            return f"(of right tokens: {share})"
+            return f"(true of {percent(some, of)} of right tokens)"
 
         if last.wrong >= NARROW * self.wrong:
             return last.wrong, f"{self.named} {usual(last.right, self.right_n)}"

@@ -43,8 +43,6 @@ NAMED, TOLD = 3, 2
 """So many of the worst kinds are asked at all lengths of random strings; so many at further ones, and told in full."""
 Asked = tuple[Batch, ndarray, list[Wrong]]
 """Strings, which of them are right, and the first wrong tokens of the others."""
-MOST_RUNS = 8
-"""Lengths are named if they are no more, neighbours as one."""
 TRIES = 4
 """Random prompts for each string of a kind that nothing makes."""
 
@@ -99,8 +97,8 @@ class WeakKind:
 
     @property
     def at(self) -> str:
-        """From which length it breaks, or at which first; a comma before."""
-        return f", {begins(self.by_length)}"
+        """At which length it breaks first; a comma before."""
+        return f", first at length {lengths_of(self.by_length)[1]}"
 
     @property
     def worst(self) -> KindShare:
@@ -208,29 +206,10 @@ def of_kinds(task: Task, kinds: Sequence[str], batch: Batch, row: int) -> bool:
     return any(kind in task.kinds and task.of_kind(kind, prompt) for kind in kinds)
 
 
-def begins(by_length: Sequence[tuple[int, Share]]) -> str:
-    """The first length that breaks; "from" if all longer ones that were asked break, too."""
-    first, *later = itertools.dropwhile(lambda each: not each[1].breaks, by_length)
-    how = ("from" if all(share.breaks for _, share in later) else "first at") if later else "at"
-    return f"{how} length {first[0]}"
-
-
-def lengths_of(by_length: Sequence[tuple[int, Share]]) -> tuple[str, str]:
-    """Up to which length strings are right, at all shorter ones, too, and at which they break: "4" and "5, 6, 8–61"."""
-    lengths, breaks = [length for length, _ in by_length], [length for length, share in by_length if share.breaks]
+def lengths_of(by_length: Sequence[tuple[int, Share]]) -> tuple[int | None, int | None]:
+    """Up to which length strings are right, at all shorter ones, too, and the first one that breaks."""
     right = [length for length, _ in itertools.takewhile(lambda each: each[1].holds, by_length)]
-    runs = _runs(lengths, breaks)
-    named = [each for run in runs for each in ([f"{run[0]}–{run[-1]}"] if len(run) > 2 else map(str, run))]
-    if len(named) > MOST_RUNS:
-        within = sum(breaks[0] <= n <= breaks[-1] for n in lengths)
-        named = [f"{breaks[0]} to {breaks[-1]}: {len(breaks)} of {within}"]
-    return f"{right[-1]}" if right else "–", ", ".join(named) or "–"
-
-
-def _runs(lengths: Sequence[int], some: Sequence[int]) -> list[list[int]]:
-    """Some of the lengths asked, neighbours among these together."""
-    groups = itertools.groupby(enumerate(some), key=lambda each: lengths.index(each[1]) - each[0])
-    return [[n for _, n in group] for _, group in groups]
+    return right[-1] if right else None, next((length for length, share in by_length if share.breaks), None)
 
 
 def _of_kind(subject: Subject, kind: str, length: int, count: int, rng: Rng) -> Iterator[Batch]:

@@ -176,7 +176,7 @@ class Verdict:
 
     @property
     def line(self) -> str:
-        """To which length random strings are right, and from which they break."""
+        """To which length random strings are right, and at which they break first."""
         random = self.of("random")
         broken, held, longest = random.broken(), random.held, self.rows[-1].length
         parts = [f"right to length {held}{', the longest asked' * (held == longest)}"] if held else []
@@ -184,16 +184,9 @@ class Verdict:
             some = any(row.holds for row in random.rows if row.length > (random.near or 0))
             parts += [f"unsure {'at' if some else 'from'} {'length ' * (not parts)}{random.near}"]
         if broken is not None:
-            parts += [f"breaks {random.begins} {'length ' * (not parts)}{broken}"]
+            parts += [f"breaks at {'length ' * (not parts)}{broken}"]
             parts += [f"right again at {'–'.join(map(str, random.again))}"] * bool(random.again)
         return "not fully learned: " * (broken is not None and broken <= self.train) + ", ".join(parts)
-
-    @property
-    def begins(self) -> str:
-        """How the first length that breaks is said: all longer ones that were asked break, too, or not."""
-        at = self.broken()
-        lasts = all(row.random.breaks for row in self.rows if row.random.n and at is not None and row.length > at)
-        return "from" if lasts else "at"
 
     @property
     def again(self) -> list[int]:

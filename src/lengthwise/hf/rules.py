@@ -392,11 +392,11 @@ class CoupledPlaces(IdRule):
     def _groups(self, rows: ndarray, counts: ndarray, given: Tensor) -> list[tuple[Pattern, ndarray]]:
         owner: list[Pattern | None] = [None] * len(rows)
         candidates = self._candidates(int(counts.max(initial=0)))
-        structural = self._structural()
+        free = ~np.isin(rows, self._structural())
         for pattern in candidates:
             size = len(pattern.prompt)
             start = rows[:, :size]
-            right = np.where(pattern.prompt >= 0, start == pattern.prompt, ~np.isin(start, structural))
+            right = np.where(pattern.prompt >= 0, start == pattern.prompt, free[:, :size])
             for row in np.flatnonzero(right.all(axis=1) & (counts >= size)):
                 if owner[row] is not None:
                     raise LengthwiseError(

@@ -59,6 +59,7 @@ def changed(task: Task, base: Batch, change: Change, rng: Rng, drawn: Batch | No
 
     Which tokens may change is seen in ``drawn``, if ``base`` is a part of it. Only where places don't depend on the
     tokens, and the answer has as many tokens as before. Parents are kept where they are the same for all strings.
+    A change that raises `ValueError` leaves a string out; one that raises `StopIteration`, all that are left.
     """
     end, all_drawn = base.prompt_length, drawn or base
     prompts = all_drawn.input_ids[:, :end]
@@ -68,7 +69,10 @@ def changed(task: Task, base: Batch, change: Change, rng: Rng, drawn: Batch | No
     for row in range(base.size) if fits and len(free) >= 2 else ():
         new = base.input_ids[row, :end].copy()
         with suppress(ValueError, LengthwiseError):
-            change(new, free, pool, rng)
+            try:
+                change(new, free, pool, rng)
+            except StopIteration:
+                break
             answer = task.vocab.encode(task.solve(task.vocab.decode(new.tolist())))
             if end + len(answer) == base.tokens:
                 rows.append(row)
