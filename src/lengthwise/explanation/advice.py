@@ -232,7 +232,10 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
             "1 on fewer; at random ones no difference was shown."
         )
     elif made:
-        measured = "Of ten other adders, 2 were right on such sums before, 5 after as many steps without such rows, 7 with them."
+        measured = (
+            "Of ten other adders, 2 were right on such sums before, 5 after as many steps without such rows, "
+            "7 with them."
+        )
     elif made := beyond:
         measured = (
             "It is right at all lengths that such rows have, so they may help little: two such adders were then right "
