@@ -35,10 +35,7 @@ ONE_IN = 10
 SEEDS = 3
 """Of a run, where a seed may be why strings of a kind fail."""
 ON = "train a copy of this model on, for as many steps"
-HARM = (
-    "Training on can also harm: without such rows, one of the ten had 206 of 256 sums with leading zeros right before, "
-    "and 19 after."
-)
+HARM = "Training on can harm, too: by steps alone, one adder fell from 206 to 19 right of 256 sums with leading zeros."
 """What was seen of training on: studies/explain/rows_of_a_kind.md, seed 13 at 6 digits."""
 OTHERS = "{} what has the best record on such tasks:"
 
@@ -233,8 +230,8 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
         )
     elif made:
         measured = (
-            "Of ten other adders, 2 were right on such sums before, 5 after as many steps without such rows, "
-            "7 with them."
+            "Of ten other adders, 2 were right on such sums before, 7 after it; by as many steps alone, without "
+            "such rows, 5."
         )
     elif made := beyond:
         measured = (
