@@ -354,9 +354,14 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     assert "compare" not in next_step
     kind = told.failures.kinds[0].kind
     # What is right now can be lost, so the copy is trained.
-    assert next_step.startswith(
-        f"For A: train a copy of this model on, for as many steps, one row in 10 where {kind}.\n"
-    )
+    begins = f"For A: train a copy of this model on, for as many steps, one row in 10 where {kind} (of random rows, "
+    assert next_step.startswith(begins)
+    usual = int(next_step.removeprefix(begins).partition("\u00a0%")[0])
+    zeros = [
+        TASK.of_kind(kind, batch.text(row)[: batch.prompt_length])
+        for batch in (TASK.batch(length, 1000, lw.stream(3)) for length in range(1, 7)) for row in range(batch.size)
+    ]  # fmt: skip
+    assert abs(usual - 100 * np.mean(zeros)) < 2
     rows = rows_of(command.replace("1000", "5"), 10**6)
     assert len(rows) == 128 * 5, "it ends"
     prompts = (TASK.vocab.decode(row["input_ids"]) for row in rows)
@@ -876,7 +881,7 @@ def test_values_that_make_sums_fail_are_named_with_what_is_right_without_them() 
     assert blamed.why[0].endswith(f"With other columns in place of these, {others} of {each} are wrong.")
     assert random.strings == "random strings"
     assert random.why[0].startswith(
-        f"Due to {letter}: at length 7, {first.drawn.wrong} new ones are wrong as drawn, 0 "
+        f"Due to {letter}: at length 7, of new ones {first.drawn.wrong} are wrong as drawn, 0 "
     )
     assert f"; at 12: {last.drawn.wrong} and {last.without.wrong}." in random.why[0]
     # The screen has the same in percent.
@@ -911,7 +916,7 @@ def test_a_kind_that_fails_only_since_it_has_such_values_more_often_is_told_so()
     assert told.faults[0].kind == common.kind
     same = told.faults[1].why
     assert same[0].startswith(
-        f"Due to A: at length {equal.length}, {equal.drawn.wrong} new ones are wrong as drawn, 0 "
+        f"Due to A: at length {equal.length}, of new ones {equal.drawn.wrong} are wrong as drawn, 0 "
     )
 
 

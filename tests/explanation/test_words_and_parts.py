@@ -21,6 +21,7 @@ from lengthwise.explanation.automaton import SHORT, WANTED, words_of_length
 from lengthwise.explanation.explain import Explanation
 from lengthwise.explanation.failures import Failures, find_failures
 from lengthwise.explanation.features import Compared, Nearby, either, features_of, holds, telling_feature
+from lengthwise.explanation.kinds import right_again
 from lengthwise.explanation.model import (
     Accuracy,
     FunctionNetwork,
@@ -246,12 +247,22 @@ def test_a_trained_length_that_is_close_is_no_border_and_is_shown() -> None:
     assert verdict.line == "right to length 3, unsure at 4, breaks at 9"
     assert [row.length for row in verdict.shown()] == [3, 4, 6, 9]
     longer = Verdict([row(5, 128), row(6, 120), row(7, 120), row(8, 128)], 5)
-    assert (longer.held, longer.unclear) == (5, [])
+    assert (longer.held, longer.unclear) == (5, [6])
     assert longer.line == "right to length 5, unsure at 6"
     # Nearly all right is right; more strings can show that they are not.
     nearly = Verdict([row(3, 128), row(4, 126), row(6, 128), row(9, 126)], 6)
     assert nearly.line == "right to length 9, the longest asked"
     assert nearly.unclear == [4, 9]
+
+
+def test_where_a_kind_is_right_again_is_told_where_strings_are_enough() -> None:
+    """A length of which 32 are right says nothing alone, with its neighbours it does."""
+    right = {4: (32, 32), 5: (20, 32), 6: (32, 32), 7: (32, 32), 8: (32, 32), 9: (0, 32), 10: (32, 32), 12: (9, 32)}
+    shares = [(n, Share(*counts)) for n, counts in right.items()]
+    assert right_again(shares) == "Right again at 6–8: it hangs on the length, too."
+    enough = [(n, Share(128, 128) if n == 10 else share) for n, share in shares]
+    assert right_again(enough) == "Right again at 6–8 and 10: it hangs on the length, too."
+    assert right_again(shares[:2]) == right_again([each for each in shares if each[1].holds]) == ""
 
 
 @given(
@@ -516,7 +527,7 @@ def test_what_first_mistakes_share_has_its_base_rate_and_is_no_cause(alike: int)
     told = dataclasses.replace(found({5: 10, 10: 10, 14: 0}), failures=dataclasses.replace(
         found({5: 10, 10: 10, 14: 0}).failures, border=border,
     ))  # fmt: skip
-    few, none = "(1\u00a0% of right tokens are there)", "(no right token is there)"
+    few, none = (f"(of tokens that it gets right, {share} are there)" for share in ("1\u00a0%", "none"))
     line = f"Of 24 wrong answers at length 14, {alike} first go wrong where 9 is due {few}."
     # What tells most of these is said with it; of nearly all, in its place.
     some, nearly = (dataclasses.replace(near, also=(Nearby("in a pair", n, alike, 0, 2),)) for n in (alike - 3, alike))

@@ -16,10 +16,12 @@ from lengthwise.core.config import changed_fields
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.files import read_json
 from lengthwise.core.result_file import RunResult
+from lengthwise.core.rng import stream
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.explanation.failures import Failures
 from lengthwise.explanation.faults import faults_of, letters
-from lengthwise.explanation.kinds import NAMED, NONE, weakest_way
+from lengthwise.explanation.features import percent
+from lengthwise.explanation.kinds import NAMED, NONE, of_kinds, weakest_way
 from lengthwise.explanation.model import HuggingFaceNetwork, Subject
 from lengthwise.explanation.verdict import Verdict
 from lengthwise.forecast.predict import predict
@@ -32,6 +34,8 @@ MORE = 4
 """How many times as many strings are advised where it is too close to say."""
 ONE_IN = 10
 """So many rows hold one of a kind, where such are advised."""
+DRAWN = 128
+"""Random rows of each trained length of which those of a kind are counted."""
 SEEDS = 3
 """Of a run, where a seed may be why strings of a kind fail."""
 ON = "train a copy of this model on, for as many steps"
@@ -209,6 +213,15 @@ def _trained(subject: Subject, failures: Failures) -> list[str]:
     return kinds if way is None or way.how not in EDITS else [way.how]
 
 
+def _usual(subject: Subject, made: Sequence[str]) -> str:
+    """How many of the rows that a task draws at random, of trained lengths, are of a single kind."""
+    if len(made) > 1 or made[0] not in subject.task.kinds:
+        return ""
+    drawn = [subject.task.batch(n, DRAWN, stream(0, "explain", "usual", n)) for n in subject.inside]
+    such = [of_kinds(subject.task, made, batch, row) for batch in drawn for row in range(batch.size)]
+    return f" (of random rows, {percent(sum(such), len(such))})"
+
+
 def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
     """Train on: with rows of the kinds that fail at trained lengths, else of the values that break it, else as before.
 
@@ -230,8 +243,8 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
         )
     elif made:
         measured = (
-            "Of ten other adders, 2 were right on such sums before, 7 after it; by as many steps alone, without "
-            "such rows, 5."
+            "Of ten other adders, 2 were right on such sums before, 7 after (5 by as many steps without such rows). If "
+            "its rows had such sums already, more steps or another seed may do; not measured."
         )
     elif made := beyond:
         measured = (
@@ -242,7 +255,7 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
         return "What mends it is not known: no rows of this kind can be made. Keep such strings from it.", ""
     else:
         return f"{ON.capitalize()}. Of ten adders, five were then right farther, one less far.", ""
-    which = which.format(len(made), *made)
+    which = which.format(len(made), *made) + _usual(subject, made)
     measured += " Of this task nothing was measured." * (subject.task.name != "addition")
     faults = faults_of(failures, subject.train)
     same = [each.kind for each in faults if each.by_values and common.mends(each.kind)] if values and common else []

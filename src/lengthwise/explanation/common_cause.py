@@ -92,8 +92,8 @@ class Tested:
         if self.moved.n:
             usual = f" (random strings without {letter}'s: {_wrong(self.usual, brief)})" * self.caused
             instead = f"with their {what}s in another order{usual}"
-        drawn = f"{one}{' new ones' * (not brief)} are wrong as drawn"
-        return f"{self.how} {letter}: at length {self.length}, {drawn}, {other} {instead}{self._others * (not brief)}"
+        drawn = f"at length {self.length}, of new ones {one} are wrong as drawn"
+        return f"{self.how} {letter}: {drawn}, {other} {instead}{self._others * (not brief)}"
 
     def later(self, brief: bool) -> str:
         """The same of a further length, in fewer words."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from lengthwise.explanation.common_cause import UNKNOWN, CommonCause
 from lengthwise.explanation.failures import Failures, first_break
-from lengthwise.explanation.kinds import TOLD, WeakKind, lengths_of
+from lengthwise.explanation.kinds import TOLD, WeakKind, lengths_of, right_again
 from lengthwise.explanation.mistakes import Failure
 from lengthwise.explanation.verdict import Share, Verdict
 from lengthwise.tasks.values import spoken
@@ -84,7 +84,8 @@ def faults_of(failures: Failures, train: int) -> list[Fault]:
         found[0] = replace(found[0], found=(failures.feature.line,))
     if common is not None:
         values = Fault(
-            common.strings, common.kind, common.wrong, common.by_length, (), (), (common.does,),
+            common.strings, common.kind, common.wrong, common.by_length, (), (),
+            (common.does, *filter(None, [right_again(common.by_length)])),
             (*common.found, *common.mistakes), common.example,
         )  # fmt: skip
         found.insert(LETTERS.index(letter), values)
@@ -114,8 +115,8 @@ def _of_kind(kind: WeakKind, failures: Failures, letter: str) -> Fault:
         said = [f"Others of them fail {line[0].lower()}{line[1:]}" for line in said]
     why, tested = (said, tested) if caused else ([UNKNOWN], [*tested, *said])
     return Fault(
-        kind.kind, kind.kind, kind.wrong, kind.by_length, (), tuple(kind.does), tuple(why), tuple(tested), kind.example,
-        caused,
+        kind.kind, kind.kind, kind.wrong, kind.by_length, (),
+        (*kind.does, *filter(None, [right_again(kind.by_length)])), tuple(why), tuple(tested), kind.example, caused,
     )  # fmt: skip
 
 

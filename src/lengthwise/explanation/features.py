@@ -102,7 +102,7 @@ class Nearby:
         last = self.also[-1] if self.also else self
 
         def usual(some: int, of: int) -> str:
-            return f"({percent(some, of)} of right tokens are there)" if some else "(no right token is there)"
+            return f"(of tokens that it gets right, {percent(some, of)} are there)"
 
         if last.wrong >= NARROW * self.wrong:
             return last.wrong, f"{self.named} {usual(last.right, self.right_n)}"

@@ -18,13 +18,14 @@ from lengthwise.explanation.automaton import product
 from lengthwise.explanation.features import CLEAR, SURE, Compared, surprise
 from lengthwise.explanation.mistakes import Failure, Mistake, Wrong, first_wrong, most_common_mistake
 from lengthwise.explanation.model import RandomStrings, Subject, edited
-from lengthwise.explanation.verdict import LengthShares, Share, Verdict
+from lengthwise.explanation.verdict import CUT, LengthShares, Share, Verdict
 from lengthwise.languages.automaton import Dfa, minimize
 from lengthwise.languages.hard_words import boundary_words, hard_words, pumped_words
 from lengthwise.languages.sampling import count_words, sample_words
 from lengthwise.tasks import Task
 from lengthwise.tasks.kinds import AS_WRITTEN, Change, changed, edge_case, edge_name, edits, into_kind, select
 from lengthwise.tasks.language import Language
+from lengthwise.tasks.values import spoken
 
 MOST_EDGES = 32
 """Tokens of which edge cases are made."""
@@ -210,6 +211,18 @@ def lengths_of(by_length: Sequence[tuple[int, Share]]) -> tuple[int | None, int 
     """Up to which length strings are right, at all shorter ones, too, and the first one that breaks."""
     right = [length for length, _ in itertools.takewhile(lambda each: each[1].holds, by_length)]
     return right[-1] if right else None, next((length for length, share in by_length if share.breaks), None)
+
+
+def right_again(by_length: Sequence[tuple[int, Share]]) -> str:
+    """At which lengths behind the first that breaks strings are surely right, neighbours together; empty if nowhere."""
+    beyond = itertools.dropwhile(lambda each: not each[1].breaks, by_length)
+    found = list[str]()
+    for holds, some in itertools.groupby(beyond, lambda each: each[1].holds):
+        run = [*some]
+        whole = Share(sum(share.right for _, share in run), sum(share.n for _, share in run))
+        if holds and whole.interval[0] >= CUT:
+            found.append("–".join(str(n) for n in dict.fromkeys((run[0][0], run[-1][0]))))
+    return f"Right again at {spoken(found)}: it hangs on the length, too." if found else ""
 
 
 def _of_kind(subject: Subject, kind: str, length: int, count: int, rng: Rng) -> Iterator[Batch]:

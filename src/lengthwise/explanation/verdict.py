@@ -125,11 +125,13 @@ class Verdict:
 
     @property
     def unclear(self) -> list[int]:
-        """Lengths that more strings can decide: trained ones, and those whose random strings seem right."""
+        """Lengths that more strings can decide: trained ones, those whose random strings seem right, and the next."""
+        near = self.of("random").near
 
         def close(row: LengthShares) -> bool:
             within = row.length <= self.train and not (row.random.surely and row.hard.surely) and not row.breaks
-            return within or (not row.random.surely and row.random.holds)
+            seems = row.random.holds or (row.length == near and not row.random.breaks)
+            return within or (seems and not row.random.surely)
 
         return [row.length for row in self.rows if close(row) and not row.random.every]
 
