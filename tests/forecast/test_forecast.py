@@ -54,6 +54,7 @@ from lengthwise.positions import structure as positions_structure
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.system import position_systems
 from lengthwise.prediction import programs
+from lengthwise.prediction.target import Expression
 from lengthwise.prediction.verdict import STRONGEST
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.language import Language
@@ -1409,7 +1410,7 @@ def test_words_that_theory_says_are_mixed_up_go_on_differently(expression: str, 
             assert {first, second} <= reached_from(dfa, first) & reached_from(dfa, second)
             needs = programs.needs(decision, end, fragment)
             assert needs.startswith("tell " if features.star_free(dfa, format) else "count ")
-            if counted := re.fullmatch(r"count (?:'(\w+)'|.*) modulo (\d+).*", needs):
+            if counted := re.fullmatch(r"count (?:'(\w+)'(?: in a row)?|symbols) modulo (\d+).*", needs):
                 after = [dfa.run(dfa.encode((counted[1] or "a") * n), first) for n in range(int(counted[2]) + 1)]
                 assert second in after
                 assert after[0] == after[-1]
@@ -1437,3 +1438,14 @@ def test_how_far_plain_ids_look_back_is_said_where_the_test_asks_for_more() -> N
     assert "Under plain ids it looks up to 40 tokens back" in found.text()
     assert not predict("parity", 10, 40, "rope").back, "a token needs all others"
     assert not predict("(ab)*", 10, 40, "rope").back
+
+
+def test_what_a_language_would_have_to_count_is_told() -> None:
+    """In a row, where another symbol between changes it."""
+    for expression, counts in (
+        ("(b*ab*a)*b*", "'a'"),
+        ("(0|1(01*0)*1)*", "'1' in a row"),
+        ("((a|b)(a|b))*", "symbols"),
+    ):
+        dfa, _ = programs.language_in(Expression(expression)) or pytest.fail("it is regular")
+        assert programs.lacks(dfa, "next", "none") == f"count {counts} modulo 2", expression

@@ -16,7 +16,7 @@ from lengthwise.core.vocab import EOS, Vocab
 from lengthwise.forecast.answer import PROMISING
 from lengthwise.forecast.predict import predict
 from lengthwise.prediction.couple import couple
-from lengthwise.prediction.determined import UNTOLD, untold_in_task
+from lengthwise.prediction.determined import UNTOLD, shortcut, untold_in_task
 from lengthwise.prediction.predict import nearest, predict_task
 from lengthwise.prediction.search import search_places
 from lengthwise.prediction.target import parse_target
@@ -99,3 +99,49 @@ def test_no_yes_by_few_and_near_tokens_where_these_do_not_tell(name: str) -> Non
             for length in {nearest(task, 12), nearest(task, 13)}:
                 span = row["span" if coupled else "both_span"][0]
                 assert not untold_in_task(task, length, span, coupled=coupled), verdict.system
+
+
+@config
+class Shift(Task):
+    """Every digit plus a key in front, written by what is near: the digit before and its answer tell the key, too."""
+
+    summary = "digits shifted by a key"
+    base: int = 5
+
+    @cached_property
+    def vocab(self) -> Vocab:
+        return Vocab.of("0123456789")
+
+    def write(self, seq: SequenceBuilder, layout: Layout, rng: Rng) -> None:
+        key = rng.integers(self.base, size=seq.size)
+        digits = rng.integers(self.base, size=(layout.length, seq.size))
+        seq.bos()
+        last = seq.given(key + self.vocab["0"], place=1)
+        given = [seq.given(digit + self.vocab["0"], place=i + 2) for i, digit in enumerate(digits)]
+        seq.sep(place=1)
+        for i, digit in enumerate(digits):
+            near = [last, *given[max(0, i - 1) : i]]
+            answer = (digit + key) % self.base + self.vocab["0"]
+            last = seq.predicted(answer, place=i + 2, parents=[given[i], *near])
+        seq.eos()
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        key, *digits = (int(token) for token in prompt[1:-1])
+        return [*(str((digit + key) % self.base) for digit in digits), EOS]
+
+
+def test_another_rule_with_a_far_token_is_a_doubt() -> None:
+    """Training may find the key, which is far away, where few and near tokens would do."""
+    found = shortcut(Shift(), 6, 1)
+    assert found.endswith("from 1 and 5): training may find that rule, which need not go on"), found
+    assert not shortcut(Shift(), 6, 8), "none of them is far"
+    told = predict(Shift(), train=10, test=40)
+    assert next(iter(told)).answer == PROMISING
+    assert "doubt A token of the answer also follows from fewer tokens" in " ".join(told.text().split())
+
+
+@pytest.mark.parametrize("name", ["copy", "reverse", "addition", "sort", "bitwise-or", *EXAMPLES])
+def test_no_other_rule_is_seen_where_there_is_none(name: str) -> None:
+    task = parse_target(name)
+    assert isinstance(task, Task)
+    assert not shortcut(task, nearest(task, 8), 1)

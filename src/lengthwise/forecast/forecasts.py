@@ -68,6 +68,7 @@ from lengthwise.positions.schemes import scheme_with_ids
 from lengthwise.positions.structure import structure_at
 from lengthwise.positions.system import ALIASES, CITED_LINK, PositionSystem, named_pair, position_systems
 from lengthwise.prediction import programs
+from lengthwise.prediction.determined import shortcut
 from lengthwise.prediction.predict import nearest, predict_target, predict_with_search
 from lengthwise.prediction.search import NOT_SEARCHED, ONE_TOKEN
 from lengthwise.prediction.target import parse_target, task_of
@@ -86,6 +87,8 @@ BASES = {
     "evidence": "seen, not proved",
 }  # fmt: skip
 """What theory's answer rests on, in words."""
+SHORT = 12
+"""The longest strings in which another rule is looked for."""
 MORE = ".text(why=True)"
 """What says more, in Python; the command has a flag in its place."""
 
@@ -147,13 +150,27 @@ class Forecasts(Tabular):
 
         Empty for a language, and where a token needs many others.
         """
-        task = task_of(parse_target(self.source) if isinstance(self.source, str) else self.source)
-        if self.format != "answer" or task is None or self.span.startswith(DENSE):
+        task = self._task
+        if task is None or self.span.startswith(DENSE):
             return ""
         ids = scheme_with_ids("sequential", 1 << 30)
         far = [structure_at(task, ids, nearest(task, length)).span for length in (self.train, self.test)]
         said = f"under plain ids it looks up to {far[1]} tokens back, in training {far[0]}"
         return said * (0 < far[0] < far[1])
+
+    @cached_property
+    def shortcut(self) -> str:
+        """Another rule that training may find (`lengthwise.prediction.determined`), of a task with places; or empty."""
+        if (task := self._task) is None or not any(f.scheme in SCHEMES_OF_PLACES and f.verdict == "yes" for f in self):
+            return ""
+        length = nearest(task, min(self.train, SHORT))
+        return shortcut(task, length, structure_at(task, scheme_with_ids("coupled", 1 << 30), length).span)
+
+    @cached_property
+    def _task(self) -> Task | None:
+        """The task that is asked for its answers; None of a language."""
+        asked = self.format == "answer"
+        return task_of(parse_target(self.source) if isinstance(self.source, str) else self.source) if asked else None
 
     def __repr__(self) -> str:
         best = self.systems[0]
@@ -379,6 +396,8 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
         refusal = next((f.refusal for f in found if UNLIKE_TRAINED in f.refusal), refusal)
     if best.answer in (PROMISING, NOT_KNOWN) and seen and "was trained with" not in refusal:
         doubts += [refusal.removeprefix("no forecast: ")] * refusal.startswith("no forecast")
+    if best.scheme in SCHEMES_OF_PLACES and best.answer not in (RIGHT, WRONG):
+        doubts += filter(None, [found.shortcut])
     if doubts:
         yield "doubt", "; ".join(doubts)
 

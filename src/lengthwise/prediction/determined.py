@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import chain, combinations, product
 
 import numpy as np
 from jaxtyping import Int
@@ -12,7 +12,12 @@ from numpy import ndarray
 from lengthwise.core.batch import Batch
 from lengthwise.core.rng import stream
 from lengthwise.tasks import Task
+from lengthwise.tasks.values import spoken
 
+DRAWN, LAST = 1024, 3
+"""Strings, and tokens at the end of their answers, in which another rule is looked for."""
+MOST_TOKENS = 64
+"""Behind more, none is looked for."""
 SYMBOLS = 3
 """So many symbols are tried, alone and in pairs."""
 ROWS = 64
@@ -66,6 +71,32 @@ def untold(
             if (other := seen.setdefault(window, steps)) != steps:
                 which = " or ".join(_words(sorted(set(a) - set(b))) for a, b in ((other, steps), (steps, other)))
                 return f"{UNTOLD}, {which}, where symbols repeat; {LABEL}"
+    return ""
+
+
+def shortcut(task: Task, length: int, span: int) -> str:
+    """That a generated token follows from fewer tokens than its parents, one of them farther than ``span`` places away.
+
+    Training may find that rule, which need not go on where the far token is out of reach. Empty where no single token
+    or pair is seen to tell one, and of tasks without places.
+    """
+    batch = task.batch(length, DRAWN, stream(0, "predict", "shortcut"))
+    ids, places = batch.input_ids, batch.places[0, :, 0]
+    for t in [int(t) for t in np.flatnonzero(batch.scored) if (batch.places[:, t] == places[t]).all()][:-1][-LAST:]:
+        parents = {int(p) for p in batch.parents[0, t] if p >= 0}
+        told = [s for s in range(t) if t <= MOST_TOKENS and len({*ids[:, s].tolist()}) > 1]
+        far = {s for s in told if places[s] and abs(int(places[s]) - int(places[t - 1])) > span} - parents
+        for some in chain.from_iterable(combinations(told, size) for size in range(1, min(len(parents), 3))):
+            if far.isdisjoint(some):
+                continue
+            code = sum(ids[:, s].astype(np.int64) * len(batch.vocab) ** at for at, s in enumerate((*some, t)))
+            known = np.unique(code % len(batch.vocab) ** len(some)).size
+            if np.unique(code).size == known <= batch.size // 2:
+                which = f"token {t} of length {length} from {spoken([str(s) for s in some])}"
+                return (
+                    f"a token of the answer also follows from fewer tokens, one of them far away ({which}): training "
+                    "may find that rule, which need not go on"
+                )
     return ""
 
 

@@ -110,7 +110,8 @@ def _remainder(dfa: Dfa, first: int, second: int) -> tuple[str, int] | None:
             if len(same) == len(letters):
                 return "symbols", len(seen)
             texts = [f"'{dfa.text((s,))}'" for s in same] if len(word) == 1 else [f"'{dfa.text(word)}'"]
-            return spoken(texts), len(seen)
+            alone = any(dfa.delta[q][s] != q for q in seen for s in letters if s not in same)
+            return spoken(texts) + " in a row" * alone, len(seen)
     return None
 
 
