@@ -190,7 +190,7 @@ def test_a_prompt_that_is_none_is_one_clear_line(trained: lw.Result, prompt: str
 
 def test_tables_go_to_papers(trained: lw.Result, tmp_path: Path) -> None:
     accuracy = trained.accuracy()
-    assert "% fitted: ≥ 98 % right at" in accuracy.to_latex()
+    assert "% fitted: ≥ 98 % right over" in accuracy.to_latex()
     assert accuracy.to_csv(tmp_path / "accuracy.csv") == (tmp_path / "accuracy.csv").read_text()
     assert accuracy.to_markdown().startswith("| system")
     page = trained.save_report(tmp_path / "report.html")

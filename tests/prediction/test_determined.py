@@ -140,6 +140,12 @@ def test_another_rule_with_a_far_token_is_a_doubt() -> None:
     assert "doubt A token of the answer also follows from fewer tokens" in " ".join(told.text().split())
 
 
+def test_strings_shorter_than_those_of_any_measured_task_are_a_doubt() -> None:
+    for train, doubted in ((6, True), (7, False), (20, False)):
+        told = " ".join(predict("examples/my_task.py:EverySecond", train=train, test=3 * train).text().split())
+        assert ("No measured task was trained to less than 7: " in told) is doubted
+
+
 @pytest.mark.parametrize("name", ["copy", "reverse", "addition", "sort", "bitwise-or", *EXAMPLES])
 def test_no_other_rule_is_seen_where_there_is_none(name: str) -> None:
     task = parse_target(name)

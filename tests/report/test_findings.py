@@ -651,7 +651,7 @@ def test_what_fitted_means_and_of_how_many_strings_numbers_are_is_printed() -> N
     found = of(*seeds("a", {40: 190}, {40: 180}), *seeds("lost", {}, {}, fitted=False)).wide()
     for text in (repr(found), found.to_latex().partition("\\end{table}")[0], found._repr_html_()):
         plain = " ".join(text.replace("\\", "").split())
-        assert "fitted: ≥ 98 % right at lengths 1–8" in plain.replace("--", "–").replace("ensuremath{geq}", "≥")
+        assert "fitted: ≥ 98 % right over lengths 1–8" in plain.replace("--", "–").replace("ensuremath{geq}", "≥")
         assert "200 random strings a length and seed" in plain
     assert "in distribution, without a fitted seed: lost 0.300" in found.advice
 

@@ -110,7 +110,7 @@ def next_step(done: RecipeResult) -> str:
     from lengthwise.forecast.answer import UNLIKELY, WRONG
     from lengthwise.report.answer import answer
     from lengthwise.report.control import PLAIN, beyond_reach
-    from lengthwise.report.summary import RIGHT, SeedResult, ids_alone, load, predict_command, summarize
+    from lengthwise.report.summary import RIGHT, SeedResult, load, predict_command, summarize
 
     ranked = []
     for job, found in zip(done.sweep.recipe.jobs, done.sweep.results, strict=True):
@@ -129,7 +129,7 @@ def next_step(done: RecipeResult) -> str:
             there = [
                 one for one in summarize(load([done.folder])) if one.experiment["task"] == system.experiment["task"]
             ]
-            if any(ids_alone(one, system) for one in there):  # other steps than a partner's would end the pair
+            if {one.positions for one in there} - {system.positions}:  # others are to have the same steps
                 return answer(there).step.replace("\n", "\n  ")
         more, says = {"training.steps": 2 * steps}, f"{job.name} does not fit after {steps:,} steps"
         if (one := forecast_of(done.sweep)) is not None and one.answer in (UNLIKELY, WRONG):

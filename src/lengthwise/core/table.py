@@ -140,10 +140,10 @@ class Table:
     def _screen(self) -> tuple[str, list[str]]:
         """The table as far as a terminal has room, and what is left out.
 
-        Where it is too wide, first headings break, then go brackets, one column after the other, and names break
-        between words. Then go columns of numbers from the last but one on; those that are ``named``, or else the first
-        and the last, stay. At last go columns without measured numbers behind those that are ``named``, and their texts
-        break. One without measured numbers is whole.
+        Where it is too wide, first headings break, then go all brackets, and names break between words. Then go columns
+        of numbers from the last but one on; those that are ``named``, or else the first and the last, stay. At last go
+        columns without measured numbers behind those that are ``named``, and their texts break. One without measured
+        numbers is whole.
         """
         room, kept, rows = max(WIDTH, shutil.get_terminal_size().columns), self._filled(), self.rows
         numbers = [at for at in kept if any(isinstance(row[at], float) for row in rows)]
@@ -184,7 +184,7 @@ class Table:
 
         steps = [
             break_heads,
-            *(partial(bare.add, at) for at in bracketed),
+            partial(bare.update, bracketed),
             *(partial(wrap, width) for width in WRAPPED[: 0 if texts else -1]),
             *(partial(drop, at) for at in (*others, *texts)),
             *(partial(wrap, width) for width in WRAPPED[0 if texts else -1 :]),
@@ -196,11 +196,9 @@ class Table:
         else:
             written = text()
         names = [self.columns[at] for at in sorted(gone)]
-        whole = not any(at in kept and at not in bare for at in bracketed)
-        without = [self.columns[at] for at in sorted(bracketed) if at in bare and at in kept]
         return written, [
             *[f"{more} row{'s' * (more > 1)}"] * bool(more),
-            *["brackets" if whole else f"brackets of {', '.join(without)}"] * bool(without),
+            *["brackets"] * any(at in kept for at in bare),
             *[f"column{'s' * (len(names) > 1)} {', '.join(names)}"] * bool(names),
         ]
 

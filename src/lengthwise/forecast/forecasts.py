@@ -398,6 +398,11 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
         doubts += [refusal.removeprefix("no forecast: ")] * refusal.startswith("no forecast")
     if best.scheme in SCHEMES_OF_PLACES and best.answer not in (RIGHT, WRONG):
         doubts += filter(None, [found.shortcut])
+        least = forecaster("task").domain["trained"][0]
+        short = best.alike == "task" and found.train < least
+        doubts += [
+            f"no measured task was trained to less than {least}: on short strings other rules are right, too"
+        ] * short
     if doubts:
         yield "doubt", "; ".join(doubts)
 

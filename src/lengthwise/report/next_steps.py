@@ -53,13 +53,16 @@ def next_step(
 ) -> str:
     """What to do next with systems that are compared with each other, as a line, and commands behind it.
 
-    That is what fits where nothing is left to compare, then, where not even the best goes beyond training, what does
-    instead of what ``fails``, then the ``control``, settings that should be equal in the ``pair``, more ``seeds`` of
-    systems that ``differ`` in every seed, why the best falls, seeds of others, and longer tests.
+    That is what fits where nothing is left to compare, then, where not even the best goes beyond training, what may
+    instead of what ``fails``, unless that was trained, too, then the ``control``, settings that should be equal in the
+    ``pair``, more ``seeds`` of systems that ``differ`` in every seed, why the best falls, seeds of others, and longer
+    tests.
     """
     longer, fitted = _longer(order), [one for one in order if one.fitted]
     if longer and len(fitted) < min(2, len(order)):
         return longer
+    if any("encoding.window" in one.flat and one.positions.scheme not in PLAIN for one in order):
+        fails = None  # nothing likelier is known than attention to near ids
     if fails is not None and not any(fails is one for one in in_groups(order).far):
         return _likelier(fails)
     if control:

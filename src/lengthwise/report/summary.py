@@ -857,7 +857,7 @@ NOT_FITTED = "n.f."
 
 def fitted_means(systems: Sequence[SystemSummary]) -> str:
     """What *fitted* means, in words."""
-    return f"≥ {fit_share(systems) or 'enough'} right at {_trained_strings(systems)}"
+    return f"≥ {fit_share(systems) or 'enough'} right over {_trained_strings(systems)}"
 
 
 def strings_of(systems: Iterable[SystemSummary]) -> str:
@@ -879,7 +879,7 @@ def fit_rule(systems: Sequence[SystemSummary]) -> str:
     if all(len(system.fitted) == len(system.results) for system in systems):
         return ""
     few = f"less than {share}" if (share := fit_share(systems)) else "too few"
-    return f"not fitted: {few} right at {_trained_strings(systems)}, so it says nothing of longer ones"
+    return f"not fitted: {few} right over {_trained_strings(systems)}, so it says nothing of longer ones"
 
 
 def _trained_strings(systems: Sequence[SystemSummary]) -> str:
@@ -888,7 +888,7 @@ def _trained_strings(systems: Sequence[SystemSummary]) -> str:
     low, high = ranges.pop() if len(ranges) == 1 else (None, None)
     if low == high is not None:
         return f"length {low}"
-    return f"{'training lengths' if low is None else f'lengths {low}–{high}'}"
+    return "training lengths" if low is None else f"lengths {low}–{high}"
 
 
 def percent(share: float, digits: int = 0) -> str:
@@ -1040,7 +1040,8 @@ def _settings_of_positions(systems: Sequence[SystemSummary]) -> Iterator[tuple[S
             for key in _keys_of(same, section):
                 said = setting_text(f"{section}.{key}")
                 if not all(said in system.settings for system in same):
-                    yield (section, name, key), f"{said} of {value_text(name)}", same
+                    of = "ids" if key == "draw" else value_text(name)
+                    yield (section, name, key), f"{said} of {of}", same
 
 
 def _told_by_names(systems: Sequence[SystemSummary], setting: str) -> bool:
