@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 # Further options of pip, such as the index of torch's small CPU build.
 TORCH ?=
 PIP := $(BIN)/python -m pip
-INSTALL := $(PIP) install --quiet --disable-pip-version-check -c constraints.txt $(TORCH)
+# Modules are compiled when they are first read: most never are, and compiling all takes a minute of one core.
+INSTALL := $(PIP) install --quiet --disable-pip-version-check --no-compile -c constraints.txt $(TORCH)
 
 # Compiled tests and modules are kept: hundreds of files would be compiled again by every process of the suite.
 unexport PYTHONDONTWRITEBYTECODE
