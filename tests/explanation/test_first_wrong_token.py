@@ -603,7 +603,7 @@ def test_a_finding_is_no_wider_than_what_was_seen_and_what_breaks_for_another_re
     assert not re.search(r"\b0 (random|edited)", told.fails_where)
 
 
-def test_a_failing_string_is_shown_whole_where_two_lines_have_room() -> None:
+def test_a_failing_string_is_shown_whole_where_four_lines_have_room() -> None:
     def wrong(_: list[str], answer: list[str]) -> list[str]:
         return answer if len(answer) < 14 else [*answer[:10], "=", *answer[11:]]
 
@@ -614,7 +614,7 @@ def test_a_failing_string_is_shown_whole_where_two_lines_have_room() -> None:
     assert shown.endswith(f" [says =; right: {failure.expected}]")
     assert shown == failure.whole
     tokens = failure.tokens
-    assert " … " in dataclasses.replace(failure, tokens=4 * tokens, position=3 * len(tokens)).shown
+    assert " … " in dataclasses.replace(failure, tokens=6 * tokens, position=5 * len(tokens)).shown
     assert shown in " ".join(repr(told).split())
     assert failure.whole in " ".join(told.text(why=True).split()), "as it can be tried"
     assert failure.tokens[: failure.position] == tuple(failure.whole.split())[: failure.position]

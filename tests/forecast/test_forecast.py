@@ -193,8 +193,10 @@ def agree(found: Forecasts) -> None:
             assert BANDS in text
             numbers = [int(number.strip("<>")) for number in re.findall(r"[<>]?\d+", f.chance)]
             assert numbers[0] in (middle, 1, 99), "one number, one word"
-    # The likeliest comes first, of equal ones that with the smaller interval.
-    chances = [(round(100 * f.probability), f.interval[0] - f.interval[1]) for f in found if f.probability]
+    # The likeliest comes first, of equal ones what is possible, then that with the smaller interval.
+    known = [f for f in found if f.probability]
+    theory = ("no", "unknown", "yes")
+    chances = [(round(100 * f.probability), theory.index(f.verdict), f.interval[0] - f.interval[1]) for f in known]
     assert chances == sorted(chances, reverse=True) or found.nearer
     # Of few that are alike no end is surer than their count; beside a probe this holds for the end that it saw.
     for f in found:

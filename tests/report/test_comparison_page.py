@@ -91,7 +91,7 @@ def test_the_finding_gives_every_reach_with_its_seeds() -> None:
         }
     said = comparison_finding(values)
     assert f"{first['system']} is right up to 48, the longest length tested, in all 3 seeds" in said
-    assert f"{second['system']} up to 24 in 1 of 3 seeds, to 6 in the lowest" in said
+    assert f"{second['system']} up to 24 in 1 of 3 seeds, to 12 in 1, to 6 in 1" in said
     second["seeds"][0]["fitted"] = False
     assert f"{second['system']} up to 24 in 1 of 3 seeds, to 12 in 1, and 1 not fitted" in comparison_finding(values)
     for seed in second["seeds"]:

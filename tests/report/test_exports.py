@@ -504,7 +504,7 @@ def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
 def test_what_overlaps_is_not_told_apart_and_asks_for_seeds() -> None:
     said = how_sure(_of([*_seeds("a", [200, 100, 150]), *_seeds("b", [190, 110, 140])]).systems)
     assert "Not sure: at no length is every seed of a above every seed of b." in said
-    assert "next: train a and b to 6 seeds: then it can be significant" in said
+    assert "next: train a and b to 6 seeds: then the difference can be significant" in said
     for scores in ([], [score(8, 150)]):  # nothing beyond training was tested
         within = _of([result("a", scores=scores)])
         assert "to test longer" not in " ".join([*within.wide().advice, *within.table().advice])

@@ -170,9 +170,12 @@ class Explanation(Tabular):
     def overview(self) -> Table:
         """Which strings fail, how many, and at which lengths, a row for each fault; random strings in any case."""
         faults, kinds, cells = self.faults, {each.kind for each in self.failures.kinds}, list[tuple[str, ...]]()
+        values = self.failures.common.kind if self.failures.common is not None else None
         for letter, each in zip(LETTERS, faults, strict=False):
-            worse = [other for other, one in zip(LETTERS, faults, strict=False) if one.kind in kinds and other < letter]
-            less = f", not {' or '.join(worse)}" * bool(worse and each.kind in kinds)  # which its counts leave out
+            named = [other for other, one in zip(LETTERS, faults, strict=False) if one.kind in kinds]
+            named = [other for other in named if other < letter or each.kind == values]
+            worse = named if each.kind in kinds or each.kind == values else []
+            less = f", not {' or '.join(worse)}" * bool(worse)  # which its counts leave out
             cells.append((f"{letter}. " * (len(faults) > 1) + each.cells[0] + less, *each.cells[1:]))
         if all(each.strings != RANDOM for each in faults):
             cells.append(at_random(self.failures).cells)

@@ -21,7 +21,9 @@ from lengthwise.tasks.values import column_of
 
 MATCHED, MOST_MATCHED = 8, 4096
 """For a failing string, so many right ones of its length give a token each to compare with; and of all together."""
-LONG, ENDS = 136, 12
+LONG = 136
+"""Letters of two lines."""
+LONGEST, ENDS = 2 * LONG, 12
 """Where a string has more letters than this up to its wrong token, it is shown as so many tokens at its ends."""
 FEW_SOURCES = 3
 """Tokens that a token of the answer follows from are named if they are no more."""
@@ -117,8 +119,9 @@ class Failure:
 
     @property
     def shown(self) -> str:
-        """The string up to the wrong token, if it fits, and the mark, which breaks nowhere; or its ends."""
-        before = self.before if self.fits else (*self.before[:ENDS], "…", *self.before[-ENDS:])
+        """The string up to the wrong token, or the ends of a very long one, and the mark, which breaks nowhere."""
+        whole = len(" ".join(self.before)) <= LONGEST
+        before = self.before if whole else (*self.before[:ENDS], "…", *self.before[-ENDS:])
         return " ".join([*before, self.marked.replace(" ", "\u00a0")])
 
 

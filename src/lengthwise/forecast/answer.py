@@ -30,7 +30,7 @@ CERTAINLY_NOT = 0.05
 BANDS = (
     f"LIKELY: at least {LIKELY_FROM} %, and the interval does not begin below {UNLIKELY_TO}; UNLIKELY: at most "
     f"{UNLIKELY_TO} %, and it does not end above {LIKELY_FROM}; else UNCERTAIN. The best is the likeliest, of equal "
-    "ones that with the smallest interval"
+    "ones what theory calls possible, then that with the smallest interval"
 )
 """The rule of the words, on the percents that are shown."""
 MOST_RIGHT = f"{PROMISING}: possible, and at least {LIKELY_FROM} % of {FEWEST} or more {SIMILAR} were right"
@@ -277,7 +277,8 @@ class SystemForecast:
     @property
     def rank(self) -> tuple[float, ...]:
         """What systems are ordered by, the best last: the answer, the nearest tasks, theory, the number that is shown,
-        the smaller interval, similar ones, of equal shares the one of more, and attention to near ids.
+        of equal percents theory, the smaller interval, similar ones, of equal shares the one of more, and attention to
+        near ids.
 
         A forecast counts by its percent alone. Ids that a model predicts ask more of it than the same ids given, so
         they come after these.
@@ -294,12 +295,13 @@ class SystemForecast:
             word = LIKELY if forecast >= LIKELY_FROM else UNLIKELY if forecast <= UNLIKELY_TO else UNCERTAIN
         elif word == UNLIKELY:  # What is open may be better.
             word = NOT_KNOWN
+        of_equal = by_theory * (self.counted is not None)
         by_theory *= self.counted is None and word in (NOT_KNOWN, "possible in theory", PROMISING)
         by_nearest = sum(self.nearest.values()) / len(self.nearest) if self.nearest else 0.5
         low, high = self.interval or (0.0, 0.0)
         by_record = self.record[0] / self.record[1] if self.record[1] else 0.0
         last = of * (right > 0), self.encoding == LOCAL_BIAS
-        return ORDER.index(word), by_nearest, by_theory, number, low - high, by_record, *last
+        return ORDER.index(word), by_nearest, by_theory, number, of_equal, low - high, by_record, *last
 
     @property
     def reasons(self) -> tuple[str, ...]:

@@ -482,7 +482,7 @@ APART = 9
 KINDS = {
     "ids": "dotted: a system in colour with the right ids given",
     "gaps": "a line with gaps lies over another",
-    "rings": "hollow markers: equal medians",
+    "rings": "hollow markers: medians that lie over one another",
     "trained": "bars on the length axis: the longest trained length of systems trained beyond the shade",
 }
 """What a figure may have and need not."""

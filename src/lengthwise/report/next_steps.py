@@ -39,7 +39,7 @@ LONG = 60
 """Letters of settings from which on the commands alone have them."""
 EQUAL = "models and training are equal"
 """What the step says that takes other differences than positions away."""
-CAN = "then it can be significant"
+CAN = "then the difference can be significant"
 """What more seeds are for."""
 
 

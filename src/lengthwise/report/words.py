@@ -66,8 +66,13 @@ NOT_FAR = "not beyond training"
 """How far systems and seeds go that are wrong at the first length beyond training."""
 NOT_THERE = "below 95 % at a trained length already"
 """How far systems go that are wrong at one."""
-MOST_REACHES = 2
-"""Different reaches of seeds that are all told; of more the farthest and the lowest."""
+MOST_REACHES = 3
+"""Different reaches of seeds that are all told; of more the farthest, the middle one and the lowest."""
+
+
+def _to(length: int) -> str:
+    """Up to which length a seed is right, behind one that goes farther."""
+    return f"to {length}" if length else NOT_FAR
 
 
 def reaches_text(far: Sequence[int], seeds: int, longest: str = "") -> str:
@@ -82,9 +87,10 @@ def reaches_text(far: Sequence[int], seeds: int, longest: str = "") -> str:
     every = "both" if seeds == 2 else f"all {seeds}"
     said = f"{first}{longest}{',' * bool(longest)} in {every if count == seeds else f'{count} of {seeds}'} seeds"
     few = len(less) < MOST_REACHES
+    middle = sorted(far)[(len(far) - 1) // 2]
     said += (
-        "".join(f", {f'to {to}' if to else NOT_FAR} in {of}" for to, of in less)
+        "".join(f", {_to(to)} in {of}" for to, of in less)
         if few
-        else f", {f'to {less[-1][0]}' if less[-1][0] else NOT_FAR} in the lowest"
+        else f", {_to(middle)} in the middle one, {_to(less[-1][0])} in the lowest"
     )
     return said + f", and {seeds - len(far)} not fitted" * (len(far) < seeds)
