@@ -63,7 +63,7 @@ class Fault:
     @property
     def cells(self) -> tuple[str, str, str, str]:
         """What a table says of it: which strings, how many are wrong, to which length they are right, and the break."""
-        right, breaks = (f"{'–' if n is None else n}" for n in lengths_of(self.by_length))
+        right, breaks = ("none" if n is None else f"{n}" for n in lengths_of(self.by_length))
         return self.strings, self.wrong, right, breaks
 
     @property

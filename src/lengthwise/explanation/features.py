@@ -102,7 +102,7 @@ class Nearby:
         last = self.also[-1] if self.also else self
 
         def usual(some: int, of: int) -> str:
-            return f"(of tokens that it gets right, {percent(some, of)} are there)"
+            return f"(of right tokens at these places, {percent(some, of)} are)"
 
         if last.wrong >= NARROW * self.wrong:
             return last.wrong, f"{self.named} {usual(last.right, self.right_n)}"

@@ -915,9 +915,11 @@ def details(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
     with_ids = [one for one in systems if "scheme.max_position" in one.flat and one.positions.encoding != "nope"]
     largest = by_value(with_ids, lambda one: one.flat["scheme.max_position"]) if with_ids else ""
     low = [f"{one.label} {rounded(one.in_distribution.median)}" for one in systems if not one.fitted]
+    draws = list(dict.fromkeys(value for one in systems if (value := one.flat.get("scheme.draw"))))
+    draw = f"; draw of ids {draws[0]}" if len(draws) == 1 else ""  # others differ
     said = (
         *filter(None, map(fall_text, in_order(systems)[:MOST_COMPARED])),
-        f"trained: {setting_note(systems)}",
+        f"trained: {setting_note(systems)}{draw}",
         f"largest id, by default what the longest test needs: {largest}" * bool(largest),
         *differ,
         unlike,

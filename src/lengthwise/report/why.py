@@ -57,7 +57,8 @@ def distances_text(order: Sequence[SystemSummary]) -> str:
             scheme = one.experiment["scheme"]
             drawn = "pose" in (scheme["name"], scheme.get("draw"))
             jumps = " with jumps" * (drawn and trained > (needed_back(one, one.max_length) or 0))
-            says = f"{needed} back at length {length} (training had up to {trained}{jumps})"
+            had = f" (training had up to {trained}{jumps})" * (jumps != "" or not drawn)
+            says = f"{needed} back at length {length}{had}"
             same.setdefault(says, []).append(one.label)
     said = [f"{listed(names)}: {says}" for says, names in same.items()]
     return f"how far back, in ids, is the farthest token that an answer needs: {'; '.join(said)}" * bool(said)
@@ -102,18 +103,17 @@ def needed_back(system: SystemSummary, length: int, *, training: bool = False, s
     if not _uses_ids(system):
         return None
     if system.known_task is None:
-        plain = (scheme or system.experiment["scheme"]["name"]) == "sequential"
-        return _stored(system, length) if plain else None
+        return _stored(system, scheme or str(system.experiment["scheme"]["name"]), length)
     spec = canonical_json({"name": scheme} if scheme else system.experiment["scheme"])
     return _needed(canonical_json(system.experiment["task"]), spec, length, training)
 
 
-def _stored(system: SystemSummary, length: int) -> int | None:
-    """As `needed_back` of plain ids, of a user's own task."""
+def _stored(system: SystemSummary, scheme: str, length: int) -> int | None:
+    """As `needed_back`, of a user's own task, of whose structure its results hold what tests give."""
     found = None if system.task is None else system.task.structure
     if found is None or length not in found.lengths:
         return None
-    return next(row.spans for row in found.rows if "sequential" in row.schemes)[found.lengths.index(length)]
+    return next((row.spans[found.lengths.index(length)] for row in found.rows if scheme in row.schemes), None)
 
 
 def _uses_ids(system: SystemSummary) -> bool:

@@ -350,6 +350,11 @@ def propose_coupling(dependencies: Sequence[Dependencies] | Mapping[int, Depende
     if len(known) > 2 and sparsity[-1] > sparsity[0] and all(b >= a for a, b in pairwise(sparsity)):
         raise grows
     if segments is None:
+        if _size(lengths, [d.tokens for d in known]) is not None:
+            raise MoreLengthsError(
+                f"a token has one symbol in all strings of some lengths and not of others {at}, which no rule of one "
+                "form describes; where the content chooses what matters, predict the places"
+            )
         raise MoreLengthsError(
             f"the layout is not affine in the length: {_list([d.tokens for d in known])} tokens {at}; write operands "
             "of one length each, padded if need be, and an answer of n, n/2 or n/3 symbols"
