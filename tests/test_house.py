@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import ast
+import json
+import subprocess
 import sys
 from collections import defaultdict
 from functools import cache
-from importlib import import_module
 from pathlib import Path
-from types import FrameType
 
-import pytest
-
-from lengthwise.cli.main import main
 from lengthwise.languages.automaton import strongly_connected
 
 ROOT = Path(__file__).parent.parent
@@ -109,48 +106,55 @@ def test_no_two_test_files_share_a_name():
     assert sorted(names) == sorted(set(names))
 
 
+FIRST_STEP = """
+import json, sys
+from importlib import import_module
+from lengthwise.cli.main import main
+
+class FirstStepError(BaseException):
+    pass
+
+source, out = sys.argv[1:]
+under_way, called_again, inside = [], [], False
+
+def place_of(frame):
+    _, ours, path = frame.f_code.co_filename.partition(f"{source}/")
+    return (path.partition("/")[0], frame.f_code.co_qualname) if ours else None
+
+def watch(frame, event, _):
+    global inside
+    if event != "call" or (place := place_of(frame)) is None:
+        return
+    inside = inside or place == ("api", "run")
+    if inside and place[0] == "cli":
+        called_again.append(place[1])
+    if place == ("training", "Trainer.step"):
+        sys.setprofile(None)
+        while frame is not None:
+            under_way.extend([place] if (place := place_of(frame)) else [])
+            frame = frame.f_back
+        raise FirstStepError
+
+import_module("lengthwise.training.trainer")  # torch is slow to load under a profiler
+sys.setprofile(watch)
+try:
+    main(["run", "addition", "--set", "training.steps=2", "--out", out])
+except FirstStepError:
+    print(json.dumps([under_way, called_again]))
+"""
+
+
 def test_a_run_goes_down_to_its_first_step_and_never_back_to_the_command_line(tmp_path: Path) -> None:
     """Functions under way at the first training step of ``lengthwise run addition``, and none of `cli` called again.
 
-    Counted by Python's own profiler: the functions of this package on the stack when `Trainer.step` is called.
+    Counted by Python's own profiler, in a process of its own: the functions of this package on the stack when
+    `Trainer.step` is called.
     """
-
-    class FirstStepError(BaseException):
-        pass
-
-    under_way: list[tuple[str, str]] = []
-    called_again: list[str] = []
-    inside = False
-
-    def place_of(frame: FrameType) -> tuple[str, str] | None:
-        """Package and function; None outside of the library."""
-        _, ours, path = frame.f_code.co_filename.partition(f"{SOURCE}/")
-        return (path.partition("/")[0], frame.f_code.co_qualname) if ours else None
-
-    def watch(frame: FrameType, event: str, _: object) -> None:
-        nonlocal inside
-        if event != "call" or (place := place_of(frame)) is None:
-            return
-        inside = inside or place == ("api", "run")
-        if inside and place[0] == "cli":
-            called_again.append(place[1])
-        if place == ("training", "Trainer.step"):
-            sys.setprofile(None)
-            now: FrameType | None = frame
-            while now is not None:
-                under_way.extend([place] if (place := place_of(now)) else [])
-                now = now.f_back
-            raise FirstStepError
-
-    import_module("lengthwise.training.trainer")  # torch is slow to load under a profiler
-    sys.setprofile(watch)
-    try:
-        with pytest.raises(FirstStepError):
-            main(["run", "addition", "--set", "training.steps=2", "--out", str(tmp_path)])
-    finally:
-        sys.setprofile(None)
-    assert under_way[-1] == ("cli", "main")
+    words = [sys.executable, "-c", FIRST_STEP, str(SOURCE), str(tmp_path / "out")]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    under_way, called_again = json.loads(done.stdout.splitlines()[-1])
+    packages = [package for package, _ in reversed(under_way)]
+    assert under_way[-1] == ["cli", "main"]
     assert len(under_way) <= 40, under_way
     assert not called_again
-    packages = [package for package, _ in reversed(under_way)]
     assert packages == sorted(packages, key=["cli", "api", "experiments", "training"].index)
