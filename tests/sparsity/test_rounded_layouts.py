@@ -103,3 +103,16 @@ def test_a_layout_that_changes_within_a_length_says_what_to_change() -> None:
     message = "not affine in the length: 9, 13, 15 tokens at lengths 4, 5, 6; write operands of one length each, padded"
     with pytest.raises(NoCouplingError, match=message):
         propose_coupling(uneven)
+
+
+def test_tokens_that_vary_at_some_lengths_alone_are_not_called_a_layout() -> None:
+    """There are 2n + 1 tokens, as a rule needs; the last one of the answer is always the same at length 5."""
+    uneven = [
+        Dependencies(
+            n, n + 1, tuple((j,) for j in range(n)),
+            tuple(map(frozenset, ["ab"] * n + ["="] + ["ab"] * (n - 1) + ["a" if n == 5 else "ab"])),
+        )
+        for n in (4, 5, 6)
+    ]  # fmt: skip
+    with pytest.raises(NoCouplingError, match="one symbol in all strings of some lengths and not of others"):
+        propose_coupling(uneven)

@@ -152,7 +152,7 @@ class Table:
         wanted = [at for at in numbers if self.columns[at] in self.named] or [*numbers[:1], *numbers[1:][-1:]]
         others = [at for at in reversed(numbers) if at not in wanted]
         bracketed = [
-            at for at in (*others, *wanted)
+            at for at in numbers
             if any("(" in shown(row[at], self.digits) for row in rows if isinstance(row[at], Spread))
         ]  # fmt: skip
         behind = kept[next((at for at, one in enumerate(kept) if self.columns[one] in self.named), len(kept)) :]

@@ -354,8 +354,8 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     word, colon, reason = brief(first.theory).replace(SHOWN["no"], IN_THEORY["no"]).partition(": ")
     if not alone and best.verdict == "unknown":
         some = [f.words for f in found if f.verdict == "yes" and not f.unmet]
-        what = f"{best.words}; a program exists with {spoken(some)}" if some else ""
-        covers = f"no theorem covers {what}" if what else "no theorem decides it for any positions"
+        covers = f"no theorem covers {best.words}; a program exists with {spoken(some)}"
+        covers = covers if some else "no theorem decides it for any positions"
         reason = reason.replace("no theorem covers such ids", covers)
     dense = found.span.startswith(DENSE) and first.theory == f"{NOT_SEARCHED}: {ONE_TOKEN}"
     word, colon, reason = (SHOWN["unknown"], ": ", found.span) if dense else (word, colon, reason)

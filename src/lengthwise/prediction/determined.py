@@ -1,4 +1,4 @@
-"""Whether what is near tells which places are needed, on strings that say nothing: symbols alike, or two in turn."""
+"""Whether what is near tells which places are needed, on dull strings; and whether far tokens would do instead."""
 
 from __future__ import annotations
 

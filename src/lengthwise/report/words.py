@@ -87,10 +87,10 @@ def reaches_text(far: Sequence[int], seeds: int, longest: str = "") -> str:
     every = "both" if seeds == 2 else f"all {seeds}"
     said = f"{first}{longest}{',' * bool(longest)} in {every if count == seeds else f'{count} of {seeds}'} seeds"
     few = len(less) < MOST_REACHES
-    middle = sorted(far)[(len(far) - 1) // 2]
+    middle = [to for to in sorted(far)[(len(far) - 1) // 2 :][:1] if to not in (first, min(far))]
     said += (
         "".join(f", {_to(to)} in {of}" for to, of in less)
         if few
-        else f", {_to(middle)} in the middle one, {_to(less[-1][0])} in the lowest"
+        else "".join(f", {_to(to)} in the middle one" for to in middle) + f", {_to(less[-1][0])} in the lowest"
     )
     return said + f", and {seeds - len(far)} not fitted" * (len(far) < seeds)

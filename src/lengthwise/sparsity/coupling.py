@@ -350,7 +350,8 @@ def propose_coupling(dependencies: Sequence[Dependencies] | Mapping[int, Depende
     if len(known) > 2 and sparsity[-1] > sparsity[0] and all(b >= a for a, b in pairwise(sparsity)):
         raise grows
     if segments is None:
-        if _size(lengths, [d.tokens for d in known]) is not None:
+        kinds = {tuple(kind for kind, _ in _column_groups(d)) for d in known}
+        if len(kinds) > 1 and _size(lengths, [d.tokens for d in known]) is not None:
             raise MoreLengthsError(
                 f"a token has one symbol in all strings of some lengths and not of others {at}, which no rule of one "
                 "form describes; where the content chooses what matters, predict the places"
