@@ -8,7 +8,7 @@ import pytest
 import lengthwise as lw
 from lengthwise.core.rng import stream
 from lengthwise.tasks.kinds import SEEN, can_make, changed, with_more
-from lengthwise.tasks.values import INSIDE, Values, half, values_named
+from lengthwise.tasks.values import ANYWHERE, FIRST, INSIDE, LAST, Values, values_named, with_values
 
 ADDITION = lw.task("addition")
 
@@ -34,18 +34,20 @@ def test_half_of_the_places_get_values_and_lose_them(task: str, length: int) -> 
     assert rows or not drawn.scored[drawn.prompt_length :].all() or task in ("reverse", "copy")
 
 
-def test_the_name_of_such_a_kind_gives_its_rows() -> None:
+@pytest.mark.parametrize("where", [ANYWHERE, FIRST, LAST])
+def test_the_name_of_such_a_kind_gives_its_rows(where: str) -> None:
+    there = {ANYWHERE: slice(None), FIRST: slice(1), LAST: slice(-1, None)}[where]
     for values in (["9 + 9"], ["0 + 0", "9 + 9"], ["0 + 0", "8 + 9", "9 + 9"]):
-        kind = half("column", values)
-        assert values_named(kind) == values
+        kind = with_values("column", values, where)
+        assert values_named(kind) == (values, where)
         assert can_make(ADDITION, kind)
         made = with_more(ADDITION, ADDITION.batch(8, 16, stream(0, "test", "rows")), {kind: 1.0}, stream(0, "test"))
         for row in range(16):
             first, _, second = " ".join(made.text(row)[1 : made.prompt_length - 1]).partition(" + ")
             columns = [" + ".join(sorted(both)) for both in zip(first.split(), second.split(), strict=True)]
-            assert sum(column in values for column in columns) >= 4
+            assert 2 * sum(column in values for column in columns[there]) >= len(columns[there])
             assert ADDITION.solve(made.text(row)[: made.prompt_length]) == made.text(row)[made.prompt_length :]
     assert not can_make(ADDITION, "half of the columns are x + 9")
-    assert values_named("the numbers are equal") == []
+    assert values_named("the numbers are equal") == ([], ANYWHERE)
     with pytest.raises(lw.LengthwiseError, match="no strings of lengths"):
         lw.hf.dataset(ADDITION, [8], rows=1, size=1, more={"half of the columns are 9 9": 1.0})

@@ -21,7 +21,7 @@ from lengthwise.explanation.mistakes import Failure, Mistake, Wrong, facts_of, f
 from lengthwise.explanation.model import Subject
 from lengthwise.explanation.verdict import Share, Verdict
 from lengthwise.tasks.kinds import SEEN, changed, drawn_of, select
-from lengthwise.tasks.values import ANYWHERE, FIRST, INSIDE, LAST, Change, Values, half, spoken
+from lengthwise.tasks.values import ANYWHERE, FIRST, INSIDE, LAST, Change, Values, spoken, with_values
 
 SCREENED, AGAIN, NAMED = 24, 96, 3
 """Strings of each value that are asked first; fresh ones of the worst values; and values that are told at most."""
@@ -165,21 +165,14 @@ class CommonCause:
     """A string with the worst one that fails."""
 
     @property
-    def kind(self) -> str:
-        """The name of the kind of strings that fails; empty where all values are of one place."""
-        inside = [value.name for value in self.values if value.where == INSIDE]
-        return half(self.what, inside) if inside else ""
-
-    @property
     def strong(self) -> bool:
         """Whether most strings with one of them fail."""
         return any(2 * value.right < self.each for value in self.values)
 
     @property
     def strings(self) -> str:
-        """Which strings fail, those of other places than the worst left out: what completes "where …"."""
-        where, names = self.worst.where, spoken(self._names, "or")
-        return f"half of the {self.what}s are {names}" if where == INSIDE else f"the {where} {self.what} is {names}"
+        """The kind of strings that fails, those of other places than the worst left out: it completes "where …"."""
+        return with_values(self.what, self._names, self.worst.where)
 
     @property
     def _names(self) -> list[str]:

@@ -46,7 +46,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 43
+VERSION = 44
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -170,7 +170,7 @@ class Explanation(Tabular):
     def overview(self) -> Table:
         """Which strings fail, how many, and at which lengths, a row for each fault; random strings in any case."""
         faults, kinds, cells = self.faults, {each.kind for each in self.failures.kinds}, list[tuple[str, ...]]()
-        values = self.failures.common.kind if self.failures.common is not None else None
+        values = self.failures.common.strings if self.failures.common is not None else None
         for letter, each in zip(LETTERS, faults, strict=False):
             named = [other for other, one in zip(LETTERS, faults, strict=False) if one.kind in kinds]
             named = [other for other in named if other < letter or each.kind == values]

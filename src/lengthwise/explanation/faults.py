@@ -84,7 +84,7 @@ def faults_of(failures: Failures, train: int) -> list[Fault]:
         found[0] = replace(found[0], found=(failures.feature.line,))
     if common is not None:
         values = Fault(
-            common.strings, common.kind, common.wrong, common.by_length, (), (),
+            common.strings, common.strings, common.wrong, common.by_length, (), (),
             (common.does, *filter(None, [right_again(common.by_length)])),
             (*common.found, *common.mistakes), common.example,
         )  # fmt: skip
@@ -108,16 +108,21 @@ def _first_by_values(failures: Failures) -> int:
 
 def _of_kind(kind: WeakKind, failures: Failures, letter: str) -> Fault:
     """A kind that fails; ``letter`` is that of the values, which may be why."""
-    tested, common = [each.cause for each in failures.redrawn if each.kind == kind.kind], failures.common
+    parts, common = _parts(failures, kind.kind), failures.common
     said = _said(common, kind.kind, letter)
     caused = common is not None and common.causes(kind.kind) and common.alike(kind.mistake)
     if common is not None and common.causes(kind.kind) and not caused:  # it is another manner of mistake
         said = [f"Others of them fail {line[0].lower()}{line[1:]}" for line in said]
-    why, tested = (said, tested) if caused else ([UNKNOWN], [*tested, *said])
+    why, tested = (said, parts) if caused else (parts or [UNKNOWN], said)
     return Fault(
         kind.kind, kind.kind, kind.wrong, kind.by_length, (),
         (*kind.does, *filter(None, [right_again(kind.by_length)])), tuple(why), tuple(tested), kind.example, caused,
     )  # fmt: skip
+
+
+def _parts(failures: Failures, kind: str) -> list[str]:
+    """On which part of the prompt it depends whether strings of a kind, or random ones, fail, if that was found."""
+    return [each.cause for each in failures.redrawn if each.kind == kind and each.cause]
 
 
 def _said(common: CommonCause | None, kind: str, letter: str) -> list[str]:
@@ -139,11 +144,11 @@ def _of_random(failures: Failures, verdict: Verdict, letter: str) -> Fault:
     if not verdict.learned:
         trained = [(row.length, row.random) for row in verdict.rows if row.length <= train and row.random.n]
         lines = failures.within.lines if failures.within is not None else []
-        tested = [each.cause for each in failures.redrawn if not each.kind] if failures.apart is not None else []
+        parts = _parts(failures, "") if failures.apart is not None else []
         where = failures.where[0] if failures.where and not failures.kinds else ()
         wrong = f"{verdict.trained.wrong} at {trained[0][0]}–{trained[-1][0]}"
         return Fault(
-            RANDOM, "", wrong, tuple(trained), where, tuple(lines), (UNKNOWN,), tuple(tested),
+            RANDOM, "", wrong, tuple(trained), where, tuple(lines), tuple(parts or [UNKNOWN]), (),
             failures.example,
         )  # fmt: skip
     assert at is not None
@@ -160,10 +165,10 @@ def _of_random(failures: Failures, verdict: Verdict, letter: str) -> Fault:
     by_ids = moved is not None and (moved.to_blame or moved.absolute)
     said = [] if by_ids else _said(common, "", letter)
     by_values = bool(said) and common is not None and common.causes("")
-    tested = [each.cause for each in failures.redrawn if not each.kind]
-    ids = list(moved.cause) if moved is not None else []
-    why = ids if by_ids else said if by_values else [UNKNOWN]
-    tested += [*(ids * (not by_ids)), *(said * (not by_values)), *_cliff(verdict)]
+    ids, parts = list(moved.cause) if moved is not None else [], _parts(failures, "")
+    why = ids if by_ids else said if by_values else parts or [UNKNOWN]
+    rest = (parts, ids, said)
+    tested = [*itertools.chain(*(each for each in rest if each != why)), *_cliff(verdict)]
     return replace(
         found, found=tuple(rule[: not failures.kinds]), mistakes=tuple(lines), why=tuple(why), tested=tuple(tested),
         example=failures.example, by_values=by_values,

@@ -59,7 +59,7 @@ class Redrawn:
         return (
             f"It depends on {' and '.join(names)}: with other tokens there, "
             f"{' and '.join(share.counts for share in shares)} failing strings become right; with others elsewhere, "
-            f"{self.other.counts} (tested{'; all are still of this kind' * bool(self.kind)})."
+            f"{self.other.counts}."
         )
 
 

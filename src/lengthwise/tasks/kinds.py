@@ -16,7 +16,7 @@ from lengthwise.core.config import number
 from lengthwise.core.errors import LengthwiseError, reject, require
 from lengthwise.core.rng import Rng, stream
 from lengthwise.tasks.base import Task
-from lengthwise.tasks.values import Change, Values, half, values_named
+from lengthwise.tasks.values import ANYWHERE, FIRST, LAST, Change, Values, values_named, with_values
 
 TRIES = 4
 """Prompts that are drawn for each one of a kind."""
@@ -160,8 +160,9 @@ def edge_name(part: str, token: str, last: bool, run: bool) -> str:
 
 def _into(task: Task, name: str, drawn: Batch) -> Change:
     """What makes prompts of a kind that the task names, edits them, makes an edge case, or plants values into them."""
-    if values := values_named(name):
-        return Values(task, drawn).planted(values)
+    values, where = values_named(name) if name not in task.kinds else ([], ANYWHERE)
+    if values:
+        return Values(task, drawn).planted(values, where)
     found = None if name in task.kinds else _EDGE.fullmatch(name)
     if found is None:
         return EDITS[name] if name in EDITS else into_kind(task, name)
@@ -170,7 +171,7 @@ def _into(task: Task, name: str, drawn: Batch) -> Change:
 
 def can_make(task: Task, name: str) -> bool:
     """Whether `with_more` draws such rows: of a kind that the task names, edited, an edge case, or with values."""
-    found, parts = _EDGE.fullmatch(name), " ".join(values_named(name)).split()
+    found, parts = _EDGE.fullmatch(name), " ".join(values_named(name)[0]).split()
     named = name in task.kinds or name in EDITS or (found is not None and (found[2] or found[3]) in task.vocab.ids)
     return named or (bool(parts) and {*parts} <= {*task.vocab.ids, "and"})
 
@@ -215,7 +216,11 @@ def check_more(task: Task, lengths: Sequence[int], more: Mapping[str, float]) ->
         if not can_make(task, kind):
             drawn = task.batch(lengths[0], SEEN, stream(0, "kinds", "seen"))
             values = Values(task, drawn)
-            known = [*task.kinds, *edits(drawn.unit), *[half(values.what, ["…"])] * bool(values.named)]
+            known = [
+                *task.kinds,
+                *edits(drawn.unit),
+                *[with_values(values.what, ["…"], at) for at in (ANYWHERE, FIRST, LAST) if values.named],
+            ]
             near = difflib.get_close_matches(kind, known, 1)
             meant = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(map(repr, known))}"
             raise LengthwiseError(f"task {task.name!r} names no kind {kind!r}; {meant}")

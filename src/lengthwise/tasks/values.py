@@ -20,19 +20,21 @@ MOST_VALUES = 150
 """With more values than this, as of large alphabets, places have only those of equal tokens."""
 ANYWHERE, INSIDE, FIRST, LAST = "", "inside", "first", "last"
 """Where values are planted: in half of all places, in half of those that are not the first or the last, or in one."""
-_HALF = re.compile(r"half of the \w+?s are (.+)")
+_NAME = re.compile(r"(?:half of the \w+?s are|the (first|last) \w+ is) (.+)")
 
 
-def half(what: str, values: Sequence[str]) -> str:
-    """The name of a kind of prompts, as "half of the columns are 0 + 0 or 9 + 9"."""
-    return f"half of the {what}s are {spoken(values, 'or')}"
+def with_values(what: str, values: Sequence[str], where: str = ANYWHERE) -> str:
+    """The name of a kind of prompts, as "half of the columns are 0 + 0 or 9 + 9", or "the first column is 8 + 8"."""
+    places = f"the {where} {what} is" if where in (FIRST, LAST) else f"half of the {what}s are"
+    return f"{places} {spoken(values, 'or')}"
 
 
-def values_named(kind: str) -> list[str]:
-    """The values in the name of such a kind, sums and products in the order of `column_of`; none in another one."""
-    found = _HALF.fullmatch(re.sub(r"(?<=\w) ?([+*]) ?(?=\w)", r" \1 ", kind))
-    names = re.split(r", | or ", found[1]) if found else []
-    return [sign.join(sorted(name.split(sign))) for name in names for sign in (" * " if " * " in name else " + ",)]
+def values_named(kind: str) -> tuple[list[str], str]:
+    """The values in the name of such a kind, and where; sums and products as of `column_of`; none in another one."""
+    found = _NAME.fullmatch(re.sub(r"(?<=\w) ?([+*]) ?(?=\w)", r" \1 ", kind))
+    where, names = (found[1] or ANYWHERE, re.split(r", | or ", found[2])) if found else (ANYWHERE, [])
+    ordered = [sign.join(sorted(name.split(sign))) for name in names for sign in (" * " if " * " in name else " + ",)]
+    return ordered, where
 
 
 def spoken(names: Sequence[str], last: str = "and") -> str:
