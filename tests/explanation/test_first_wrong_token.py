@@ -429,10 +429,7 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
         "column", (Value("9 + 9", INSIDE, 9), Value("0 + 0", INSIDE, 12)), 12, 96, 90, (), ((12, Share(9, 96)),)
     )
     later, command = advice(subject, call, dataclasses.replace(told.failures, kinds=beyond, common=blamed))
-    assert (
-        ": train a copy of this model on, for as many steps again, one row in 10 with half of its columns of these values."
-        in later
-    )
+    assert "one row in 10 with half of its columns of these values." in later
     assert "    'half of the columns are 9 + 9 or 0 + 0': 0.1,\n" in command
     prompts = [TASK.vocab.decode(row["input_ids"]) for row in rows_of(command, 640)]
     columns = [columns_of(prompt[: prompt.index("=") + 1]) for prompt in prompts]
