@@ -158,4 +158,4 @@ def test_latex_leaves_brackets_out_where_they_are_wider_than_a_page() -> None:
         wanted = {3: "0.500 (0.250--0.750)", 4: "0.500 (0.25--0.75)", 6: "0.500"}[count]
         assert said.count(wanted) == count
         assert ("(0.25" in said) is ("Brackets: range" in said) is ("% brackets are left out" not in said)
-        assert ("shown from 0.1 apart on" in said) is (count == 4)
+        assert ("where 0.1 wide or more" in said) is (count == 4)

@@ -15,7 +15,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from lengthwise.api.model import load
+import lengthwise as lw
 from lengthwise.cli.main import main
 from lengthwise.core.config import changed_fields, config
 from lengthwise.core.errors import LengthwiseError
@@ -100,7 +100,7 @@ def claimed(folder: Path, experiment: dict[str, Any]) -> None:
 
 READERS: dict[str, Callable[[Path, dict[str, Any]], Any]] = {
     "a description": lambda folder, experiment: RunConfig.from_json(experiment),
-    "a run directory": lambda folder, experiment: load(run_folder(folder / "run", experiment)),
+    "a run directory": lambda folder, experiment: lw.load(run_folder(folder / "run", experiment)),
     "a run to go on with": claimed,
     "an exported model": lambda folder, experiment: load_exported(exported(folder / "model", experiment)),
     "a pretrained model": lambda folder, experiment: pretrained(folder / "model", experiment),
@@ -120,6 +120,8 @@ def test_no_file_that_is_read_runs_code(tmp_path: Path, reader: str, part: str) 
     assert "\n" not in str(caught.value)
     if reader != "a run to go on with":
         assert f"give {code} as `code`" in str(caught.value)
+    if reader == "a run directory":  # a line, not how this package came to it
+        assert len(caught.traceback) == 3
 
 
 @pytest.mark.parametrize("part", ["task", "inner task"])
@@ -159,13 +161,13 @@ def test_a_run_of_ones_own_task_is_loaded_once_its_file_is(tmp_path: Path, monke
     values = {**naming(code, "task"), "task": {"name": f"{code}:EverySecond"}}
     folder = run_folder(tmp_path / "run", values)
     with pytest.raises(LengthwiseError, match=r"load_code\('.*nobody_gave_it\.py'\)"):
-        load(folder)
+        lw.load(folder)
     load_code(code)
     found = RunConfig.from_json(values)
     assert changed_fields(found)["task"] == {"name": f"{code}:EverySecond"}
     model = build_model(found.task, found.scheme, found.encoding, found.model, seed=0)
     monkeypatch.setattr(checkpoint, "load_model", lambda folder, model: 0)
-    assert load(folder).state_dict().keys() == model.state_dict().keys()
+    assert lw.load(folder).state_dict().keys() == model.state_dict().keys()
 
 
 def test_a_class_of_a_script_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

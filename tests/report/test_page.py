@@ -128,7 +128,7 @@ def test_the_finding_and_the_curve_stand_first_and_the_task_below(mixed: tuple[s
     where = [text.index(f"addition: {part}") for part in order]
     assert where == sorted(where)
     assert where[1] < text.index("two numbers of n digits") < text.index("<bos>") < where[2]
-    finding = mixed[0].index("PPC is ≥ 95 % right up to 16 in ")
+    finding = mixed[0].index("PPC is ≥ 95 % right in tests up to 16 in ")
     assert finding < mixed[0].index("<svg") < mixed[0].index("addition: accuracy against length")
     headings = re.findall(r"<h[123]>(.*?)</h[123]>", mixed[0])
     assert len(headings) == len(set(headings)) > 6

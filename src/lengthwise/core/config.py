@@ -190,10 +190,14 @@ def _bound(method: Any, called: str, own: int = 1, signature: inspect.Signature 
     return call
 
 
+OURS = {"lengthwise", "pydantic", *sys.stdlib_module_names}
+"""Packages whose frames tell a user nothing: errors of this one pass through them."""
+
+
 def _of_others(error: LengthwiseError) -> bool:
     """Whether an error went through code that is not of this package, such as a task of the user's, which it shows."""
     modules = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__))
-    return any(name.partition(".")[0] not in {"lengthwise", *sys.stdlib_module_names} for name in modules)
+    return any(name.partition(".")[0] not in OURS for name in modules)
 
 
 RANGES = {

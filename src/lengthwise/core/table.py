@@ -332,9 +332,9 @@ class Table:
         rows = tuple(tuple(map(tight, row)) for row in self.rows)
         legend = dict(self.legend)
         if "brackets" in legend and least < 1:
-            legend["brackets"] += f", shown from {least:g} apart on"
-        elif "brackets" in legend:
-            legend["brackets"] = "left out for room"
+            legend["brackets"] += f", where {least:g} wide or more"
+        elif least >= 1:
+            legend.pop("brackets", None)
         left = ["brackets are left out, as they are wider than a page: choose three lengths for them"] * (least >= 1)
         return replace(self, rows=rows, legend=legend, advice=(*self.advice, *left))
 

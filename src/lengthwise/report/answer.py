@@ -11,6 +11,7 @@ from math import ceil, comb
 from lengthwise.core.statistics import LEVEL
 from lengthwise.core.table import NEXT
 from lengthwise.report.control import (
+    NEEDS,
     PLAIN,
     beyond_reach,
     control_says,
@@ -21,7 +22,7 @@ from lengthwise.report.control import (
 )
 from lengthwise.report.differences import Difference, between, differences, lengths_above, surely_above
 from lengthwise.report.finding import failing, in_groups, leader, lines_of
-from lengthwise.report.next_steps import confounds, explain_step, next_step
+from lengthwise.report.next_steps import also_unfitted, confounds, explain_step, next_step
 from lengthwise.report.summary import (
     MOST_COMPARED,
     MOST_NAMED,
@@ -104,7 +105,7 @@ def answer(
     hidden = ", also of systems not shown" * any(test.hidden for test in tests)
     advice = (
         f"tests: an exact rank test of each pair at each longer length, {made} in all{hidden}; p by Holm" * (made > 1),
-        falls * (falls != found.step),
+        falls * (falls.partition("\n")[2] not in found.step),
         distances_text(order),
     )
     return replace(found, sure=sure, why=why, step=step, advice=tuple(filter(None, advice)))
@@ -167,7 +168,7 @@ class _Contest:
     def sure(self) -> tuple[str, int]:
         """How sure it is that the first is above its field, and how many seeds of each would do where these are few."""
         said = [(f"{text}{self.second}", n) for text, n in (self._sure(names) for names in (MOST_COMPARED - 1, 0))]
-        return next((each for each in said if lines_of(in_quotes(each[0], self.there)) <= MOST_LINES), said[-1])
+        return next((each for each in said if self.has_room(each[0])), said[-1])
 
     @property
     def second(self) -> str:
@@ -215,12 +216,11 @@ class _Contest:
             p = max(test.holm for one in sure for test in facing[id(one)] if test.sure)
             rest = [one.label for one in field if one not in sure]
             more = "the other" if len(rest) == 1 else f"{len(rest)} others"
-            yet = f", not yet above {some_of(rest) if len(rest) <= names else more}" * bool(rest)
+            yet = f", not significantly above {some_of(rest) if len(rest) <= names else more}" * bool(rest)
             p = f"rank test, Holm p ≤ {ceil(1000 * p) / 1000:g}"
             return f"{name} is significantly above {at} ({p}){yet}.", 0
-        every, enough = f"every seed of {name} is above all of {at}", self.cause[2]
-        would_do = f" ({enough} fitted seeds of each would do)" * bool(enough)
-        return f"Not significant yet{would_do}, but {every}.", enough or self.enough
+        every = f"every seed of {name} is above all of {at}"
+        return f"Not significant, but {every}.", self.cause[2] or self.enough
 
     @cached_property
     def ahead(self) -> list[SystemSummary]:
@@ -325,11 +325,17 @@ class _Contest:
         if not self.rivals:
             return Answer(why=never, step=next_step(self.order, fails, "", [], [], differ=False) if self.order else "")
         cause, control, _ = self.cause
-        whole = f"{cause} {never}".strip()
         sure, enough = self.sure
+        short = cause.partition(NEEDS)[0]
+        every = [text.strip() for text in (f"{cause} {never}", f"{short} {never}", cause, short)]
+        why = next((text for text in every if self.has_room(text)), short)
         step = next_step(self.order, fails, control, self.seeds, self.pair, bool(self.pairs))
-        fits = lines_of(in_quotes(whole, self.there)) <= MOST_LINES
-        return Answer(sure, whole if fits else cause, step, enough=enough)
+        also = also_unfitted(step, self.order)
+        return Answer(sure, why, also if self.has_room(also) else step, enough=enough)
+
+    def has_room(self, text: str) -> bool:
+        """Whether a row below the finding has room for a text."""
+        return lines_of(in_quotes(text, self.there)) <= MOST_LINES
 
 
 def _enough(tests: int) -> int:

@@ -41,6 +41,8 @@ MOST_TASKS = 5
 MOST_LINES = 4
 """Lines of a terminal that the finding of a task has."""
 RIGHT_MEANS = f"≥ {percent(REACH)} right"
+RIGHT_TO = f"{RIGHT_MEANS} in tests up to"
+"""What is said of a length: between two that are tested nothing is known."""
 
 
 def headline(systems: Sequence[SystemSummary]) -> str:
@@ -90,12 +92,12 @@ def _goes_far(order: Sequence[SystemSummary], names: int, partway: int, others: 
     first, *goes = [f"{_and_trained(one, alike)} {_far_text(one, end, bool(best))}" for one in shown] or [""]
     if best:
         whose = some_of([_and_trained(one, alike) for one in best], most=names)
-        whole = f"{_are(best)} {RIGHT_MEANS} up to {end}, the longest{_in_seeds(best)}"
+        whole = f"{_are(best)} {RIGHT_TO} {end}, the longest{_in_seeds(best)}"
         whole += f": {whose}" * (0 < names < len(best))
         said = [f"{whose if names >= len(best) else f'{len(best)} of {of}'} {whole}", first]
     elif first:
         alone = f" ({rounded(rate_of(hardest_of(some[0].cells)))} at {end})" * (len(order) == 1)
-        said = [first.replace(" up to ", f" is {RIGHT_MEANS} up to ", 1) + alone]
+        said = [first.replace(" up to ", f" is {RIGHT_TO} ", 1) + alone]
     elif some:
         said = [f"{len(some)} of {of} {_are(some)} {RIGHT_MEANS} beyond training, none up to {end} in all seeds"]
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from json import dumps
 from math import ceil
@@ -39,6 +40,8 @@ LONG = 60
 """Letters of settings from which on the commands alone have them."""
 EQUAL = "models and training are equal"
 """What the step says that takes other differences than positions away."""
+UNFITTED = "; what did not fit may with more steps, or tuned alone (lengthwise compare)"
+"""What may make systems fit that did not, beside others that did."""
 CAN = "then the difference can be significant"
 """What more seeds are for."""
 
@@ -98,6 +101,17 @@ def next_step(
             return step_text("see whether twice the steps do", tells, [(first, words)], steps=2)
         return f"to test longer than {end}, train all anew: by default the longest test says how many ids there are"
     return longer
+
+
+def also_unfitted(step: str, order: Sequence[SystemSummary]) -> str:
+    """The step, and what may make those fit that did not beside others, where it does not train them for longer."""
+    lost = [
+        one for one in order
+        if not stands_for(one, order).fitted and not (one.positions.scheme in PLAIN and beyond_reach(one))
+    ]  # fmt: skip
+    head, *commands = step.split("\n")
+    anew = re.search(r"for [\d,]+ steps", head) or not any(one.fitted for one in order)
+    return "\n".join([head + UNFITTED, *commands]) if step and lost and not anew else step
 
 
 def _equal(order: Sequence[SystemSummary], who: Sequence[SystemSummary], wanted: int) -> str:

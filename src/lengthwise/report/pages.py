@@ -359,13 +359,14 @@ def comparison_finding(values: Mapping[str, Any]) -> str:
     fitted = [seed for seed in best["seeds"] if seed["fitted"]]
     if (farthest := max(seed["reach"] for seed in fitted)) > trained:
         second, far = next((row for row in rest if row["fitted"]), None), _far(best, longest)
-        reached = f"{best['system']} is right up to {far}"
+        reached = f"{best['system']} is right in tests up to {far}"
         whole = _right_to_the_end(values)
         tied = whole if best in whole else [row for row in rows if row["fitted"] and _far(row, longest) == far]
         if len(tied) > 1:
             if len({_far(row, longest) for row in tied}) > 1:
-                far = f"{longest}, the longest length tested, in every seed"
-            reached = f"{spoken([row['system'] for row in tied])} are {'all ' * (len(tied) > 2)}right up to {far}"
+                far = f"{longest}, the longest, in every seed"
+            who = f"{spoken([row['system'] for row in tied])} are{' all' * (len(tied) > 2)}"
+            reached = f"{who} right in tests up to {far}"
         elif second is not None:
             goes = max(seed["reach"] for seed in second["seeds"] if seed["fitted"]) > trained
             reached += f"; {second['system']} {f'up to {_far(second)}' if goes else f'not beyond {trained}'}"
@@ -414,7 +415,7 @@ def _in_distribution(rows: Sequence[Mapping[str, Any]]) -> list[float]:
 
 def _far(row: Mapping[str, Any], longest: int | None = None) -> str:
     far = [seed["reach"] for seed in row["seeds"] if seed["fitted"]]
-    return reaches_text(far, len(row["seeds"]), ", the longest length tested" * (max(far) == longest))
+    return reaches_text(far, len(row["seeds"]), ", the longest" * (max(far) == longest))
 
 
 def comparison_page(values: Mapping[str, Any], systems: Sequence[SystemSummary] = ()) -> str:

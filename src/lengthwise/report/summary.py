@@ -1007,7 +1007,7 @@ def differ_text(systems: Sequence[SystemSummary]) -> str:
         found |= other_settings([system for system in systems if system.contest == contest])
     settings = list(dict.fromkeys(sorted(found.values(), key=weight)))
     also = "also " * (len({system.positions for system in systems}) > 1)
-    once = "; the answer has one of each" * (len(of_equal_steps(systems)) < len(systems))
+    once = "; one of each is compared" * (len(of_equal_steps(systems)) < len(systems))
     return f"systems {also}differ in {some_of(settings, most=3)}{once}" * bool(settings)
 
 
