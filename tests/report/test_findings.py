@@ -522,6 +522,13 @@ def test_all_are_trained_longer_where_most_seeds_did_not_fit() -> None:
         assert steps_of(table)[0].startswith(longer if lost == 2 else fewer)
 
 
+def test_what_may_help_a_system_that_did_not_fit_is_said_where_the_step_is_another() -> None:
+    one, other = (seeds(name, *[{40: right}] * 3) for name, right in (("a", 200), ("b", 0)))
+    lost = seeds("c", {}, {}, fitted=False)
+    for runs, said in (([*one, *other, *lost], True), ([*one, *other], False), ([*one, *lost], False)):
+        assert ("did not fit may with more steps" in steps_of(of(*runs).wide())[0]) is said
+
+
 @pytest.mark.parametrize("name", ["paper", "paper-2000-steps"])
 def test_more_steps_get_a_folder_of_their_own_with_all_systems(tmp_path: Path, name: str) -> None:
     """A table of both would compare unequal steps; seeds alone join the folder."""
@@ -636,6 +643,8 @@ def test_a_control_that_is_significantly_below_shows_that_the_ids_are_the_cause(
     said = of(*runs).wide().answer[WHY]
     has = "coupled+learned has 1.000 at 40, random-start+learned, the same but for its ids, 0.100"
     assert said == f"The ids make the difference: {has}. It needs tokens 82 ids back there, 18 in training."
+    larger = [one | {"parameters": one["parameters"] + 1} if "random" in one["system"] else one for one in runs]
+    assert "the same but for its ids and their table, 0.100" in of(*larger).wide().answer[WHY]
 
 
 def test_what_a_system_is_part_of_is_named() -> None:
