@@ -11,7 +11,6 @@ from math import ceil, comb
 from lengthwise.core.statistics import LEVEL
 from lengthwise.core.table import NEXT
 from lengthwise.report.control import (
-    NEEDS,
     PLAIN,
     beyond_reach,
     control_says,
@@ -326,9 +325,8 @@ class _Contest:
             return Answer(why=never, step=next_step(self.order, fails, "", [], [], differ=False) if self.order else "")
         cause, control, _ = self.cause
         sure, enough = self.sure
-        short = cause.partition(NEEDS)[0]
-        every = [text.strip() for text in (f"{cause} {never}", f"{short} {never}", cause, short)]
-        why = next((text for text in every if self.has_room(text)), short)
+        whole = f"{cause} {never}".strip()
+        why = whole if self.has_room(whole) else cause
         step = next_step(self.order, fails, control, self.seeds, self.pair, bool(self.pairs))
         also = also_unfitted(step, self.order)
         return Answer(sure, why, also if self.has_room(also) else step, enough=enough)

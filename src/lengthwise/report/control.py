@@ -29,8 +29,6 @@ from lengthwise.report.summary import (
 from lengthwise.report.why import needed_back
 
 PLAIN = ("sequential", RANDOM_START)
-NEEDS = " It needs tokens "
-"""How what a control shows goes on with how far back, in ids, the farthest needed token is."""
 TELLS = "if all fit, they can tell whether it is the ids"
 
 
@@ -66,10 +64,7 @@ def with_controls(
 
 
 def control_says(first: SystemSummary, control: SystemSummary, tests: Sequence[Difference]) -> str:
-    """Whether a control shows that the ids are the cause: where every seed of the first is above every one of it.
-
-    And how far back the control needs tokens there, where that is farther than in training.
-    """
+    """Whether a control shows that the ids are the cause: where every seed of the first is above every one of it."""
     mine, theirs = len(first.fitted), len(control.fitted)
     if mine == theirs == 1:
         return f"Not known from one seed each of {first.label} and its control {control.label}."
@@ -81,12 +76,10 @@ def control_says(first: SystemSummary, control: SystemSummary, tests: Sequence[D
     has = f"{first.label} has {rounded(ours[most])} at {most}, {control.label}, the same but for its ids"
     sizes = {run.parameters for run in (*first.results, *control.results)} - {None}
     has += f"{' and their table' * (len(sizes) > 1)}, {rounded(low[most])}"
-    back, trained = needed_back(control, most), needed_back(control, control.max_length, training=True)
-    far = f"{NEEDS}{back} ids back there, {trained} in training." if (back or 0) > (trained or 0) > 0 else ""
     if surely_above(tests):
-        return f"The ids make the difference: {has}.{far}"
+        return f"The ids make the difference: {has}."
     seeds = f"{mine} seeds each" if mine == theirs else f"{mine} and {theirs} seeds"
-    return f"A hint that it is the ids: {has} ({seeds}).{far}"
+    return f"A hint that it is the ids: {has} ({seeds})."
 
 
 def beyond_reach(system: SystemSummary) -> str:
