@@ -8,6 +8,9 @@ import itertools
 import json
 import re
 import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +20,14 @@ import pytest
 import lengthwise as lw
 from lengthwise.api import compare
 from lengthwise.cli.decide import _BASES, _cell
+from lengthwise.core.batch import Layout
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.core.rng import stream
 from lengthwise.core.table import WIDTH
 from lengthwise.crasp.decide import no_counting
 from lengthwise.experiments.blind.ladder import pair_lengths, spread
 from lengthwise.experiments.defaults import chosen_systems
-from lengthwise.forecast import advice, answer, features
+from lengthwise.forecast import advice, answer, features, forecasts
 from lengthwise.forecast import measured as evidence
 from lengthwise.forecast import predict as module
 from lengthwise.forecast import probe as probing
@@ -54,6 +58,7 @@ from lengthwise.positions import structure as positions_structure
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.system import position_systems
 from lengthwise.prediction import programs
+from lengthwise.prediction.search import ONE_TOKEN
 from lengthwise.prediction.target import Expression
 from lengthwise.prediction.verdict import STRONGEST
 from lengthwise.tasks import TASKS
@@ -995,8 +1000,8 @@ def test_the_last_state_that_a_scratchpad_writes_says_whether_a_word_is_in_the_l
     pad, dfa = StateScratchpad(language=expression), language(expression)
     accepting = advice.accepting_states(Language(language=expression))
     said = advice.means_member(accepting)
-    assert re.findall(r"<q\d+>", said) == list(accepting[: answer.MOST_NAMED])
-    assert f"and {len(accepting) - answer.MOST_NAMED} more" in said or len(accepting) <= answer.MOST_NAMED
+    assert re.findall(r"<q\d+>", said) == list(accepting[: advice.MOST_ACCEPTING])
+    assert f"and {len(accepting) - advice.MOST_ACCEPTING} more" in said or len(accepting) <= advice.MOST_ACCEPTING
     for word in itertools.chain.from_iterable(itertools.product(dfa.alphabet, repeat=n) for n in range(1, 7)):
         last = pad.answer(["<bos>", *word, "<sep>"])[-2]
         assert (last in accepting) == dfa.accepts(word)
@@ -1309,7 +1314,7 @@ def test_a_scratchpad_is_no_reason_not_to_test_the_language_itself(expression: s
     assert found.confirm in " ".join(str(found).replace("\\\n", "").split())
     assert f"--encoding {found.systems[0].encoding}" in found.confirm
     assert "scratchpad" not in found.confirm
-    assert ("for membership" in str(found).lower()) is not whole
+    assert ("membership" in str(found)) is not whole
     assert not predict("parity", 40, 200).confirm  # Theory knows no program: its next is the scratchpad alone.
 
 
@@ -1429,7 +1434,7 @@ def reached_from(dfa: Dfa, state: int) -> set[int]:
 @pytest.mark.parametrize("expression", ["(b*ab*a)*b*", "((a|b)(a|b)(a|b))*"])
 def test_an_example_of_a_scratchpad_is_what_its_task_writes(expression: str) -> None:
     pad = TASKS.build({"name": "state-scratchpad", "language": expression})
-    prompt, states = (part.split() for part in advice.example_of(pad).strip(" ()").split(": "))
+    prompt, states = (part.split() for part in advice.example_of(pad).split(": "))
     assert pad.answer(["<bos>", *prompt, "<sep>"])[-2] == states[-1]
     assert len(states) == len(prompt)
 
@@ -1451,3 +1456,71 @@ def test_what_a_language_would_have_to_count_is_told() -> None:
     ):
         dfa, _ = programs.language_in(Expression(expression)) or pytest.fail("it is regular")
         assert programs.lacks(dfa, "next", "none") == f"count {counts} modulo 2", expression
+
+
+@lw.config
+class MoveZeros(lw.Task):
+    """The digits but zeros, then the zeros: which is needed depends on how many zeros came before."""
+
+    name = "move-zeros"
+    summary = "digits, then the same with the zeros at the end"
+
+    @cached_property
+    def vocab(self) -> lw.Vocab:
+        return lw.Vocab.of("0123")
+
+    def layout(self, length: int, rng: np.random.Generator) -> Layout:
+        return Zeros(length, tuple(map(bool, rng.random(length) < 0.4)))
+
+    def write(self, seq, layout: Zeros, rng: np.random.Generator) -> None:
+        drawn = rng.integers(1, 4, size=(layout.length, seq.size)) * ~np.array(layout.zeros)[:, None]
+        digits = drawn + self.vocab["0"]
+        seq.bos()
+        given = [seq.given(digit) for digit in digits]
+        seq.sep()
+        for i in sorted(range(layout.length), key=lambda i: layout.zeros[i]):
+            seq.predicted(digits[i], parents=[] if layout.zeros[i] else [given[i]], selectors=given)
+        seq.eos()
+
+    def answer(self, prompt: Sequence[str]) -> list[str]:
+        if prompt[-1] != "<sep>" or not set(prompt[1:-1]) <= set("0123") or len(prompt) < 3:
+            raise ValueError("not digits between <bos> and <sep>")
+        return [*sorted(prompt[1:-1], key=lambda digit: digit == "0"), "<eos>"]
+
+
+@dataclass(frozen=True)
+class Zeros(Layout):
+    zeros: tuple[bool, ...]
+
+
+def test_that_the_content_of_ever_more_tokens_tells_which_is_needed_is_the_reason() -> None:
+    """Not that nothing was searched; and no places are proposed then, which content would have to tell."""
+    found = predict(MoveZeros(), 10, 40)
+    screen = " ".join(str(found).split())
+    assert f"{answer.CHOSEN} (5, 10, 20, 40 at lengths 5, 10, 20, 40)" in screen.lower()
+    assert ONE_TOKEN not in screen
+    assert "place=" not in screen
+    assert found.settle
+
+
+@pytest.mark.parametrize("expression", ["(a|b)*abb", "[ab]*a[ab]", "(a*ba*ba*)*"])
+def test_the_first_sentence_names_what_next_advises_and_no_best_of_equals(expression: str) -> None:
+    found = predict(expression, 40, 200)
+    first = " ".join(str(found).partition("\n  asked")[0].split())
+    untried = [each.system for each in found.systems[0].instead if answer.UNTRIED in each.line]
+    assert all(name in first for name in untried)
+    assert ("untried" in first) == bool(untried)
+    shown = {answer.percent(f.probability) for f in found if f.probability is not None}
+    assert ("any positions" in first) == (len(shown) == 1)
+    assert "the best" not in first or len(shown) > 1
+
+
+def test_the_others_that_are_counted_are_listed_by_name() -> None:
+    found = predict(MoveZeros(), 40, 200)
+    rows = [line for line in forecasts.other_tasks(found) if answer.OTHERS in line]
+    named = {
+        name for line in rows for name in re.split(r", (?![^(]*\))", re.sub(r".*?right: |none|\. Not: ", ", ", line))
+    }
+    assert len(named - {""}) == int(re.search(r"of (\d+) other tasks", " ".join(str(found).split()))[1])
+    for line in rows:
+        assert re.search(r"\d+ of \d+ others", line)[0] in str(found)

@@ -16,7 +16,6 @@ from lengthwise.forecast.answer import (
     KNOWN,
     LIKELY,
     LOCAL_BIAS,
-    MOST_NAMED,
     NEAR_ALONE,
     NOT_KNOWN,
     NOTHING_BETTER,
@@ -68,8 +67,8 @@ MOST_COMPARED = 4
 """Systems of a comparison that is proposed."""
 GOOD_FROM = 0.9
 """The probability from which a system is named instead of another, the cheapest first."""
-SHORT, DRAWN, LONGEST_EXAMPLE = 3, 16, 40
-"""Symbols of an example of a scratchpad, strings of which it is one, and its most letters."""
+SHORT, DRAWN, LONGEST_EXAMPLE, MOST_ACCEPTING = 3, 16, 36, 2
+"""Symbols of an example of a scratchpad, strings of which it is one, its most letters, and accepting states named."""
 CHEAPEST = ("nope", "ape", "alibi", "rope")
 """Systems that are tried first, since they cost nothing but another setting."""
 
@@ -178,14 +177,15 @@ def scratchpad_instead(
     else:
         return None
     best, *others = forecasts_of(pad)
-    writes += example_of(pad)
+    shown = ", ".join(filter(None, (example_of(pad), says)))
+    writes += f" ({shown})" * bool(shown)
     writes = f"its data need {writes}{' and coupled ids' * (best.scheme in features.SCHEMES_OF_PLACES)}"
     command = run_command(pad, typed, named_scheme(best), best.encoding, train, *at)
     known, pads = best.others or best.record, best.nearest
     seen = f"{sum(pads.values())} of {len(pads)} scratchpads, " * bool(pads) + in_words(known, best.alike)
     line = (
         f"{writes}; {best.answer} with {best.words}: {seen}{IN_FULL}"
-        f"{f'{says}; ' * bool(says)}{scratchpads_first(best, others)}{SIMILAR} ones {near_ratio(at[0] / train)}"
+        f"{scratchpads_first(best, others)}{SIMILAR} ones {near_ratio(at[0] / train)}"
         f"{exceptions(best.named)}"
     )
     for cell, place in traced_cells(at[0] / train):
@@ -195,7 +195,7 @@ def scratchpad_instead(
 
 
 def example_of(pad: Task) -> str:
-    """A short prompt and what is written after it, in brackets, of those drawn the one with most different states."""
+    """A short prompt and what is written after it, of those drawn the one with most different states."""
     length = next(iter(pad.lengths(SHORT, 2 * SHORT)), 0)
     if not length:
         return ""
@@ -203,7 +203,7 @@ def example_of(pad: Task) -> str:
     texts = [batch.text(row) for row in range(batch.size)]
     shown = max(texts, key=lambda text: len({*text[batch.prompt_length :]}))
     prompt, answer = shown[1 : batch.prompt_length - 1], shown[batch.prompt_length : -1]
-    said = f" ({' '.join(prompt)}: {' '.join(answer)})"
+    said = f"{' '.join(prompt)}: {' '.join(answer)}"
     return said * (len(said) <= LONGEST_EXAMPLE)
 
 
@@ -217,9 +217,9 @@ def accepting_states(language: Language) -> tuple[str, ...]:
 
 def means_member(states: Sequence[str]) -> str:
     """What the last of the states that are written says, where these are the accepting ones; the first are named."""
-    more = len(states) - MOST_NAMED
-    named = f"{', '.join(states[:MOST_NAMED])} and {more} more" if more > 0 else spoken(states, "or")
-    return f"a word is in the language if the last state is {named}"
+    more = len(states) - MOST_ACCEPTING
+    named = f"{', '.join(states[:MOST_ACCEPTING])} and {more} more" if more > 0 else spoken(states, "or")
+    return f"words end in {named}"
 
 
 def modulo_instead(

@@ -59,6 +59,8 @@ SHARED_PLACES = "two tokens share the place of the needed one"
 """Why the answer is not known where coupled ids leave in doubt which token is needed."""
 DENSE = "a token depends on ever more others"
 """How the reason begins where the number of parents grows."""
+CHOSEN = "which token is needed depends on what ever more others say"
+"""How the reason begins where the number of selectors grows."""
 UNTRIED = "untried here"
 """How what would help begins where nothing of the kind was trained."""
 ASKED: dict[Format, str] = {

@@ -20,6 +20,7 @@ from lengthwise.forecast.answer import (
     ASKED,
     BANDS,
     BEYOND,
+    CHOSEN,
     DENSE,
     ELSEWHERE,
     IF_PREDICTABLE,
@@ -56,6 +57,7 @@ from lengthwise.forecast.answer import (
     exceptions,
     in_words,
     near_ratio,
+    percent,
     scratchpads_first,
     words,
 )
@@ -337,12 +339,20 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
             return f"{whether}: {SHARED_PLACES}" + f" ({tied[0]})" * (not alone)
         if alone or best.verdict != "yes":
             return whether + count * alone
-        return f"{whether}. Best positions known: {tied[0]}" + (count or ", possible in theory")
+        return f"{whether}. {'Best positions known:' if known[0] else 'Theory allows'} {tied[0]}{count}"
     trained = trained.replace("is right", "is wrong") if best.answer == WRONG else trained
     if best.answer in (UNLIKELY, UNCERTAIN, WRONG) and len(found) > 1:
-        known = "asked about" if found.named else "that have a forecast" if best.counted else "known"
+        known = "asked about" if found.named else "with a forecast" if best.counted else "known"
+        told = [f for f in found if f.answer != NOT_KNOWN]
+        equal = {(f.answer, percent(f.probability or 0.0), f.accuracy) for f in told}
+        untried = [each.system for each in best.instead if UNTRIED in each.line and each.system != best.system]
+        advised = f". Advised, and untried: {spoken(untried)}" * bool(untried)
+        if len(equal) == 1 and len(told) > len(alike):  # None is the best; the widest interval counts.
+            widest = max(told, key=lambda f: f.interval[1] if f.interval else 0.0)
+            return f"{best.answer} {widest.in_brackets}: {found.target}{trained} under any positions {known}{advised}"
         even = ", even" * (best.answer != UNCERTAIN)
-        return f"{best.answer} {best.in_brackets}: {found.target}{trained}{even}{of}, the best positions {known}"
+        best_ones = f", the best {known}" * (len(told) > len(alike))
+        return f"{best.answer} {best.in_brackets}: {found.target}{trained}{even}{of}{best_ones}{advised}"
     return f"{best.answer} {best.in_brackets}: {found.target}{of}{trained}"
 
 
@@ -357,7 +367,7 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
         covers = f"no theorem covers {best.words}; a program exists with {spoken(some)}"
         covers = covers if some else "no theorem decides it for any positions"
         reason = reason.replace("no theorem covers such ids", covers)
-    dense = found.span.startswith(DENSE) and first.theory == f"{NOT_SEARCHED}: {ONE_TOKEN}"
+    dense = found.span.startswith((DENSE, CHOSEN)) and first.theory == f"{NOT_SEARCHED}: {ONE_TOKEN}"
     word, colon, reason = (SHOWN["unknown"], ": ", found.span) if dense else (word, colon, reason)
     given = condition_in(best.theory)
     possible = [f for f in found if f.verdict == "yes" and not f.unmet and brief(f.theory).partition(": ")[2] == reason]
@@ -427,8 +437,9 @@ def _membership(found: Forecasts, best: SystemForecast) -> str:
         return ""
     fragment = KNOWN[best.system].fragment if best.system in KNOWN else None
     whole = programs.verdict(found.language, "member", fragment).verdict if found.language and fragment else "no"
-    differs = f" theory says {whole} with {best.words}" * (best.verdict == "yes" != whole)
-    return f"; for membership{differs}: lengthwise decide"
+    if best.verdict == "yes" != whole:
+        return f"; for membership theory says {whole} with {best.words}: lengthwise decide"
+    return ", not membership"
 
 
 def also_weighs(best: SystemForecast) -> str:
@@ -450,7 +461,7 @@ def alike_in_words(found: Forecasts, best: SystemForecast, alone: bool) -> str:
     if best.verdict == "unknown":
         tasks = of_any(found)
         which = f"{sum(tasks.values())} of {counted(len(tasks), 'other task')} that theory leaves open"
-        were, under = "was" if len(tasks) == 1 else "were", best.words if alone else "any of these positions"
+        were, under = "was" if len(tasks) == 1 else "were", best.words if alone else "the positions of any row"
         return f"{which} {were} right under {under} {found.near}{exceptions(tasks)}" * bool(tasks)
     by_places = best.scheme in SCHEMES_OF_PLACES and best.verdict == "yes"
     if not of:
@@ -477,8 +488,8 @@ def left_open(same: Sequence[SystemForecast]) -> str:
     return f"{sum(tasks.values())} of {len(tasks)} {OTHERS}" * bool(tasks)
 
 
-def table(found: Forecasts) -> list[str]:
-    """The systems with their answers, those of which it says the same in one row."""
+def grouped(found: Forecasts) -> dict[tuple[str, str, str], list[SystemForecast]]:
+    """The systems by what a row of the table says of them."""
     groups: dict[tuple[str, str, str], list[SystemForecast]] = {}
     for f in found:
         if PLAIN_PLACES in f.theory and not found.named:
@@ -488,6 +499,12 @@ def table(found: Forecasts) -> list[str]:
         theory = NO_PLACES if NEEDS_PLACES in f.theory else "plain ids" if PLAIN_PLACES in f.theory else theory
         answer = f"{f.answer} {f.chance}" if f.counted else f.answer
         groups.setdefault((answer, theory, f.seen or "–"), []).append(f)
+    return groups
+
+
+def table(found: Forecasts) -> list[str]:
+    """The systems with their answers, those of which it says the same in one row."""
+    groups = grouped(found)
     if len(groups) == 1 and not found.named:
         return []  # Nothing tells them apart.
     best = found.systems[0].answer
@@ -636,21 +653,24 @@ def verdict_lines(verdicts: Iterable[Verdict]) -> Iterator[str]:
 
 
 def other_tasks(found: Forecasts) -> Iterator[str]:
-    """Which the other tasks are: those that were right, and, under systems that theory allows, the others, too."""
-    first, lines = found.systems[0], list[tuple[SystemForecast, str]]()
+    """Which the other tasks are that are counted, those of a row of the table in one list."""
+    for same in grouped(found).values():
+        if tasks := of_any(same):
+            counts = f"{sum(tasks.values())} of {len(tasks)} {OTHERS} that theory leaves open"
+            yield f"{', '.join(f.system for f in same)}: {counts}: {named(tasks)}"
+    lines = list[tuple[SystemForecast, str]]()
     for f in found:
-        if f.others and f.others[1] and f.alike == "task":
-            of = "other tasks that theory leaves open" if f.verdict == "unknown" else f"{SIMILAR} tasks"
+        if f.others and f.others[1] and f.alike == "task" and f.verdict != "unknown":
             gone = f". Not counted, as none fit or was tested {found.near}: {', '.join(f.left_out)}" * bool(f.left_out)
-            lines.append((f, f"{of}: {named(f.named, f is first or f.verdict == 'yes')}{gone}"))
+            lines.append((f, f"{SIMILAR} tasks: {named(f.named)}{gone}"))
     yield from together(lines)
-    yield from (f"{each.words}: {named(each.counted)}" for each in first.instead if each.counted)
+    yield from (f"{each.words}: {named(each.counted)}" for each in found.systems[0].instead if each.counted)
 
 
-def named(found: Mapping[str, bool], both: bool = True) -> str:
-    """The tasks that were right, and with ``both`` the others, too."""
+def named(found: Mapping[str, bool]) -> str:
+    """The tasks that were right, and the others."""
     right, wrong = (", ".join(n for n, good in found.items() if good is of) or "none" for of in (True, False))
-    return f"right: {right}" + f". Not: {wrong}" * both
+    return f"right: {right}. Not: {wrong}"
 
 
 def together(found: Iterable[tuple[SystemForecast, str]]) -> Iterator[str]:

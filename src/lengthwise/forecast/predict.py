@@ -33,6 +33,7 @@ from lengthwise.forecast.answer import (
     AFTER,
     ASKED,
     BEYOND,
+    CHOSEN,
     DENSE,
     FEW,
     KNOWN,
@@ -190,6 +191,8 @@ def predict(
         helps = "" if any(f.verdict == "yes" for f in forecasts) else mend or what_helps(theory, asked)
         if helps.endswith(COUPLING) and trainable and (needs := needed_by_all(trainable, nearest(trainable, 20))):
             helps, span = "", f"every answer token needs token {needs}, which no places bring near all of them"
+        elif helps.endswith(COUPLING) and (chosen_by := chosen_by_ever_more(theory)):
+            helps, span = "", chosen_by
         elif helps.endswith(COUPLING) and word:
             searched = [line for line in theory.searched if line.startswith(COUPLING_SEARCHED)]
             if untold := [line.removeprefix(COUPLING_SEARCHED) for line in searched if UNTOLD in line]:
@@ -326,6 +329,14 @@ def not_near(theory: Prediction, task: Task | None) -> tuple[str, str]:
         + (f"at most {max(spans)} place{'s' * (max(spans) != 1)} away" if max(spans) else "of its own place")
     )
     return why, mend * (len(found) > 1 and len(spans) == 1 and step.distance > max(spans))
+
+
+def chosen_by_ever_more(theory: Prediction) -> str:
+    """That the content of ever more tokens chooses which one is needed; empty where it does not."""
+    for row in theory.structure:
+        if row.selectors[-1] == max(row.selectors) > min(row.selectors):
+            return f"{CHOSEN} ({', '.join(map(str, row.selectors))} at lengths {', '.join(map(str, row.lengths))})"
+    return ""
 
 
 def what_helps(theory: Prediction, asked: set[str]) -> str:
