@@ -56,7 +56,7 @@ from lengthwise.languages.automaton import Dfa, language
 from lengthwise.measured.cells import Format, cells
 from lengthwise.positions import structure as positions_structure
 from lengthwise.positions.schemes import SCHEMES
-from lengthwise.positions.system import position_systems
+from lengthwise.positions.system import name_of, position_systems, words
 from lengthwise.prediction import programs
 from lengthwise.prediction.search import ONE_TOKEN
 from lengthwise.prediction.target import Expression
@@ -1261,7 +1261,7 @@ def test_a_setting_with_which_the_same_positions_were_right_is_named() -> None:
 
 def test_a_system_has_one_name_in_rows_sentences_and_commands() -> None:
     for system in KNOWN.values():
-        assert answer.name_of(system) in answer.words(system).lower()
+        assert name_of(system) in words(system).lower()
     assert "--encoding ape " in predict("needle-multi-hop", 10, 50, "ape").settle
 
 
@@ -1287,10 +1287,10 @@ def test_predict_and_decide_name_one_basis_where_they_ask_the_same(text: str) ->
     for system in position_systems():
         if system.fragment is None:
             continue
-        asked, said = next_symbols.verdict(system.fragment, "next"), found[answer.name_of(system)]
+        asked, said = next_symbols.verdict(system.fragment, "next"), found[name_of(system)]
         assert said.verdict == asked.verdict
         assert said.basis == ("" if asked.verdict == "unknown" else basis_of(_cell(asked, system).plain))
-        decided, row = membership.verdict(system.fragment, "visible"), whole[answer.name_of(system)]
+        decided, row = membership.verdict(system.fragment, "visible"), whole[name_of(system)]
         assert row.answer == decided.verdict
         assert row.basis is None or row.basis == basis_of(_cell(decided, system).plain)
     # A sentence about several systems names the weakest basis among them.

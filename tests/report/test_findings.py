@@ -596,8 +596,7 @@ def test_what_did_not_fit_with_settings_is_not_told_to_be_trained_with_them() ->
     table = of(*runs).wide()
     assert (
         table.answer[WHY]
-        == "Not tested: random-start+learned (steps 6000) differs from coupled+learned in steps, too, "
-        "so it is no control."
+        == "Not tested: the control random-start+learned (steps 6000) differs from coupled+learned in steps, too."
     )
     assert steps_of(table)[0].startswith(
         "train coupled+learned with the settings of random-start+learned (steps 6000): "
@@ -1146,8 +1145,7 @@ def test_a_control_that_fits_with_more_steps_asks_for_its_partner_not_for_more_t
     table = of(*runs).wide()
     assert (
         table.answer[WHY]
-        == "Not tested: random-start+learned (steps 1600) differs from coupled+learned in steps, too, "
-        "so it is no control."
+        == "Not tested: the control random-start+learned (steps 1600) differs from coupled+learned in steps, too."
     )
     assert steps_of(table)[0].startswith("train coupled+learned with the settings of random-start+learned (steps 1600)")
     both = of(*runs, *(one | {"experiment": made("coupled", 1600)} for one in seeds("coupled+learned", {40: 200})))

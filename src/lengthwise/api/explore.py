@@ -189,7 +189,8 @@ def _system(found: SystemForecast) -> dict[str, Any]:
 
 def _others(found: Forecasts) -> str:
     """The usual encodings beside the best system, in a few words."""
-    from lengthwise.forecast.answer import percent, words
+    from lengthwise.forecast.answer import percent
+    from lengthwise.positions.system import words
 
     def number(each: SystemForecast) -> str:
         if each.accuracy is not None:

@@ -52,11 +52,11 @@ def again(changes: Mapping[str, Any] | None = None, settings: Mapping[str, Any] 
 
 
 def say_other_names(names: Collection[str]) -> None:
-    """Say on stderr which of these systems have another name in a forecast."""
+    """Say on stderr what a forecast calls those of these systems that have another name."""
     from lengthwise.positions.system import other_names
 
-    for name, short in other_names(names).items():
-        err().print(f"{name} is what `lengthwise predict` calls {short}", soft_wrap=True)
+    for line in other_names(names):
+        err().print(line, soft_wrap=True)
 
 
 def draw_answer(console: Console, rows: Mapping[str, str], table: str) -> None:

@@ -25,7 +25,7 @@ from lengthwise.cli.options import (
     number_of_jobs,
 )
 from lengthwise.core.errors import LengthwiseError, require
-from lengthwise.positions.system import SYSTEMS
+from lengthwise.positions.system import SYSTEMS, name_of
 from lengthwise.training.threads import use_all_cores, use_threads
 
 if TYPE_CHECKING:
@@ -158,7 +158,6 @@ def next_step(done: RecipeResult) -> str:
 def forecast_of(sweep: Sweep) -> SystemForecast | None:
     """The forecast for a single system at its longest test; None where there is none of just that."""
     from lengthwise.api.theory import predict
-    from lengthwise.forecast.answer import name_of
     from lengthwise.positions.encodings import ENCODINGS
 
     made, scheme = (job := sweep.recipe.jobs[0]).experiment, job.experiment.scheme

@@ -38,7 +38,6 @@ from lengthwise.forecast.answer import (
     near_ratio,
     percent,
     scratchpads_first,
-    words,
 )
 from lengthwise.forecast.measured import (
     SCRATCHPAD_SYSTEM,
@@ -50,7 +49,7 @@ from lengthwise.forecast.measured import (
 )
 from lengthwise.languages.automaton import Dfa
 from lengthwise.measured.cells import Format
-from lengthwise.positions.system import RANDOM_START, SYSTEMS, PositionSystem
+from lengthwise.positions.system import RANDOM_START, SYSTEMS, PositionSystem, words
 from lengthwise.prediction import programs
 from lengthwise.prediction.target import setting, settings_of, typed_name
 from lengthwise.prediction.verdict import UNMET

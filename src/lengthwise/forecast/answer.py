@@ -10,7 +10,7 @@ from typing import Literal, get_args
 from lengthwise.crasp.decide import Answer
 from lengthwise.forecast.model import Forecast
 from lengthwise.measured.cells import Format
-from lengthwise.positions.system import SYSTEMS, PositionSystem
+from lengthwise.positions.system import SYSTEMS, words
 
 SIMILAR = "similar"
 """Said of tasks and languages that are counted beside one: theory says the same of them."""
@@ -70,27 +70,9 @@ ASKED: dict[Format, str] = {
     "answer": "the whole answer",
 }
 """What a model is asked, in words."""
-NAMES = {
-    "nope": "no positions (nope)", "ape": "learned positions (ape)", "rope": "RoPE", "alibi": "ALiBi", "t5": "T5 bias",
-    "modulo": "ids modulo m", "randomized": "randomized ids", "pose": "PoSE", "fire": "FIRE",
-    "sinusoidal": "sinusoidal positions",
-    "predictive-coupling": "coupled ids that are predicted (predictive-coupling)",
-}  # fmt: skip
-"""What a position system is called in a sentence, its name of rows and commands among the words; others by that."""
 USUAL = "rope"
 """What most language models have, so that a comparison of few has it beside what is likelier."""
 KNOWN = {system.known_as: system for system in SYSTEMS}
-
-
-def name_of(system: PositionSystem) -> str:
-    """The name by which a position system is asked for."""
-    return system.encoding if (system.known_as, system.scheme) == (system.name, "sequential") else system.known_as
-
-
-def words(system: str | PositionSystem) -> str:
-    """What a position system is called in a sentence."""
-    name = system if isinstance(system, str) else name_of(system)
-    return NAMES.get(name, name)
 
 
 @dataclass(frozen=True, repr=False)

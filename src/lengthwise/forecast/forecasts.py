@@ -59,7 +59,6 @@ from lengthwise.forecast.answer import (
     near_ratio,
     percent,
     scratchpads_first,
-    words,
 )
 from lengthwise.forecast.features import SCHEMES_OF_PLACES
 from lengthwise.forecast.model import forecaster
@@ -68,7 +67,7 @@ from lengthwise.languages.hard_words import half_pairs
 from lengthwise.measured.cells import Format
 from lengthwise.positions.schemes import scheme_with_ids
 from lengthwise.positions.structure import structure_at
-from lengthwise.positions.system import ALIASES, CITED_LINK, PositionSystem, named_pair, position_systems
+from lengthwise.positions.system import ALIASES, CITED_LINK, PositionSystem, named_pair, position_systems, words
 from lengthwise.prediction import programs
 from lengthwise.prediction.determined import shortcut
 from lengthwise.prediction.predict import nearest, predict_target, predict_with_search

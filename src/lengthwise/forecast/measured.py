@@ -22,11 +22,10 @@ from lengthwise.forecast.answer import (
     TOO_FAR,
     exceptions,
     near_ratio,
-    words,
 )
 from lengthwise.languages.automaton import Dfa, minimize
 from lengthwise.measured.cells import Format, MeasuredCell, cells, others
-from lengthwise.positions.system import SYSTEMS, PositionSystem
+from lengthwise.positions.system import SYSTEMS, PositionSystem, words
 from lengthwise.prediction import programs
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.values import spoken

@@ -48,8 +48,6 @@ from lengthwise.forecast.answer import (
     UNTRIED,
     SystemForecast,
     chance_of,
-    name_of,
-    words,
 )
 from lengthwise.forecast.forecasts import Forecasts
 from lengthwise.forecast.measured import (
@@ -73,7 +71,7 @@ from lengthwise.measured.cells import Format, others
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.structure import farthest_step, needed_by_all, places_tell_content
-from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, check_ids_are_used
+from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, check_ids_are_used, name_of, words
 from lengthwise.prediction import programs
 from lengthwise.prediction.couple import doubt_in_task
 from lengthwise.prediction.determined import UNTOLD

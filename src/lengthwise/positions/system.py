@@ -133,10 +133,30 @@ SYSTEMS: tuple[PositionSystem, ...] = tuple(PositionSystem(*names) for names in 
 """The systems that get a verdict."""
 
 
-def other_names(names: Container[str]) -> dict[str, str]:
-    """By the name of a system the short one that a forecast has for it, of those that are named and do not say it."""
-    found = {system.name: system.known_as for system in SYSTEMS if system.known_as not in system.name}
-    return {name: short for name, short in found.items() if name in names or short in names}
+NAMES = {
+    "nope": "no positions (nope)", "ape": "learned positions (ape)", "rope": "RoPE", "alibi": "ALiBi", "t5": "T5 bias",
+    "modulo": "ids modulo m", "randomized": "randomized ids", "pose": "PoSE", "fire": "FIRE",
+    "sinusoidal": "sinusoidal positions",
+    "predictive-coupling": "coupled ids that are predicted (predictive-coupling)",
+}  # fmt: skip
+"""What a position system is called in a sentence, its name of rows and commands among the words; others by that."""
+
+
+def name_of(system: PositionSystem) -> str:
+    """The name by which a position system is asked for."""
+    return system.encoding if (system.known_as, system.scheme) == (system.name, "sequential") else system.known_as
+
+
+def words(system: str | PositionSystem) -> str:
+    """What a position system is called in a sentence."""
+    name = system if isinstance(system, str) else name_of(system)
+    return NAMES.get(name, name)
+
+
+def other_names(names: Container[str]) -> list[str]:
+    """Of those of these systems whose name does not say it, what a forecast calls them, a line each."""
+    found = (system for system in SYSTEMS if system.known_as not in system.name)
+    return [f"{one.name}: {words(one)}" for one in found if one.name in names or one.known_as in names]
 
 
 ALIASES = {"learned": "ape", "coupled": "coupled+learned", "ppc": "predictive-coupling"}

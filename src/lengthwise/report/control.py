@@ -164,9 +164,9 @@ def missing_control(
 
 
 def _has_other_settings(one: SystemSummary, first: SystemSummary) -> str:
-    """That a system has the positions of a control of the first, and other settings."""
+    """That a control of the first has other settings, so that it tells nothing of the ids."""
     also = some_of(list(other_settings((first, one)).values()), most=MOST_COMPARED)
-    return f"Not tested: {one.label} differs from {first.label} in {also}, too, so it is no control."
+    return f"Not tested: the control {one.label} differs from {first.label} in {also}, too."
 
 
 def _is_deeper(control: SystemSummary, first: SystemSummary) -> bool:

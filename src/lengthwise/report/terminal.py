@@ -121,10 +121,11 @@ def ranking_text(values: Mapping[str, Any]) -> str:
         f"{values['trained_to']}. Of these: curve and numbers (% right), the median; far "
         f"({percent(values['reach_at'])} up to there), each."
     )
-    short = [f"{name} is what predict calls {short}" for name, short in other_names(rows).items()]
     lines = _laid_out(["curve", "fit", *map(str, tests), "far"], rows, rest, 2, 1)
     left = [f"not trained yet: {', '.join(untrained)}"] if untrained else []
-    return "\n".join([*lines, *(line for text in (*left, legend * bool(rows), *short) for line in wrap(text, WIDTH))])
+    return "\n".join(
+        [*lines, *(line for text in (*left, legend * bool(rows), *other_names(rows)) for line in wrap(text, WIDTH))]
+    )
 
 
 def not_fitted(row: Mapping[str, Any], values: Mapping[str, Any]) -> str:
