@@ -176,7 +176,7 @@ def scratchpad_instead(
     else:
         return None
     best, *others = forecasts_of(pad)
-    shown = ", ".join(filter(None, (example_of(pad), says)))
+    shown = "; ".join(filter(None, (example_of(pad), says)))
     writes += f" ({shown})" * bool(shown)
     writes = f"its data need {writes}{' and coupled ids' * (best.scheme in features.SCHEMES_OF_PLACES)}"
     command = run_command(pad, typed, named_scheme(best), best.encoding, train, *at)
@@ -218,7 +218,7 @@ def means_member(states: Sequence[str]) -> str:
     """What the last of the states that are written says, where these are the accepting ones; the first are named."""
     more = len(states) - MOST_ACCEPTING
     named = f"{', '.join(states[:MOST_ACCEPTING])} and {more} more" if more > 0 else spoken(states, "or")
-    return f"words end in {named}"
+    return f"a word if {named} is last"
 
 
 def modulo_instead(

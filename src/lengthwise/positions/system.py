@@ -156,7 +156,7 @@ def words(system: str | PositionSystem) -> str:
 def other_names(names: Container[str]) -> list[str]:
     """Of those of these systems whose name does not say it, what a forecast calls them, a line each."""
     found = (system for system in SYSTEMS if system.known_as not in system.name)
-    return [f"{one.name}: {words(one)}" for one in found if one.name in names or one.known_as in names]
+    return [f"{one.name}: {words(one)} in predict" for one in found if one.name in names or one.known_as in names]
 
 
 ALIASES = {"learned": "ape", "coupled": "coupled+learned", "ppc": "predictive-coupling"}
