@@ -983,7 +983,7 @@ def test_a_kind_that_cannot_lack_such_values_fails_too_where_these_stand_elsewhe
         assert f"wrong as drawn, {one.moved.wrong} with their columns in another order (" in fault.why[0]
     assert random.by_values
     (values_first, *_, cause, _) = [rows for _, rows in told.blocks()]
-    assert values_first["why A"][0].startswith("Behind columns 0 + 0")
+    assert values_first["why A"][0].startswith("Right after columns 0 + 0")
     assert [line[:5] for line in cause["why B–D"]] == ["B is ", "C is ", "D is "]
     # What is right without them is by them, also of kinds that are only named.
     rest = [kind for kind in of if kind not in {fault.kind for fault in first}]

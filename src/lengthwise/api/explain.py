@@ -53,8 +53,8 @@ def explain(
         offset: the position id of the first token, or ``"random"``, drawn for each string. A run has its own ids.
         lengths: lengths at which everything is measured, with those between them that show where it stops to be right,
             and with the longest trained one; by default up to three times ``train``, and, where training showed
-            position ids for longer strings (coupled ids, random starts), as far as these suffice, up to eight times
-            ``train``.
+            position ids for longer strings (coupled ids, random starts), as far as these suffice: all of it where that
+            is at most twelve times ``train``, else eight times.
         samples: strings of each length.
         seconds: of processor time; half of it at most is spent on the search of automaton and program.
         out: a folder for the parts that are finished; the same call goes on from there, with the same bits unless

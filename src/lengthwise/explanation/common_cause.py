@@ -253,7 +253,7 @@ class CommonCause:
         which = (
             f"{self.what}s {worst.name}" if worst.where == INSIDE else f"{worst.name} in the {worst.where} {self.what}"
         )
-        does = f"{'Behind' if after else 'With'} {which}{beside}, it {worst.does}. " * bool(worst.does)
+        does = f"{'Right after' if after else 'With'} {which}{beside}, it {worst.does}. " * bool(worst.does)
         ends = [
             f"{spoken(names, 'or')} in the {where} {self.what}"
             for where in (FIRST, LAST)

@@ -46,7 +46,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 44
+VERSION = 45
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -175,7 +175,7 @@ class Explanation(Tabular):
             named = [other for other, one in zip(LETTERS, faults, strict=False) if one.kind in kinds]
             named = [other for other in named if other < letter or each.kind == values]
             worse = named if each.kind in kinds or each.kind == values else []
-            less = f", not {' or '.join(worse)}" * bool(worse)  # which its counts leave out
+            less = f" ({', '.join(worse)} left out)" * bool(worse)
             cells.append((f"{letter}. " * (len(faults) > 1) + each.cells[0] + less, *each.cells[1:]))
         if all(each.strings != RANDOM for each in faults):
             cells.append(at_random(self.failures).cells)
@@ -207,7 +207,7 @@ class Explanation(Tabular):
         faults, found, shown = self.faults, list[tuple[str, dict[str, list[str]]]](), False
         (by, cause), several = shared_cause(self.failures, faults), len(faults) > 1
         values = self.failures.common.strings if self.failures.common is not None else ""
-        unknown = [letter for letter, each in zip(LETTERS, faults, strict=False) if not each.known]
+        unknown = [letter for letter, each in zip(LETTERS, faults, strict=False) if UNKNOWN in each.why]
         for letter, each in zip(LETTERS, faults, strict=False):
             of, does = f" {letter}" * several, [*each.found, *each.mistakes]
             rows = {"found": [*each.found], "mistakes": [*each.mistakes], "why": [*each.why, *each.tested]}
@@ -216,7 +216,7 @@ class Explanation(Tabular):
             elif not whole:
                 left = ["Why is not known."] * (unknown == [letter])
                 rows = {f"how{of}": [" ".join([*does, *left])] if does else []}
-                rows = {f"why{of}": [*does, *each.known]} if each.known else rows
+                rows = rows if UNKNOWN in each.why else {f"why{of}": [*does, *each.why]}
             if each.example is not None and (whole or not shown or (each.strings == values and each.example.fits)):
                 name = "example" if whole else f"example{of}"
                 written = f" {self.written}" * (not shown and bool(self.written))

@@ -289,8 +289,10 @@ def find_failures(
             if between := next(filter(None, (subject.between(*edge) for edge in edges)), []):
                 ask(between[len(between) // 2])
                 continue
-            border = {length for each in both for length in (each.held, each.broken())} - {None}
-            border = sorted(n for n in border if n is not None and times[n] == 1 and not rows[n].random.every)
+            # The first that breaks as often as those before it: where fewer strings do, it can be by chance.
+            often = {n: 2 for each in both for n in (each.held, each.broken())}
+            often |= {both[1].broken(): max([2, *(times[n] for n in both[1].doubted)])}
+            border = sorted(n for n, most in often.items() if n and times[n] < most and not rows[n].random.every)
             if not border:
                 return
             ask(border[0], again=True)

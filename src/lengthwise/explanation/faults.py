@@ -66,11 +66,6 @@ class Fault:
         right, breaks = ("none" if n is None else f"{n}" for n in lengths_of(self.by_length))
         return self.strings, self.wrong, right, breaks
 
-    @property
-    def known(self) -> list[str]:
-        """The cause, as far as it is known."""
-        return [line for line in self.why if line != UNKNOWN]
-
 
 def faults_of(failures: Failures, train: int) -> list[Fault]:
     """The worst kinds that fail, values that make strings fail, and random strings or else edited ones.
@@ -108,21 +103,33 @@ def _first_by_values(failures: Failures) -> int:
 
 def _of_kind(kind: WeakKind, failures: Failures, letter: str) -> Fault:
     """A kind that fails; ``letter`` is that of the values, which may be why."""
-    parts, common = _parts(failures, kind.kind), failures.common
+    (earlier, parts), common = _parts(failures, kind.kind), failures.common
     said = _said(common, kind.kind, letter)
     caused = common is not None and common.causes(kind.kind) and common.alike(kind.mistake)
     if common is not None and common.causes(kind.kind) and not caused:  # it is another manner of mistake
         said = [f"Others of them fail {line[0].lower()}{line[1:]}" for line in said]
-    why, tested = (said, parts) if caused else (parts or [UNKNOWN], said)
+    where = kind.compared.where if kind.compared is not None else []
+    why = said if caused else _why(earlier, where)
     return Fault(
         kind.kind, kind.kind, kind.wrong, kind.by_length, (),
-        (*kind.does, *filter(None, [right_again(kind.by_length)])), tuple(why), tuple(tested), kind.example, caused,
+        (*kind.does, *filter(None, [right_again(kind.by_length)])), tuple(why),
+        tuple(line for line in (*earlier, *parts, *said) if line not in why), kind.example, caused,
     )  # fmt: skip
 
 
-def _parts(failures: Failures, kind: str) -> list[str]:
-    """On which part of the prompt it depends whether strings of a kind, or random ones, fail, if that was found."""
-    return [each.cause for each in failures.redrawn if each.kind == kind and each.cause]
+def _parts(failures: Failures, kind: str) -> tuple[list[str], list[str]]:
+    """On which part of the prompt it depends whether strings of a kind, or random ones, fail: an earlier one, or else.
+
+    That it depends on the wrong token's own part, too, goes without saying.
+    """
+    found = [each for each in failures.redrawn if each.kind == kind and each.cause]
+    earlier, others = ([each.cause for each in found if each.earlier is of] for of in (True, False))
+    return earlier, others
+
+
+def _why(earlier: list[str], where: list[str]) -> list[str]:
+    """The earlier part that decides, or nothing if ``where`` they go wrong says it already; or that it is not known."""
+    return earlier * (not where) if earlier else [UNKNOWN]
 
 
 def _said(common: CommonCause | None, kind: str, letter: str) -> list[str]:
@@ -144,11 +151,11 @@ def _of_random(failures: Failures, verdict: Verdict, letter: str) -> Fault:
     if not verdict.learned:
         trained = [(row.length, row.random) for row in verdict.rows if row.length <= train and row.random.n]
         lines = failures.within.lines if failures.within is not None else []
-        parts = _parts(failures, "") if failures.apart is not None else []
+        parts = [*itertools.chain(*_parts(failures, ""))] if failures.apart is not None else []
         where = failures.where[0] if failures.where and not failures.kinds else ()
         wrong = f"{verdict.trained.wrong} at {trained[0][0]}–{trained[-1][0]}"
         return Fault(
-            RANDOM, "", wrong, tuple(trained), where, tuple(lines), tuple(parts or [UNKNOWN]), (),
+            RANDOM, "", wrong, tuple(trained), where, tuple(lines), (UNKNOWN,), tuple(parts),
             failures.example,
         )  # fmt: skip
     assert at is not None
@@ -156,19 +163,20 @@ def _of_random(failures: Failures, verdict: Verdict, letter: str) -> Fault:
     lines = pool.lines if pool is not None else []
     rule = [failures.feature.line] if failures.feature else [failures.edited] if failures.edited else []
     hard = [(row.length, row.hard) for row in verdict.rows if row.hard.n]
-    longest = max(n for n, _ in hard) if not how else max(row.length for row in verdict.rows if row.random.n)
-    found = at_random(failures, sorted({at, longest}))
+    some = [(row.length, row.random) for row in verdict.rows if row.random.n] if how else hard
+    worst = min(some, key=lambda each: (each[1].value, -each[0]))[0]
+    told = {at, worst, some[-1][0]}
+    found = at_random(failures, sorted(told))
     if not how:
-        wrong = ", ".join(f"{share.wrong} at {n}" for n, share in hard if n in (at, longest))
+        wrong = ", ".join(f"{share.wrong} at {n}" for n, share in hard if n in told)
         found = replace(found, strings=EDITED, wrong=wrong, by_length=tuple(hard))
     moved, common = failures.moved, failures.common
     by_ids = moved is not None and (moved.to_blame or moved.absolute)
     said = [] if by_ids else _said(common, "", letter)
     by_values = bool(said) and common is not None and common.causes("")
-    ids, parts = list(moved.cause) if moved is not None else [], _parts(failures, "")
-    why = ids if by_ids else said if by_values else parts or [UNKNOWN]
-    rest = (parts, ids, said)
-    tested = [*itertools.chain(*(each for each in rest if each != why)), *_cliff(verdict)]
+    ids, (earlier, parts) = list(moved.cause) if moved is not None else [], _parts(failures, "")
+    why = ids if by_ids else said if by_values else _why(earlier, pool.where if pool is not None else [])
+    tested = [*(line for line in (*earlier, *parts, *ids, *said) if line not in why), *_cliff(verdict)]
     return replace(
         found, found=tuple(rule[: not failures.kinds]), mistakes=tuple(lines), why=tuple(why), tested=tuple(tested),
         example=failures.example, by_values=by_values,

@@ -102,7 +102,8 @@ class Nearby:
         last = self.also[-1] if self.also else self
 
         def usual(some: int, of: int) -> str:
-            return f"(of right tokens at these places, {percent(some, of)} are)"
+            share = percent(some, of)
+            return f"(true of {'no right token' if share == 'none' else f'{share} of right tokens'} there)"
 
         if last.wrong >= NARROW * self.wrong:
             return last.wrong, f"{self.named} {usual(last.right, self.right_n)}"

@@ -208,8 +208,15 @@ def of_kinds(task: Task, kinds: Sequence[str], batch: Batch, row: int) -> bool:
 
 
 def lengths_of(by_length: Sequence[tuple[int, Share]]) -> tuple[int | None, int | None]:
-    """Up to which length strings are right, at all shorter ones, too, and the first one that breaks."""
-    right = [length for length, _ in itertools.takewhile(lambda each: each[1].holds, by_length)]
+    """Up to which length strings are right, at all shorter ones, too, and the first one that breaks.
+
+    Where fewer than `FEWEST` strings were asked, all but a break counts as right.
+    """
+
+    def right_at(each: tuple[int, Share]) -> bool:
+        return each[1].holds or (each[1].n < FEWEST and not each[1].breaks)
+
+    right = [length for length, _ in itertools.takewhile(right_at, by_length)]
     return right[-1] if right else None, next((length for length, share in by_length if share.breaks), None)
 
 

@@ -509,16 +509,17 @@ class Subject:
         """To which length strings are asked by default.
 
         That is three times the trained one. Where training showed ids for longer strings, as coupled ids or random
-        starts do, it is the length for which these suffice, up to eight times the trained one; and never more than the
-        model has room for.
+        starts do, it is the length for which these suffice if that is at most twelve times the trained one, else eight
+        times the trained one; and never more than the model has room for.
         """
-        usual, far = 3 * self.train, max(3 * self.train, min(8 * self.train, MOST_ASKED))
+        usual, far, end = 3 * self.train, *(max(3 * self.train, min(n * self.train, MOST_ASKED)) for n in (8, 12))
         shown = int(self.ids_of(self.inside[-1], 256, training=True).max()) + 1
 
         def too_long(length: int) -> bool:
             return bool(self.misfit(length)) or max(len(np.unique(row)) for row in self.ids_of(length, 1)) > shown
 
-        most = max(self._longest(far, too_long), self.farthest(usual))
+        shown_to = self._longest(end + 1, too_long)
+        most = max(shown_to if shown_to <= end else self._longest(far, too_long), self.farthest(usual))
         return usual if [most] == self.task.lengths(1, usual)[-1:] else most
 
     @property
@@ -533,7 +534,7 @@ class Subject:
     def _near(self, wanted: Sequence[int] | None) -> dict[int, int | None]:
         """The length of the task that is measured for each wanted one, each once."""
         if wanted is None:
-            shares = (0.25, 0.5, 0.75, 1, 1.1, 1.25, 1.5, 2, 3, 5, 8)
+            shares = (0.25, 0.5, 0.75, 1, 1.1, 1.25, 1.5, 2, 3, 5, 8, 12)
             wanted = [min(round(self.train * share), self.most) for share in shares]
         found: dict[int, int | None] = {}
         for length in wanted:

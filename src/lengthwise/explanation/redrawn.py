@@ -44,14 +44,23 @@ class Redrawn:
     """What the two parts are called."""
 
     @property
-    def cause(self) -> str:
-        """Of which parts surely more become right than of others, in a sentence; empty without."""
+    def _found(self) -> list[tuple[str, Share]]:
+        """The parts of which surely more become right than of others."""
         arms = zip(self.parts, (self.own, self.before), strict=True)
         other = self.other.right, self.other.n
-        found = [(name, arm) for name, arm in arms if arm.n >= 2 * LEAST and surprise(arm.right, arm.n, *other) < SURE]
-        if not found:
+        return [(name, arm) for name, arm in arms if arm.n >= 2 * LEAST and surprise(arm.right, arm.n, *other) < SURE]
+
+    @property
+    def earlier(self) -> bool:
+        """Whether it is the earlier part alone: that the wrong token depends on its own goes without saying."""
+        return [name for name, _ in self._found] == [self.parts[1]]
+
+    @property
+    def cause(self) -> str:
+        """The parts that decide, in a sentence; empty without."""
+        if not self._found:
             return ""
-        names, shares = zip(*found, strict=True)
+        names, shares = zip(*self._found, strict=True)
         names = (
             names[0],
             *("those of the one before" if self.parts == TOKENS else "the one before" for _ in names[1:]),
