@@ -175,8 +175,8 @@ class Explanation(Tabular):
             named = [other for other, one in zip(LETTERS, faults, strict=False) if one.kind in kinds]
             named = [other for other in named if other < letter or each.kind == values]
             worse = named if each.kind in kinds or each.kind == values else []
-            less = f" ({', '.join(worse)} left out)" * bool(worse)
-            cells.append((f"{letter}. " * (len(faults) > 1) + each.cells[0] + less, *each.cells[1:]))
+            less = f" ({', '.join(worse)} left out)".replace(" ", "\u00a0")[1:] if worse else ""
+            cells.append((f"{letter}. " * (len(faults) > 1) + f"{each.cells[0]} {less}".rstrip(), *each.cells[1:]))
         if all(each.strings != RANDOM for each in faults):
             cells.append(at_random(self.failures).cells)
         return Table(("strings", "wrong", "right to", "first breaks at"), tuple(cells))
