@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import count, product, takewhile
 from math import log
 from pathlib import Path
@@ -14,7 +15,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
 from lengthwise.core import config as arguments
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, listed, require, warn
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, did_you_mean, listed, require, warn
 from lengthwise.core.files import read_json
 from lengthwise.core.rank import REACH
 from lengthwise.core.result_file import CONFIG, RESULT, Score, each_once, result_files
@@ -22,6 +23,9 @@ from lengthwise.core.statistics import Estimate, wilson
 from lengthwise.core.table import DIGITS, STUDY, Spread, Table, Tabular, rounded
 from lengthwise.core.table import shown as cell_text
 from lengthwise.experiments.run_directory import LEASES, divergence
+from lengthwise.positions.encodings import ENCODINGS
+from lengthwise.positions.schemes import SCHEMES
+from lengthwise.positions.system import ALIASES, RANDOM_START, SYSTEMS
 from lengthwise.report.answer import answer
 from lengthwise.report.differences import differences
 from lengthwise.report.finding import headline, in_groups, told_lengths
@@ -152,17 +156,19 @@ class Measured(Tabular):
         finding is, and in what else systems differ; ``advice`` has the rest. Systems of one task and layout compete for
         bold; nothing is bold whose interval holds chance. A dagger marks what is not told apart from the best, of
         several the first in order, whatever ``brackets`` shows, unless another system is above it in every seed.
-        Lengths of training have no marks. Where seeds did not fit, or training lengths differ, a column says so.
+        Lengths of training have one mark at most, that a seed is below 95 %. Where seeds did not fit, or training
+        lengths differ, a column says so.
 
         Arguments:
             lengths: the columns, or ``"all"``; by default at most six with brackets: the last, and those nearest to the
                 training length, twice, four times it, and so on.
             labels: names to show instead of those of systems; settings stay behind one that several shown systems have.
+                Names of systems that these results lack have no effect.
             brackets: what stands in brackets, as what `plot` draws as its band: ``"interval"`` of the median, exact by
                 order statistics (the range, up to five seeds), ``"range"`` from the lowest to the highest seed, or
                 ``"none"``.
 
-        Raises: `LengthwiseError` for a length that was not tested, and for a label of an unknown system.
+        Raises: `LengthwiseError` for a length that was not tested, and for a label of a mistyped system.
         """
         if brackets not in BRACKETS:
             raise UnknownNameError("kind of brackets", brackets, BRACKETS)
@@ -170,7 +176,7 @@ class Measured(Tabular):
         systems = of._labelled(labels)
         axes = panel_axes([cell for system in systems for cell in system.cells])
         cells, guessed = dict[tuple[str, str, str], dict[int, Estimate]](), set[tuple[tuple[str, str, str], int]]()
-        near = set[tuple[tuple[str, str, str], int]]()
+        near, unlike = set[tuple[tuple[str, str, str], int]](), set[tuple[tuple[str, str, str], int]]()
         shown: dict[tuple[Any, ...], float | None] = {}
         rates: dict[tuple[Any, ...], list[float]] = {}
         for system in systems:
@@ -189,6 +195,8 @@ class Measured(Tabular):
                     low, high = wilson(round(found.median * strings), strings)
                     if cell.length > system.max_length and low < REACH <= high:
                         near.add((key, cell.length))
+                    if min(rates[key, cell.length]) < REACH <= found.median:
+                        unlike.add((key, cell.length))
             if not system.fitted:
                 cells[system.name, system.settings, ""] = {}
         tested, finding = sorted({length for row in cells.values() for length in row}), headline(systems)
@@ -242,6 +250,11 @@ class Measured(Tabular):
                 if at not in first and found.high >= least
                 and not any(above(rates[other, length], rates[key, length]) for other, _ in rivals.values())
             }  # fmt: skip
+        placed = {
+            (row, column): (key, length)
+            for row, key in enumerate(cells)
+            for column, length in enumerate(lengths, 3 + len(named))
+        }
         layouts, tasks_of = ({each[at] for each in contests} for at in (1, 0))
         of_each = ["length", *["layout"] * (len(layouts - {""}) > 1), *["task"] * (len(tasks_of) > 1)]
         seeds = [len(system.fitted) for system in systems]
@@ -254,6 +267,7 @@ class Measured(Tabular):
             "bold": f"best of a {spoken(of_each[1:])}" if of_each[1:] else "best beyond training",
             "†": f"overlaps it{unseen}",
             "≈": f"{percent(REACH)} is within sampling error",
+            "°": f"a seed is below {percent(REACH)}",
             **dict.fromkeys([LOW] * bool(low), low),
             **dict.fromkeys(["fitted"] * ("fitted" in named), fitted_means(systems)),
             **dict.fromkeys([NOT_FITTED] * any(not owner.fitted for owner in owners), f"no seed fitted{trained_right}"),
@@ -286,12 +300,9 @@ class Measured(Tabular):
             advice=tuple(line for line in said if line),
             bold=frozenset(bold),
             alike=frozenset(alike),
-            near=frozenset(
-                (row, column)
-                for row, key in enumerate(cells)
-                for column, length in enumerate(lengths, 3 + len(named))
-                if (key, length) in near
-            ),
+            near=frozenset(at for at, cell in placed.items() if cell in near),
+            unlike=frozenset(at for at, cell in placed.items() if cell in unlike),
+            inside=partial(_brackets_of, [len(owner.fitted) for owner in owners], brackets),
             source=of.source,
             empty=empty(owners),
             legend=legend,
@@ -321,7 +332,7 @@ class Measured(Tabular):
         Returns: the figure, or ``ax``; its ``alt`` is a text for the caption that says what is drawn.
 
         Raises: `LengthwiseError` if no seed of any system fitted, since there is nothing to draw then, if there are
-            too many systems or tasks for it, for a label of an unknown system, and for values that can't be drawn with.
+            too many systems or tasks for it, for a label of a mistyped system, and for values that can't be drawn with.
         """
         from matplotlib.axes import Axes
 
@@ -432,16 +443,20 @@ class Accuracy(Measured):
         return self
 
     def _labelled(self, labels: Mapping[str, str] | None) -> Systems:
-        """The systems under these names, `in_order`; those of systems that are not chosen have no effect.
+        """The systems under these names, `in_order`; those of systems that are not there have no effect.
 
-        Raises `LengthwiseError` for a label of an unknown system, or one used twice.
+        Raises `LengthwiseError` for a name that may be one of these mistyped, or a label used twice.
         """
         if labels is not None and not isinstance(labels, Mapping):
             raise LengthwiseError(f"labels must be a dictionary from systems to names, got {labels!r}")
         drawn = {one.label: of.label for of, one in zip(self.systems, whole_names(self.systems), strict=True)}
         given = {drawn.get(name, name): label for name, label in (labels or {}).items()}
         elsewhere = Systems(self.whole)
-        self.systems.check(name for name in given if name in self.systems or name not in elsewhere)
+        self.systems.check(
+            name
+            for name in given
+            if name in self.systems or not (name in elsewhere or _may_be_elsewhere(name, elsewhere))
+        )
         for name, label in given.items():
             require(bool(arguments.text(f"the label of {name!r}", label).strip()), f"the label of {name!r} is empty")
 
@@ -488,6 +503,19 @@ def main_lengths(tested: Mapping[int, int], trained: int, told: Iterable[int] = 
     return sorted(kept)
 
 
+def _may_be_elsewhere(name: object, systems: Systems) -> bool:
+    """Whether a name may be that of a system of other results: one of the package, or like none of these."""
+    if not isinstance(name, str) or not name:
+        return False
+    scheme, _, encoding = name.rpartition("+")
+    if name in {*ALIASES, *(one.known_as for one in SYSTEMS)}:
+        return True
+    if encoding in ENCODINGS and (not scheme or scheme == RANDOM_START or scheme in SCHEMES):
+        return True
+    known = [known for one in systems for known in one.known_as]
+    return not did_you_mean(name, known) and not any(each.startswith(name) for each in known)
+
+
 def empty(systems: Iterable[SystemSummary]) -> tuple[str, ...]:
     """What stands in a row for a number that there is not, by the system of the row."""
     return tuple("–" if system.fitted else NOT_FITTED for system in systems)
@@ -506,6 +534,11 @@ def _inside(systems: Sequence[SystemSummary], brackets: Brackets, rows: Iterable
     shown = any("(" in cell_text(cell, DIGITS) for row in rows for cell in row if isinstance(cell, Spread))
     counts = [len(system.fitted or system.results) for system in systems]
     return {"brackets": brackets_text(counts, brackets)} if shown else {}
+
+
+def _brackets_of(seeds: Sequence[int], brackets: Brackets, rows: Iterable[int]) -> str:
+    """`brackets_text` for these rows, of all of which it is known how many seeds fitted."""
+    return brackets_text((seeds[row] for row in rows), brackets)
 
 
 def _over(systems: Sequence[SystemSummary]) -> str:

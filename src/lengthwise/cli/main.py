@@ -105,6 +105,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(words: Sequence[str]) -> int:
     if sys.stdout is None:
         return _fail("standard output is closed; redirect it to a file")
+    if "#" in (run := words[words.index("run") :] if "run" in words else ()):  # a comment, where a shell knows none
+        words = words[: len(words) - len(run) + run.index("#")]
     TYPED.set(tuple(words))
     keep_memory()
     own_process()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -190,14 +189,16 @@ def forecast_line(sweep: Sweep, measured: str) -> str:
     if one is None or not (says_yes or one.answer in (UNLIKELY, WRONG)):
         return ""
     seeds = [each for each in sweep.results[0] if isinstance(each, RunResult)]
+    says = f"`predict` says {'' if says_yes else 'not '}right at {test}"
+    said = f"{says}: {one.answer}{' earlier' * (one.accuracy is not None)} {one.in_brackets}."
     if 2 * sum(each.fitted for each in seeds) <= len(seeds):
-        return "" if says_yes else f"{one.answer} {one.in_brackets} that it is right at {test}."
+        return "" if says_yes else said
     if measured:
-        return f"{one.answer} {one.in_brackets}. {measured}"
+        return f"{said} {measured}"
     rates = [min((s.rate("exact_match") for s in each.lower if s.length == test), default=0.0) for each in seeds]
-    right = median(rates) >= RIGHT
-    it_is = f"{'and' if right == says_yes else 'but'} it is{'' if right else ' not'}"
-    return f"{one.answer} {one.in_brackets} that it is right at {test}, {it_is}."
+    right = sum(rate >= RIGHT for rate in rates)
+    came, count = ("right", right) if right else ("wrong", len(seeds))
+    return f"{said} It came out {came}{f' in {count} of {len(seeds)} seeds' * (len(seeds) > 1)}."
 
 
 def draw_summary(console: Console, sweep: Sweep, *, forecast: bool = False) -> None:

@@ -9,7 +9,7 @@ import shutil
 import textwrap
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import copysign
@@ -29,6 +29,8 @@ WIDTH = 80
 """Columns of a terminal that answers keep to."""
 GOES_ON = " \\"
 """The end of a line of a command that goes on."""
+COMMENT = "  # "
+"""What stands in a command before what it is about, which no shell obeys."""
 PAGE = 345
 """Points of a line of LaTeX's ``article``."""
 SMALL = r"\small\setlength{\tabcolsep}{3pt}"
@@ -95,6 +97,8 @@ class Table:
     """Rows and columns of numbers with a dagger."""
     near: frozenset[tuple[int, int]] = frozenset()
     """Rows and columns of numbers that may lie on either side of a bar."""
+    unlike: frozenset[tuple[int, int]] = frozenset()
+    """Rows and columns of numbers at or above the bar, of which a part is below it."""
     advice: tuple[str, ...] = ()
     """For the author: what to do, what was trained, how it was chosen. In LaTeX comments.
 
@@ -116,6 +120,8 @@ class Table:
     """What was measured and has no column, and how to ask for it; a terminal says so."""
     printed: str = ""
     """The caption in LaTeX, where it is another."""
+    inside: Callable[[Collection[int]], str] | None = field(default=None, compare=False)
+    """What the brackets of these rows are, where LaTeX may leave out those of others."""
     answer: Mapping[str, str] = field(default_factory=dict)
     """What the numbers answer, by the names of its rows, such as ``finding``, which is the first."""
 
@@ -210,7 +216,7 @@ class Table:
         caption = "".join(answer).replace("\n", "<br>")
         caption += f"<p><b>{escape(self.caption)}</b></p>" * bool(self.caption)
         notes = "".join(f"<p>{escape(note)}</p>" for note in self._below("bold"))
-        more = "".join(f"<p>{escape(line)}</p>" for line in self.advice)
+        more = "".join(f"<p>{escape(line)}</p>" for line in self.advice).replace("\n", "<br>")
         more = f"<details><summary>advice</summary>{more}</details>" * bool(more)
         return f"{caption}{self._formatted('html') if self.rows else ''}{notes}{more}"
 
@@ -219,7 +225,7 @@ class Table:
 
         A terminal has no room for all that names leave out.
         """
-        there, legend = {"bold": self.bold, "†": self.alike, "≈": self.near}, dict(self.legend)
+        there, legend = {"bold": self.bold, "†": self.alike, "≈": self.near, "°": self.unlike}, dict(self.legend)
         if bold == "*" and "…" in legend:
             legend["…"] = "`.advice`"
         said = [f"{bold if mark == 'bold' else mark}: {says}" for mark, says in legend.items()
@@ -332,7 +338,9 @@ class Table:
         rows = tuple(tuple(map(tight, row)) for row in self.rows)
         legend = dict(self.legend)
         if "brackets" in legend and least < 1:
-            legend["brackets"] += f", where {least:g} wide or more"
+            kept = [at for at, row in enumerate(rows) if any("(" in str(cell) for cell in row[1:])]
+            of_these = self.inside(kept) if self.inside else legend["brackets"]
+            legend["brackets"] = f"{of_these}, where {least:g} wide or more"
         elif least >= 1:
             legend.pop("brackets", None)
         left = ["brackets are left out, as they are wider than a page: choose three lengths for them"] * (least >= 1)
@@ -438,7 +446,9 @@ class Table:
     def _signs(self, row: int, column: int) -> str:
         """The marks behind a number in plain text."""
         at = row, column
-        return ("*" if at in self.bold else "†" * (at in self.alike)) + "≈" * (at in self.near)
+        return (
+            ("*" if at in self.bold else "†" * (at in self.alike)) + "≈" * (at in self.near) + "°" * (at in self.unlike)
+        )
 
 
 MARKS = {
@@ -453,6 +463,7 @@ SYMBOLS = {
     "≤": r"\leq", "≥": r"\geq", "≠": r"\neq", "≈": r"\approx", "≡": r"\equiv", "∞": r"\infty", "→": r"\to",
     "←": r"\gets", "−": "-", "×": r"\times", "±": r"\pm", "·": r"\cdot", "√": r"\surd", "†": r"^\dagger",
     "∅": r"\emptyset", "∈": r"\in", "∪": r"\cup", "∧": r"\wedge", "∨": r"\vee", "¬": r"\neg", "ℓ": r"\ell",
+    "°": r"^\circ",
 }  # fmt: skip
 """Letters that LaTeX does not know without packages, as its mathematics."""
 TEXT = {"…": r"\ldots{}", "–": "--", "—": "---", "“": "``", "”": "''", "’": "'"}
@@ -532,7 +543,9 @@ def _commands(commands: Iterable[str]) -> list[str]:
 
 def command_lines(command: str, indent: int = 2) -> list[str]:
     """A command in lines that a shell takes as they are."""
-    lines, parts = list[str](), re.split(r" (?=--)", command) if command else []
+    line, mark, about = command.partition(COMMENT)
+    parts = re.split(r" (?=--)", line) if line else []
+    lines, parts = list[str](), [*parts, *[f"{mark}{about}".strip()] * bool(mark)]
     for number, part in enumerate(parts, start=1):
         end = 0 if number == len(parts) else len(GOES_ON)
         if lines and len(lines[-1]) + 1 + len(part) + end <= WIDTH:
@@ -574,7 +587,7 @@ def _tight(text: str) -> str:
 
 def _letters(text: str) -> float:
     """How many wide letters a text is as wide as: points and brackets are narrow."""
-    return len(text) - 0.4 * sum(text.count(mark) for mark in ".,:;") - 0.2 * sum(text.count(mark) for mark in "() ")
+    return len(text) - 0.4 * sum(text.count(mark) for mark in ".,:;°") - 0.2 * sum(text.count(mark) for mark in "() ")
 
 
 def _latex(text: str) -> str:

@@ -219,7 +219,8 @@ class _Contest:
             p = f"rank test, Holm p ≤ {ceil(1000 * p) / 1000:g}"
             return f"{name} is significantly above {at} ({p}){yet}.", 0
         every = f"every seed of {name} is above all of {at}"
-        return f"Not significant, but {every}.", self.cause[2] or self.enough
+        few = not any(_can(self.tests[0].made, len(first.fitted), len(one.fitted)) for one in apart)
+        return f"Not significant{' with so few seeds' * few}, but {every}.", self.cause[2] or self.enough
 
     @cached_property
     def ahead(self) -> list[SystemSummary]:

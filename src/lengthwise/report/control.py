@@ -153,7 +153,8 @@ def missing_control(
         with suppress(LengthwiseError, TypeError):
             control = replace(control, encoding=ENCODINGS.build(first.experiment["encoding"]).label)
     few, seeds = len(first.fitted) < enough, max(enough, len(first.results))
-    runs = [(first, ("--scheme", control.scheme)), *[(first, ())] * few]
+    named = replace(first, name=control.name, settings="")
+    runs = [(named, ("--scheme", control.scheme)), *[(first, ())] * few]
     both = f", {seeds} seeds of both" * few
     train = step_text(f"train the control {control.name}, else as {first.label}{both}", TELLS, runs, seeds=seeds)
     if any(map(is_untrained, same)) and not control.random_start:

@@ -70,9 +70,9 @@ def lines_of(text: str) -> int:
     return len(wrap(text.partition("\n")[0], WIDTH - NAMES, break_on_hyphens=False))
 
 
-ROOM = ((3, 2, 2, True), (3, 2, 0, True), (3, 1, 0, True), (3, 1, 0, False), (2, 1, 0, False), (2, 0, 0, False),
-        (1, 0, 0, False), (0, 0, 0, False))  # fmt: skip
-"""How many of the best, of those that go partway and of others have names, and whether accuracies are said."""
+ROOM = ((3, 2, 2, True), (3, 2, 2, False), (3, 2, 0, True), (3, 1, 0, True), (3, 1, 0, False), (2, 1, 0, False),
+        (2, 0, 0, False), (1, 0, 0, False), (0, 0, 0, False))  # fmt: skip
+"""How many of the best, of those that go partway and of others have names; whether accuracies and fits are said."""
 
 
 def _finding(order: Sequence[SystemSummary]) -> str:
@@ -84,7 +84,7 @@ def _finding(order: Sequence[SystemSummary]) -> str:
 
 
 def _goes_far(order: Sequence[SystemSummary], names: int, partway: int, others: int, rates: bool) -> str:
-    """Who goes how far, with as many names as `ROOM` says; of few systems all are named."""
+    """Who goes how far, with as many names and numbers as `ROOM` says; of few systems all are named."""
     found, alike, few = in_groups(order), same_training(order), len(order) <= MOST_COMPARED <= names
     end = max(cell.length for one in order for cell in one.cells)
     best, some = found.best, found.some
@@ -102,7 +102,7 @@ def _goes_far(order: Sequence[SystemSummary], names: int, partway: int, others: 
         said = [f"{len(some)} of {of} {_are(some)} {RIGHT_MEANS} beyond training, none up to {end} in all seeds"]
     else:
         near, tested = found.near or found.low, [*found.near, *found.low]
-        whose = f"{some_of([_with_fitted(one, alike) for one in tested])} {_are(tested)} not"
+        whose = f"{some_of([_with_fitted(one, alike, rates) for one in tested])} {_are(tested)} not"
         who = whose if few else f"none of {of} is"
         said = [f"{who} {RIGHT_MEANS} {_beyond(near)}{_best_of(near, named=not few) * rates}"]
     more = (len(some) - len(shown)) * bool(best or shown)
@@ -111,7 +111,7 @@ def _goes_far(order: Sequence[SystemSummary], names: int, partway: int, others: 
     for group, how in ((found.near, f"not right {_beyond(found.near)}"), (found.low, NOT_THERE)) * bool(found.far):
         the = "the " * (group is found.near)
         count = f"{the}other" if the and len(group) == 1 else f"{the}{len(group)} other{'s' * (len(group) > 1)}"
-        who = some_of([_with_fitted(one, alike) for one in group]) if len(group) <= others else count
+        who = some_of([_with_fitted(one, alike, rates) for one in group]) if len(group) <= others else count
         rest += [f"{who} {_are(group)} {how}{_best_of(group) * bool(the and rates)}"] * bool(group)
     lost = [_and_trained(one, alike) for one in order if not one.fitted]
     rest += [f"{some_of(lost) if len(lost) <= others else len(lost)} did not fit"] * bool(lost)
@@ -119,10 +119,10 @@ def _goes_far(order: Sequence[SystemSummary], names: int, partway: int, others: 
     return f"{begin}{'; '.join(filter(None, [*said, *rest]))}.".replace("; the ", ". The ")
 
 
-def _with_fitted(system: SystemSummary, alike: bool) -> str:
-    """Its name, and how many seeds fitted where some did not, since no other is counted then."""
+def _with_fitted(system: SystemSummary, alike: bool, counts: bool) -> str:
+    """Its name, and with ``counts`` how many seeds fitted where some did not, since no other is counted then."""
     fitted, seeds = len(system.fitted), len(system.results)
-    return _and_trained(system, alike) + f" ({fitted} of {seeds} seeds fitted)" * (0 < fitted < seeds)
+    return _and_trained(system, alike) + f" ({fitted} of {seeds} seeds fitted)" * (counts and 0 < fitted < seeds)
 
 
 def _are(systems: Sequence[SystemSummary]) -> str:

@@ -11,12 +11,13 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rank import REACH, reach
 from lengthwise.core.result_file import Score
 from lengthwise.core.rng import stream
+from lengthwise.core.statistics import median_rank
 from lengthwise.core.table import rounded
 from lengthwise.languages.hard_words import window_pairs
 from lengthwise.languages.settled import MOST, settling_symbols
 from lengthwise.report.answer import ALONE, MOST_LINES, answer
 from lengthwise.report.finding import leader, lines_of
-from lengthwise.report.summary import SystemSummary, hardest_of, in_order, median_rates, strings_of
+from lengthwise.report.summary import SystemSummary, hardest_of, in_order, median_rates, percent, strings_of
 from lengthwise.tasks.language import Language
 
 BY_FORECAST = ""
@@ -65,14 +66,18 @@ def by_forecast(system: SystemSummary) -> str:
 
 
 def _share(system: SystemSummary, length: int) -> str:
-    """What its fitted seeds have right at a length, in the hardest layout; of one seed with the interval."""
+    """What its fitted seeds have right at a length, in the hardest layout; with the interval over strings, or seeds."""
     cell = hardest_of(cell for cell in system.cells if cell.length == length)
     found, seeds = cell.estimate(), len(cell.scores)
     if seeds == 1:
         interval = f"95 % interval {found.low:.3f}–{found.high:.3f}"
         return f"{found.median:.3f} of {strings_of([system])} are right at {length} ({interval}), from one seed."
-    rates = [score.rate() for score in cell.scores]
-    return f"{min(rates):.3f} to {max(rates):.3f} of {strings_of([system])} are right at {length}, in {seeds} seeds."
+    strings = f"of {strings_of([system])}"
+    if len(same := {f"{score.rate():.3f}" for score in cell.scores}) == 1:
+        return f"{same.pop()} {strings} are right at {length} in each of {seeds} seeds; others may differ."
+    ends = " to ".join(dict.fromkeys(f"{end:.3f}" for end in (found.low, found.high)))
+    sure = percent(median_rank(seeds)[1])
+    return f"With {sure}, the median of all seeds is right on {ends} {strings} at {length} (from {seeds} seeds)."
 
 
 def _random(system: SystemSummary, length: int) -> str:

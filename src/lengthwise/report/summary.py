@@ -37,7 +37,7 @@ from lengthwise.core.result_file import (
 )
 from lengthwise.core.rng import stream
 from lengthwise.core.statistics import LEVEL, Estimate, estimate, median_rank
-from lengthwise.core.table import rounded
+from lengthwise.core.table import COMMENT, rounded
 from lengthwise.core.user_code import code_words, no_new_code
 from lengthwise.models.config import ModelConfig
 from lengthwise.positions.encodings import ENCODINGS
@@ -696,7 +696,7 @@ Run = tuple[SystemSummary, Sequence[str]]
 
 
 def step_text(do: str, tells: str, runs: Iterable[Run], seeds: int = 0, steps: float = 1, beside: str = "") -> str:
-    """What to do, how long it takes, and what it tells; then a command for each run.
+    """What to do, how long it takes, and what it tells; then a command for each run, with its system as a comment.
 
     They are trained up to so many seeds, or as many as are there, and take so many times as long. Results of a study,
     which has no `CONFIG` beside them, have other seeds and get another folder. No commands where one has no folder.
@@ -717,9 +717,20 @@ def step_text(do: str, tells: str, runs: Iterable[Run], seeds: int = 0, steps: f
         mine = ["--out", str(out)] * (folder / CONFIG).exists()
         code = code_words(one.results[0].experiment)
         run = ["lengthwise", *code, "run", "--config", str(folder), *words, "--seeds", str(first), *mine]
-        lines.append(shlex.join(run))
+        lines.append(f"{shlex.join(run)}{COMMENT}{_in_comment(one, words)}")
         took += steps * len({*range(first)} - own) * fmean(result.seconds or 0.0 for result in one.results)
     return "\n".join([f"{do}{f' (about {duration(took)})' * bool(took)}: {tells}", *lines])
+
+
+def _in_comment(system: SystemSummary, words: Iterable[str]) -> str:
+    """What a system is called behind its command, without the settings that the words behind that change.
+
+    In quotes where a shell would obey a letter, since one that is typed into may know no comments.
+    """
+    changed = tuple(f"{setting_text(word.partition('=')[0])} " for word in words if "=" in word)
+    kept = (part for part in system.settings.split(", ") if not part.startswith(changed))
+    name = " ".join(replace(system, settings=", ".join(kept)).label.split())
+    return name if re.fullmatch(r"[\w @%+=:,./-]*", name) else shlex.quote(name)
 
 
 def predict_command(system: SystemSummary, longest: int | None = None) -> str:
