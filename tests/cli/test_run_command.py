@@ -247,11 +247,11 @@ def test_a_run_says_whether_its_forecast_came_true(
         monkeypatch.setattr(theory, "predict", lambda *_, made=made: replace(asked, systems=(made,)))
         answered = terminal(*words)
         out = " ".join(answered.out.split())
-        came = "and" if says_yes == (right > 95) else "but"
-        line = f"forecast {answer} {made.in_brackets} that it is right at 12, {came} it is{' not' * (right < 95)}."
+        says = f"forecast `predict` says {'not ' * (not says_yes)}right at 12: {answer} {made.in_brackets}."
+        line = f"{says} It came out {'right' if right > 95 else 'wrong'}."
         assert (line in out) == fitted, "few steps make no forecast wrong"
         if not fitted:
-            assert (f"forecast {answer} {made.in_brackets} that it is right at 12." in out) is not says_yes
+            assert (says in out) is not says_yes
             assert ("\n  lengthwise predict addition --train 3 --test 12" in answered.err) is not says_yes
 
 
@@ -261,4 +261,10 @@ def test_what_a_run_says_of_its_forecast_is_measured_by_the_measure_of_the_forec
     sweep: Any = SimpleNamespace(recipe=made, results=[[RunResult.model_construct(fitted=True, scores=[])]])
     one = lw.predict("(ab)*", 40, 200, "nope").systems[0]
     assert one.answer == LIKELY
-    assert forecast_line(sweep, "It is not right.") == f"LIKELY {one.in_brackets}. It is not right."
+    said = f"`predict` says right at 200: LIKELY {one.in_brackets}."
+    assert forecast_line(sweep, "It is not right.") == f"{said} It is not right."
+
+
+def test_a_run_may_have_a_comment_behind_it_in_a_shell_that_knows_none(terminal: Terminal) -> None:
+    words = ("run", "copy", "--scheme", "coupled", "--print-config")
+    assert terminal(*words, "#", "coupled", "ids").out == terminal(*words).out != ""

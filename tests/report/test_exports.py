@@ -136,7 +136,7 @@ def test_a_wide_table_has_the_chosen_columns_names_and_facts() -> None:
     compiled = "\n".join(line for line in table.to_latex().splitlines() if not line.startswith("%"))
     for fact in (
         "beyond training; \\ensuremath{\\approx}: 95 \\% is within sampling error.\nHow sure: Not "
-        "significant, but every seed of ours is above all of near at 40.",
+        "significant with so few seeds, but every seed of ours is above all of near at 40.",
         "Exact match on addition by length, trained on lengths up to 8: medians of 2 seeds, 200 random strings a",
     ):
         assert fact in compiled
@@ -516,7 +516,7 @@ def test_what_overlaps_is_not_told_apart_and_asks_for_seeds() -> None:
     said = how_sure(three.systems)
     assert said.startswith("a is significantly above c at 16–40 ("), "not against what is as good"
     few = how_sure(_of([*_seeds("a", [200, 199, 198]), *_seeds("c", [9, 8, 7], scheme="sequential")]).systems)
-    assert few.startswith("Not significant, but every seed of a is above all of c at 16–40.")
+    assert few.startswith("Not significant with so few seeds, but every seed of a is above all of c at 16–40.")
     frame = _of([*_seeds("c", [1, 2]), *_seeds("a", [200, 199])]).differences().to_frame()
     assert set(frame["ranges disjoint"]) == {"yes"}
     alone = _of([*_seeds("c", [1]), *_seeds("a", [200, 199])]).differences(labels={"a": "ours"})
@@ -537,6 +537,9 @@ def test_the_one_system_that_each_is_held_against_goes_by_all_its_names() -> Non
     ]  # fmt: skip
     every = {(frozenset(row[:2]), row[2]): row[-1] for row in found.differences().rows}
     assert all(every[frozenset(row[:2]), row[2]] == row[-1] for row in found.differences(against="rope").rows)
+    assert found.wide(labels={"fire": "x", "pose+rope": "y", "unheard of": "z"}) == found.wide(), (
+        "those of other results"
+    )
     for typo, meant in (("couple", "coupled"), ("rop", "rope"), ("othr", "other")):
         for call in (lambda typo=typo: found.wide(labels={typo: "ours"}), lambda typo=typo: found.differences(typo)):
             with pytest.raises(UnknownNameError, match=f"'{meant}"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
 from functools import cache
 from pathlib import Path
 from statistics import fmean, median, median_low
@@ -18,7 +19,7 @@ from matplotlib.figure import Figure
 import lengthwise as lw
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.core.rank import REACH
-from lengthwise.core.table import STUDY, Spread
+from lengthwise.core.table import STUDY, Spread, command_lines
 from lengthwise.experiments.defaults import chosen_systems
 from lengthwise.prediction.example import to_store
 from lengthwise.report.answer import SURE, WHY, answer
@@ -434,7 +435,11 @@ def test_few_seeds_are_said_in_plain_words() -> None:
     made = [one for name, right in zip("abc", (200, 100, 0), strict=True)
             for one in seeds(name, *[{16: right, 40: right}] * 3)]  # fmt: skip
     said = of(*made).wide().answer[SURE]
-    assert said == ("Not significant, but every seed of a is above all of b and c at 16–40.")
+    assert said == "Not significant with so few seeds, but every seed of a is above all of b and c at 16–40."
+    made = [*seeds("a", *[{40: 190}] * 4), *seeds("b", *[{40: 10}] * 4), *seeds("c", *[{40: 10}] * 3)]
+    made += [*seeds("d", *[{40: 10}] * 3)]
+    assert "so few seeds" in of(*made).wide().answer[SURE]
+    assert "so few seeds" not in of(*made[:8]).wide().answer[SURE]
 
 
 def test_next_says_what_to_write_and_names_the_control_beside_a_third_system() -> None:
@@ -543,7 +548,36 @@ def test_more_steps_get_a_folder_of_their_own_with_all_systems(tmp_path: Path, n
             (folder / "result.json").write_text(json.dumps(values), encoding="utf-8")
             (folder / "config.json").touch()
         lines = steps_of(lw.results(root).wide())[0].splitlines()[1:]
-        assert [shlex.split(line)[-1] for line in lines] == [str(root.parent / out)] * 2
+        assert [shlex.split(line, comments=True)[-1] for line in lines] == [str(root.parent / out)] * 2
+        assert [line.partition(" # ")[2] for line in lines] == ["a", "b"], "a command says which system it trains"
+
+
+def test_a_command_says_what_the_user_calls_its_system_and_is_one_a_shell_takes(tmp_path: Path) -> None:
+    made = seeds("coupled+learned", *[{40: 200}] * 2) + seeds("b", *[{40: 0}] * 2)
+    for run, values in enumerate(made):
+        folder = tmp_path / "runs" / "addition" / str(run)
+        folder.mkdir(parents=True)
+        ids = "sequential" if run > 1 else "coupled"
+        values = values | {"experiment": experiment(ids, "learned" if run < 2 else "rope")}
+        (folder / "result.json").write_text(json.dumps(values), encoding="utf-8")
+        (folder / "config.json").touch()
+    named = {"coupled+learned": "ours (new)"}
+    _, *commands = lw.results(tmp_path).wide(labels=named).advice[0].split("\n")
+    assert [line.partition(" # ")[2] for line in commands] == ["random-start+learned", "'ours (new)'"]
+    for line in commands:
+        printed = "\n".join(command_lines(line))
+        words = subprocess.run(["bash", "-c", f"lengthwise() {{ printf '%s\\n' \"$@\"; }}\n{printed}"],
+                               capture_output=True, text=True, check=True).stdout.split()  # fmt: skip
+        assert words == shlex.split(line, comments=True)[1:]
+
+
+def test_few_others_are_named_where_their_numbers_have_no_room() -> None:
+    long = "a name as long as these "
+    made = [*seeds(f"{long}a", *[{40: 200}] * 3), *seeds(f"{long}b", *[{40: 20}] * 3)]
+    made += [*seeds(f"{long}c", *[{8: 100, 40: 20}] * 3), *seeds(f"{long}d", {}, fitted=False)]
+    said = headline(of(*made).systems)
+    assert all(f"{long}{name}" in said for name in "abcd")
+    assert "other" not in said
 
 
 def test_an_answer_has_one_of_the_runs_that_differ_in_steps_alone() -> None:
@@ -792,6 +826,27 @@ def test_systems_with_other_tests_are_compared_where_both_were_tested() -> None:
         of(*seeds("near", *[{8: 200, 16: 200}] * 2), *seeds("far", *[{8: 200, 16: 20, 160: 0}] * 2)).systems
     )
     assert "is ≥ 95 % right in tests up to 16 in both seeds; far is not right beyond training (0.100 at 16)" in said
+
+
+def test_where_a_seed_is_not_right_under_a_median_that_is_a_mark_says_so() -> None:
+    made = of(*seeds("a", {8: 200, 16: 189, 40: 190}, {8: 189, 16: 200, 40: 190}, {8: 200, 16: 200, 40: 10})).wide()
+    columns = [made.columns.index(name) for name in ("8", "16", "40")]
+    assert made.unlike == {(0, at) for at in columns}
+    assert "1.000°" in repr(made)
+    assert "°: a seed < 95 %" in " ".join(repr(made).split())
+    assert r"\ensuremath{^\circ}: a seed" in made.to_latex()
+    right = of(*seeds("a", *[{8: 200, 16: 100, 40: 190}] * 3)).wide()
+    assert "°" not in repr(right) + right._repr_html_()
+
+
+def test_latex_says_what_its_own_brackets_are() -> None:
+    """Those of a row that it leaves out are not described."""
+    wide = [{8: 200, 16: 150, 24: 120, 40: 90, 56: 60}, {8: 200, 16: 20, 24: 10, 40: 5, 56: 1}]
+    found = of(*seeds("a" * 30, *wide), *seeds("b" * 30, {8: 200, 16: 3, 24: 2, 40: 1, 56: 0})).wide()
+    said = found.to_latex()
+    assert "one seed, not over" in found.legend["brackets"]
+    assert "range of 2 seeds, where" in said
+    assert "one seed, not over" not in said
 
 
 def test_each_row_has_its_brackets() -> None:

@@ -267,7 +267,7 @@ class Measured(Tabular):
             "bold": f"best of a {spoken(of_each[1:])}" if of_each[1:] else "best beyond training",
             "†": f"overlaps it{unseen}",
             "≈": f"{percent(REACH)} is within sampling error",
-            "°": f"a seed is below {percent(REACH)}",
+            "°": f"a seed < {percent(REACH)}",
             **dict.fromkeys([LOW] * bool(low), low),
             **dict.fromkeys(["fitted"] * ("fitted" in named), fitted_means(systems)),
             **dict.fromkeys([NOT_FITTED] * any(not owner.fitted for owner in owners), f"no seed fitted{trained_right}"),
@@ -513,7 +513,7 @@ def _may_be_elsewhere(name: object, systems: Systems) -> bool:
     if encoding in ENCODINGS and (not scheme or scheme == RANDOM_START or scheme in SCHEMES):
         return True
     known = [known for one in systems for known in one.known_as]
-    return not did_you_mean(name, known) and not any(each.startswith(name) for each in known)
+    return not did_you_mean(name, known) and not any(name.lower() in each.lower() for each in known)
 
 
 def empty(systems: Iterable[SystemSummary]) -> tuple[str, ...]:

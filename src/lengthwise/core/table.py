@@ -29,7 +29,7 @@ WIDTH = 80
 """Columns of a terminal that answers keep to."""
 GOES_ON = " \\"
 """The end of a line of a command that goes on."""
-COMMENT = "  # "
+COMMENT = " # "
 """What stands in a command before what it is about, which no shell obeys."""
 PAGE = 345
 """Points of a line of LaTeX's ``article``."""

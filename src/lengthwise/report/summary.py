@@ -763,7 +763,7 @@ def low_seeds(systems: Sequence[SystemSummary], lengths: Collection[int], metric
     return "; ".join(said)
 
 
-LOW = "below half the median"
+LOW = "low"
 """What the legend of a table calls such seeds."""
 
 
