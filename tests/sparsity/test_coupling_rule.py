@@ -155,6 +155,24 @@ def test_no_affine_rule_is_reported():
         propose_coupling([line(4, [(j,) for j in range(4)])])
 
 
+@pytest.mark.parametrize("size", [1, 2])
+def test_two_halves_of_a_prompt_without_a_mark_between_them_have_places_of_their_own(size):
+    """a b x y to a x b y; the length is that of a half, or of both."""
+
+    def riffled(n):
+        half = n if size == 2 else n // 2
+        answer = [(i + part,) for i in range(half) for part in (0, half)]
+        symbols = [*["ab"] * (2 * half), "=", *["ab"] * (2 * half)]
+        return Dependencies(n, 2 * half + 1, tuple(answer), tuple(map(frozenset, symbols)), ())
+
+    known = {n: riffled(n) for n in (4, 6, 8, 10, 14, 20)}
+    rule = propose_coupling([known[n] for n in (4, 6, 8, 10, 14)])
+    assert check_coupling(rule, known, (4, 20)).holds
+    places = rule.places(20)
+    half = known[20].prompt_length // 2
+    assert sorted(places[: 2 * half]) == list(range(min(places[:half]), min(places[:half]) + 2 * half))
+
+
 def test_the_check_finds_each_fault():
     known = {n: line(n, [(j,) for j in range(n)]) for n in (4, 5, 6, 8)}
     rule = propose_coupling([known[4], known[5], known[6]])

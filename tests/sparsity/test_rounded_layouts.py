@@ -114,5 +114,5 @@ def test_tokens_that_vary_at_some_lengths_alone_are_not_called_a_layout() -> Non
         )
         for n in (4, 5, 6)
     ]  # fmt: skip
-    with pytest.raises(NoCouplingError, match="one symbol in all strings of some lengths and not of others"):
+    with pytest.raises(NoCouplingError, match="the same in all strings changes from length to length"):
         propose_coupling(uneven)

@@ -216,8 +216,8 @@ COUPLING_SEARCHED = "searched: a coupling: "
 STOPPED = "stopped after"
 """Part of it where the time was up."""
 BY_HAND = (
-    "places of another form, or nearer parents, may exist: write them yourself, place=…, one number for tokens that "
-    "belong together (docs/howto/own-task.md#places)"
+    "write places yourself, place=…, one number for tokens that belong together (docs/howto/own-task.md#places), or "
+    "the answer in another order"
 )
 """What to do where a search for places found none."""
 NOT_SEARCHED = "no program was searched"

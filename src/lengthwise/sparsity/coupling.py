@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -306,6 +307,8 @@ FOLDED_FROM = 8
 """The longest length from which tokens are counted from the nearer end: in short strings all of those are near."""
 ENOUGH_FOR_DIVISORS = 6
 """Lengths from which a size with a divisor is told from others: two periods of the largest."""
+HALVED_FROM = 4
+"""Lengths from which the symbols of a prompt may be two halves: three short ones have more rules by accident."""
 
 
 class NoCouplingError(LengthwiseError):
@@ -342,9 +345,9 @@ def propose_coupling(dependencies: Sequence[Dependencies] | Mapping[int, Depende
     if len(known) > 2 and all(b > a for a, b in pairwise(sparsity)):
         raise grows
     segments = find_segments(known)
-    formulas = None if segments is None else search_formulas(segments, known)
-    if segments is not None and formulas is not None:
-        return CouplingRule(segments, formulas, lengths)
+    for parts in dict.fromkeys((segments, halved(segments, known))):
+        if parts is not None and (formulas := search_formulas(parts, known)) is not None:
+            return CouplingRule(parts, formulas, lengths)
     # Where the number of parents grows in steps (a majority of 2m bits has as many as one of 2m - 1 bits), the given
     # lengths may still have a rule; the growth is the reason only if they have none.
     if len(known) > 2 and sparsity[-1] > sparsity[0] and all(b >= a for a, b in pairwise(sparsity)):
@@ -353,18 +356,19 @@ def propose_coupling(dependencies: Sequence[Dependencies] | Mapping[int, Depende
         kinds = {tuple(kind for kind, _ in _column_groups(d)) for d in known}
         if len(kinds) > 1 and _size(lengths, [d.tokens for d in known]) is not None:
             raise MoreLengthsError(
-                f"a token has one symbol in all strings of some lengths and not of others {at}, which no rule of one "
-                "form describes; where the content chooses what matters, predict the places"
+                f"which tokens are the same in all strings changes from length to length ({_list(lengths)}), and no "
+                "rule of one form describes it"
             )
         raise MoreLengthsError(
             f"the layout is not affine in the length: {_list([d.tokens for d in known])} tokens {at}; write operands "
             "of one length each, padded if need be, and an answer of n, n/2 or n/3 symbols"
         )
+    if not any(sparsity):
+        raise NoCouplingError(f"no answer token depends on another token ({_list(sparsity)} parents {at})")
     far, which = known[-1].farthest(np.arange(known[-1].tokens))
     raise MoreLengthsError(
-        f"no rule that is affine in the index keeps every parent within one place ({_list(sparsity)} parents {at}); "
-        f"the farthest: at length {lengths[-1]} {which}, {far} tokens from where it is predicted; places of another "
-        "form, by hand, or a scratchpad of what is far away, or another order of the answer, may"
+        "no rule that is affine in the index keeps every parent within one place: "
+        f"at length {lengths[-1]} {which}, {far} tokens from where it is predicted"
     )
 
 
@@ -393,6 +397,19 @@ def find_segments(known: Sequence[Dependencies]) -> tuple[ColumnRange, ...] | No
         else:
             segments.append(ColumnRange(base, rate, in_prompt, varies, divisor))
     return tuple(segments)
+
+
+def halved(segments: tuple[ColumnRange, ...] | None, known: Sequence[Dependencies]) -> tuple[ColumnRange, ...] | None:
+    """Segments whose symbols of the prompt are two halves where their number is even at every length."""
+    if segments is None or len(known) < HALVED_FROM:
+        return None
+    parts = []
+    for s in segments:
+        splits = s.in_prompt and s.varies and s.per_length and all(s.size(d.length) % 2 == 0 for d in known)
+        terms = s.base, s.per_length, 2 * s.divisor
+        base, rate, divisor = (term // math.gcd(*terms) for term in terms)
+        parts += [replace(s, base=base, per_length=rate, divisor=divisor)] * 2 if splits else [s]
+    return tuple(parts)
 
 
 def _size(lengths: Sequence[int], sizes: Sequence[int]) -> tuple[int, int, int] | None:
