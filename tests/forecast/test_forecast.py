@@ -1439,6 +1439,32 @@ def test_an_example_of_a_scratchpad_is_what_its_task_writes(expression: str) -> 
     assert len(states) == len(prompt)
 
 
+@pytest.mark.parametrize("expression", ["q(e|q)*e", "abcd"])
+def test_an_example_of_a_scratchpad_is_a_word_where_there_are_short_ones(expression: str) -> None:
+    language = TASKS.build({"name": "language", "language": expression})
+    assert isinstance(language, Language)
+    dfa = language.automaton()
+    pad = TASKS.build({"name": "state-scratchpad", "language": expression})
+    prompt, _ = (part.split() for part in advice.example_of(pad, advice.accepting_states(language)).split(": "))
+    assert dfa is not None
+    assert dfa.accepts(prompt)
+
+
+def test_a_search_for_places_is_advised_where_it_tells_the_tokens_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(INTERLEAVE, encoding="utf-8")
+    target = f"{path}:Interleave"
+    found = predict(target, 10, 40, "coupled+local-bias-sink")
+    assert found.couple == f"lengthwise couple {target}"
+    assert lw.couple(target, lengths=[5, 10]).doubt == ""
+    monkeypatch.setattr("lengthwise.forecast.predict.search_places", lambda *given: ([], "none"))
+    found = predict(target, 10, 40, "coupled+local-bias-sink")
+    assert found.helps
+    assert not found.couple
+
+
 def test_how_far_plain_ids_look_back_is_said_where_the_test_asks_for_more() -> None:
     found = predict("examples/my_task.py:EverySecond", 10, 40, "rope")
     assert found.back.endswith("looks up to 40 tokens back, in training 10")

@@ -168,15 +168,17 @@ def scratchpad_instead(
         pad: Task = StateScratchpad(language=task.language, alphabet=task.alphabet)
         given = {"language": task.language} | ({"alphabet": task.alphabet} if task.alphabet else {})
         typed = " ".join([pad.name, *(setting(f"task.{key}", value) for key, value in given.items())])
-        writes, says = "the automaton's state after each symbol", means_member(accepting_states(task))
+        writes, states = "the automaton's state after each symbol", accepting_states(task)
     elif task is not None and "name" in vars(type(task)) and task.machine() and not isinstance(task, Language):
         pad = Traced(task)
         typed = f"{pad.name} {setting('task.task', {'name': task.name, **settings_of(task)})}"
-        writes, says = "a machine's state after each symbol, before the answer", ""
+        writes, states = "a machine's state after each symbol, before the answer", ()
     else:
         return None
     best, *others = forecasts_of(pad)
-    shown = "; ".join(filter(None, (example_of(pad), says)))
+    drawn = example_of(pad, states)
+    states = sorted(states, key=lambda state: not drawn.endswith(state))
+    shown = "; ".join(filter(None, (drawn, means_member(states) * bool(states))))
     writes += f" ({shown})" * bool(shown)
     writes = f"its data need {writes}{' and coupled ids' * (best.scheme in features.SCHEMES_OF_PLACES)}"
     command = run_command(pad, typed, named_scheme(best), best.encoding, train, *at)
@@ -193,17 +195,17 @@ def scratchpad_instead(
     return Instead(best.system, "a scratchpad, another task", None, None, line, command, best.named, share(best))
 
 
-def example_of(pad: Task) -> str:
-    """A short prompt and what is written after it, of those drawn the one with most different states."""
-    length = next(iter(pad.lengths(SHORT, 2 * SHORT)), 0)
-    if not length:
-        return ""
-    batch = pad.batch(length, DRAWN, stream(0, "advice", "example"))
-    texts = [batch.text(row) for row in range(batch.size)]
-    shown = max(texts, key=lambda text: len({*text[batch.prompt_length :]}))
-    prompt, answer = shown[1 : batch.prompt_length - 1], shown[batch.prompt_length : -1]
-    said = f"{' '.join(prompt)}: {' '.join(answer)}"
-    return said * (len(said) <= LONGEST_EXAMPLE)
+def example_of(pad: Task, last: Sequence[str] = ()) -> str:
+    """A short prompt and what is written after it, with one of the states ``last`` where one was drawn; of these a
+    shortest one with most different states."""
+    drawn = []
+    for length in pad.lengths(SHORT, 2 * SHORT):
+        batch = pad.batch(length, DRAWN, stream(0, "advice", "example"))
+        for text in map(batch.text, range(batch.size)):
+            prompt, answer = text[1 : batch.prompt_length - 1], text[batch.prompt_length : -1]
+            said = f"{' '.join(prompt)}: {' '.join(answer)}"
+            drawn += [((answer[-1] in last, -length, len({*answer})), said)] * (len(said) <= LONGEST_EXAMPLE)
+    return max(drawn, key=lambda each: each[0], default=((), ""))[1]
 
 
 def accepting_states(language: Language) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from lengthwise.forecast.answer import (
     CHOSEN,
     DENSE,
     ELSEWHERE,
+    FEWEST,
     IF_PREDICTABLE,
     IN_FULL,
     KNOWN,
@@ -338,7 +339,10 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
             return f"{whether}: {SHARED_PLACES}" + f" ({tied[0]})" * (not alone)
         if alone or best.verdict != "yes":
             return whether + count * alone
-        return f"{whether}. {'Best positions known:' if known[0] else 'Theory allows'} {tied[0]}{count}"
+        if not known[1]:
+            return f"{whether}. Theory allows {tied[0]}"
+        told = known[1] >= FEWEST and 2 * known[0] > known[1]  # 1 of 3 and 1 of 5 are no different.
+        return f"{whether}. {f'Best positions known: {tied[0]}{count}' if told else 'No positions are known to do it'}"
     trained = trained.replace("is right", "is wrong") if best.answer == WRONG else trained
     if best.answer in (UNLIKELY, UNCERTAIN, WRONG) and len(found) > 1:
         known = "asked about" if found.named else "with a forecast" if best.counted else "known"

@@ -77,7 +77,7 @@ from lengthwise.prediction.couple import doubt_in_task
 from lengthwise.prediction.determined import UNTOLD
 from lengthwise.prediction.predict import COUPLING, nearest, predict_target, predict_with_search
 from lengthwise.prediction.recurrent import MODELS
-from lengthwise.prediction.search import BY_HAND, COUPLING_SEARCHED, NOT_SEARCHED, STOPPED
+from lengthwise.prediction.search import BY_HAND, COUPLING_SEARCHED, NOT_SEARCHED, STOPPED, search_places
 from lengthwise.prediction.target import AutomatonFile, parse_target, settings_of, task_of, typed_name, typed_target
 from lengthwise.prediction.verdict import SHOWN, UNMET, Prediction
 from lengthwise.tasks import TASKS, Task
@@ -255,7 +255,11 @@ def predict(
     elif not settle and requested:
         by_hand = why_untrained(trainable, f"{named_scheme(chosen[0])}+{chosen[0].encoding}")
     if chosen[0].weak and chosen[0].answer == NOT_KNOWN and word:
-        helps, couple = "find places that tell the tokens apart, and write them in", f"lengthwise couple {word}"
+        found_ones = search_places(trainable, note)[0] if trainable else []
+        if any("; but " not in argument.why for argument in found_ones):
+            helps, couple = "find places that tell the tokens apart, and write them in", f"lengthwise couple {word}"
+        else:
+            helps, couple = "give one of the two tokens that share a place another, near what needs it", ""
         by_hand = f"{AFTER}train, with the places written in" if settle else by_hand
     if no_places and trainable and couple and not helps and not requested:
         settle, by_hand = (
