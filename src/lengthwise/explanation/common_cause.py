@@ -15,7 +15,7 @@ from lengthwise.core.config import config
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.statistics import wilson
-from lengthwise.explanation.features import CLEAR, LEAST, percent, surprise
+from lengthwise.explanation.features import CLEAR, LEAST, surprise
 from lengthwise.explanation.kinds import TOLD, WeakKind, of_kinds
 from lengthwise.explanation.mistakes import Failure, Mistake, Wrong, facts_of, first_wrong, most_common_mistake
 from lengthwise.explanation.model import Subject
@@ -33,8 +33,6 @@ MORE = 3
 """So many times as many strings are asked with and without the values."""
 FEW = 32
 """Strings with the worst value at further lengths; where it is too close to say, `AGAIN` more."""
-MANY = 100
-"""Strings of which a share is told in percent."""
 SURE = 0.01
 """p, corrected, of a value that fails more often than others."""
 LIKELY = 0.05
@@ -82,28 +80,27 @@ class Tested:
             return "due to"
         return "mostly due to" if 2 * (1 - self.without.value) <= 1 - self.drawn.value else "partly due to"
 
-    def first(self, what: str, letter: str, brief: bool) -> str:
-        """Whether values, which have a letter, are the cause, and how many are wrong with and without them.
-
-        In percent, ``brief``; else in counts.
-        """
-        one, other = self._said(brief)
+    def first(self, what: str, letter: str) -> str:
+        """Whether values, which have a letter, are the cause, and how many are wrong with and without them."""
+        one, other = self._said
         instead = f"with other {what}s in place of {letter}'s"
         if self.moved.n:
-            usual = f" (random strings without {letter}'s: {_wrong(self.usual, brief)})" * self.caused
+            usual = f" (random strings without {letter}'s: {self.usual.wrong})" * self.caused
             instead = f"with their {what}s in another order{usual}"
         drawn = f"at length {self.length}, of new ones {one} are wrong as drawn"
-        return f"{self.how} {letter}: {drawn}, {other} {instead}{self._others * (not brief)}"
+        return f"{self.how} {letter}: {drawn}, {other} {instead}{self._others}"
 
-    def later(self, brief: bool) -> str:
+    @property
+    def later(self) -> str:
         """The same of a further length, in fewer words."""
-        one, other = self._said(brief)
+        one, other = self._said
         how = " that is not shown" if not self.caused else " partly" if self.how.startswith("partly") else ""
-        return f"at {self.length}{how}: {one} and {other}{self._others * (not brief)}"
+        return f"at {self.length}{how}: {one} and {other}{self._others}"
 
-    def _said(self, brief: bool) -> tuple[str, str]:
+    @property
+    def _said(self) -> tuple[str, str]:
         """How many are wrong as they are drawn, and without the values, or, where these are none, moved round."""
-        return _wrong(self.drawn, brief), _wrong(self.moved if self.moved.n else self.without, brief)
+        return self.drawn.wrong, (self.moved if self.moved.n else self.without).wrong
 
     @property
     def _others(self) -> str:
@@ -235,32 +232,41 @@ class CommonCause:
         does = self.worst.does
         return mistake is None or not does or mistake.what.split()[0] == does.split()[0]
 
-    def said(self, kind: str, letter: str, brief: bool = False) -> str:
+    def said(self, kind: str, letter: str) -> str:
         """Whether these values, which have a letter, are why strings of a kind, or random ones, fail; may be empty.
 
-        At each length at which that was tested; in percent, ``brief``, else in counts.
+        At each length at which that was tested.
         """
-        tests = self.of(kind)
-        said = [one.later(brief) if number else one.first(self.what, letter, brief) for number, one in enumerate(tests)]
+        said = [one.later if number else one.first(self.what, letter) for number, one in enumerate(self.of(kind))]
         return f"{'; '.join(said)}." if said else ""
+
+    def due(self, kind: str) -> str:
+        """How much strings of a kind, or random ones, fail by these values, as far as that holds at all lengths."""
+        found = {each.how for each in self.of(kind) if each.caused}
+        return next(how for how in ("partly due to", "mostly due to", "due to") if how in found)
 
     @property
     def does(self) -> str:
-        """What the model does with the worst value, if it is one thing, and how many fail with others, in sentences."""
-        worst, rest = self.worst, self.each - self.others
+        """What the model does with the worst value, if it is one thing; else how many fail with others."""
+        worst = self.worst
         beside = ", worst side by side" * (self.neighbours is not None)
         after = worst.after.n and wilson(worst.after.right, worst.after.n)[0] > CLEAR
         which = (
             f"{self.what}s {worst.name}" if worst.where == INSIDE else f"{worst.name} in the {worst.where} {self.what}"
         )
-        does = f"{'Right after' if after else 'With'} {which}{beside}, it {worst.does}. " * bool(worst.does)
+        return f"{'Right after' if after else 'With'} {which}{beside}, it {worst.does}." if worst.does else self.control
+
+    @property
+    def control(self) -> str:
+        """Which values of the ends fail, too, and how many fail with other values, in sentences."""
+        worst, rest = self.worst, self.each - self.others
         ends = [
             f"{spoken(names, 'or')} in the {where} {self.what}"
             for where in (FIRST, LAST)
             if where != worst.where and (names := [each.name for each in self.values if each.where == where])
         ]
         also = f"Strings with {spoken(ends)} fail, too. " * bool(ends)
-        return f"{does}{also}With other {self.what}s in place of these, {rest} of {self.each} are wrong."
+        return f"{also}With other {self.what}s in place of these, {rest} of {self.each} are wrong."
 
 
 def common_cause(
@@ -384,11 +390,6 @@ def _lengths(verdict: Verdict, failing: Sequence[int]) -> list[int]:
     enough = any(row.length == at and row.random.value >= ENOUGH for row in verdict.rows)
     lengths = within, at if enough else None, max(verdict.of("random").held or 0, train)
     return list(dict.fromkeys(length for length in lengths if length is not None))
-
-
-def _wrong(share: Share, brief: bool) -> str:
-    """How many are wrong; in percent if they are not few."""
-    return percent(share.n - share.right, share.n) if brief and share.n >= MANY else share.wrong
 
 
 def _worse(one: Share, other: Share) -> float:

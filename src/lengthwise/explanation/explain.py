@@ -58,6 +58,8 @@ COLUMNS = {
 """What columns of the table mean, by the last one that a text is about."""
 ASKED = "accuracy.json"
 """The first part, which tells of what call a folder holds the answer."""
+NEAR_END = 0.8
+"""Where random strings break at this part of the longest length or later, it is said why that is the longest."""
 INDENT = 12
 """Of what stands beside a name."""
 WIDTHS = 28, 17, 8, 15
@@ -206,18 +208,18 @@ class Explanation(Tabular):
         """
         faults, found, shown = self.faults, list[tuple[str, dict[str, list[str]]]](), False
         (by, cause), several = shared_cause(self.failures, faults), len(faults) > 1
-        values = self.failures.common.strings if self.failures.common is not None else ""
         unknown = [letter for letter, each in zip(LETTERS, faults, strict=False) if UNKNOWN in each.why]
         for letter, each in zip(LETTERS, faults, strict=False):
             of, does = f" {letter}" * several, [*each.found, *each.mistakes]
             rows = {"found": [*each.found], "mistakes": [*each.mistakes], "why": [*each.why, *each.tested]}
             if not whole and each.by_values:
                 rows, cause = {f"why {by}" if several else "why": cause}, []  # is told once
-            elif not whole:
+            elif not whole:  # what others do than the first is told where that is all that is known
+                does = does if letter == LETTERS[0] or not each.why else []
                 left = ["Why is not known."] * (unknown == [letter])
                 rows = {f"how{of}": [" ".join([*does, *left])] if does else []}
                 rows = rows if UNKNOWN in each.why else {f"why{of}": [*does, *each.why]}
-            if each.example is not None and (whole or not shown or (each.strings == values and each.example.fits)):
+            if each.example is not None and (whole or not shown):
                 name = "example" if whole else f"example{of}"
                 written = f" {self.written}" * (not shown and bool(self.written))
                 rows[name] = [f"{each.example.whole if whole else each.example.shown}{written}"]
@@ -259,7 +261,8 @@ class Explanation(Tabular):
 
         Returns: the lines.
         """
-        end = "no longer ones" if self.verdict.first("random") is None else "\0"
+        last, broken = self.failures.rows[-1].length, self.verdict.first("random")
+        end = "no longer ones" if broken is None or broken >= NEAR_END * last else "\0"
         left = [note for note in self.notes if why or (self.asked and note.startswith("length ")) or end in note]
         lines = [*fill(self._of + self.answer, "", 2), "", *_side_by_side(self.overview), ""]
         for heading, rows in [*self.blocks(why), ("", {"findings": self.others if why else [], "notes": left})]:

@@ -81,7 +81,7 @@ def faults_of(failures: Failures, train: int) -> list[Fault]:
         values = Fault(
             common.strings, common.strings, common.wrong, common.by_length, (), (),
             (common.does, *filter(None, [right_again(common.by_length)])),
-            (*common.found, *common.mistakes), common.example,
+            (*[common.control] * (common.control != common.does), *common.found, *common.mistakes), common.example,
         )  # fmt: skip
         found.insert(LETTERS.index(letter), values)
     broken = verdict.broken()
@@ -231,8 +231,9 @@ def shared_cause(failures: Failures, faults: Sequence[Fault]) -> tuple[str, list
     own = [letter for letter, each in named if common is not None and each.strings == common.strings]
     if common is None or not of:
         return "", []
-    of_which = run_of([*of])
-    said = {letter: common.said(each.kind, own[0], brief=True) for letter, each in of.items()}
-    if len(of) == 1:
-        return of_which, [line[:1].upper() + line[1:] for line in said.values()]
-    return of_which, [f"{letter} is {line}" for letter, line in said.items()]
+    due: dict[str, list[str]] = {}
+    for letter, each in of.items():
+        due.setdefault(f"{common.due(each.kind)} {own[0]}", []).append(letter)
+    names = ("" if len(of) == 1 else f"{spoken(some)} {'are' if len(some) > 1 else 'is'} " for some in due.values())
+    said = ", ".join(map("".join, zip(names, due, strict=True)))
+    return run_of([*of]), [f"{said[:1].upper()}{said[1:]}."]
