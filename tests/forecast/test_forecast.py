@@ -1450,6 +1450,15 @@ def test_an_example_of_a_scratchpad_is_a_word_where_there_are_short_ones(express
     assert dfa.accepts(prompt)
 
 
+@pytest.mark.parametrize(("known", "named"), [((2, 3), True), ((1, 3), False), ((1, 1), False), ((0, 4), False)])
+def test_the_best_positions_are_named_where_most_similar_tasks_were_right(known: tuple[int, int], named: bool) -> None:
+    found = predict("odds-first", 8, 32)
+    of = {"forecast": None, "accuracy": None, "refusal": "", "weak": "", "own": "", "unmet": False}
+    best = dataclasses.replace(found.systems[0], others=known, record=known, verdict="yes", **of)
+    assert best.answer == NOT_KNOWN
+    assert (best.words in forecasts.head(found, best, False)) is named
+
+
 def test_a_search_for_places_is_advised_where_it_tells_the_tokens_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
