@@ -151,11 +151,19 @@ def test_advice_prints_as_numbered_lines_of_a_terminal_s_width_and_stays_strings
     assert (*advice,) == advice == ("word " * 40, "end")
 
 
+def test_numbers_of_which_some_have_brackets_stand_right() -> None:
+    """Also where those that are narrow are left out of a table that is too wide."""
+    row = "system", *(Spread(0.5, 0.5 - wide, 0.5 + wide) for wide in (0.4, 0.02, 0.4, 0.02))
+    rows = (row, ("other", Spread(0.5, 0.49, 0.51), 0.5, None, 0.25))
+    assert "{lrrrr}" in Table(("name", *"abcd"), rows).to_latex()
+
+
 def test_latex_leaves_brackets_out_where_they_are_wider_than_a_page() -> None:
     for count in (3, 4, 6):
         row = "system", *(Spread(0.5, 0.25, 0.75) for _ in range(count))
         said = Table(("name", *"abcdef"[:count]), (row,), caption="c", legend={"brackets": "range"}).to_latex()
         wanted = {3: "0.500 (0.250--0.750)", 4: "0.500 (0.25--0.75)", 6: "0.500"}[count]
         assert said.count(wanted) == count
+        assert "{l" + "r" * count + "}" in said
         assert ("(0.25" in said) is ("Brackets: range" in said) is ("% brackets are left out" not in said)
         assert ("where 0.1 wide or more" in said) is (count == 4)

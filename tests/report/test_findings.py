@@ -604,7 +604,7 @@ def test_no_more_seeds_are_asked_for_where_the_difference_is_significant() -> No
     for count, asks in ((3, True), (5, False)):
         made = [*seeds("a", *[{16: 200, 24: 200, 40: 200}] * count), *seeds("b", *[{16: 0, 24: 0, 40: 0}] * count)]
         steps = steps_of(of(*made, *seeds("c", {}, fitted=False)).wide())
-        asked = "train a and b to 5 seeds: then the difference can be significant"
+        asked = "train a and b to 5 seeds: with fewer none can be significant"
         assert any(step.startswith(asked) for step in steps) is (asks)
 
 
@@ -659,7 +659,7 @@ def test_the_control_is_trained_before_more_seeds() -> None:
     assert [step.partition(":")[0] for step in steps_of(after)] == [f"train {two} to 7 seeds"]
     assert after.answer[WHY] == (
         "A hint that it is the ids: coupled+learned has 1.000 at 40, random-start+learned, the same but for its ids, "
-        "0.050 (3 seeds each)."
+        "0.050 (3 seeds each). A guess at how: it needs tokens 82 ids back there, 18 in training."
     )
 
 
@@ -675,9 +675,48 @@ def test_a_control_that_is_significantly_below_shows_that_the_ids_are_the_cause(
     ]
     said = of(*runs).wide().answer[WHY]
     has = "coupled+learned has 1.000 at 40, random-start+learned, the same but for its ids, 0.100"
-    assert said == f"The ids make the difference: {has}."
+    assert (
+        said
+        == f"The ids make the difference: {has}. A guess at how: it needs tokens 82 ids back there, 18 in training."
+    )
     larger = [one | {"parameters": one["parameters"] + 1} if "random" in one["system"] else one for one in runs]
-    assert "the same but for its ids and their table, 0.100" in of(*larger).wide().answer[WHY]
+    assert "the same but for its ids and their number, 0.100" in of(*larger).wide().answer[WHY]
+
+
+def test_a_control_is_quoted_at_the_longest_length_whose_gap_is_nearly_the_largest() -> None:
+    same: dict[str, Any] = {
+        "model": {"layers": 2, "log_length": None},
+        "training": {"lr": 1e-3, "stop_when_fitted": False},
+    }
+    for far, quoted in ((184, 40), (176, 16)):
+        runs = [
+            one | {"experiment": lw.Experiment("addition", scheme, "learned", max_length=8, **same)
+                   .configuration.to_json()}
+            for scheme, rights in (("coupled", {16: 200, 40: far}), ("random-start", {16: 0, 40: 0}))
+            for one in seeds(f"{scheme}+learned", *[rights] * 5)
+        ]  # fmt: skip
+        assert f" at {quoted}, random-start+learned" in of(*runs).wide().answer[WHY]
+
+
+def test_fewer_seeds_are_said_to_be_too_few_only_where_they_are() -> None:
+    """Of one test four seeds each are the least; six are asked for where those of two systems overlap."""
+    for high, said in (
+        (100, "4 seeds: with fewer none can be significant"),
+        (199, "6 seeds: then the difference can be"),
+    ):
+        made = [*seeds("a", *[{40: 200}] * 2, {40: 195}), *seeds("b", *[{40: 100}] * 2, {40: high})]
+        assert any(f"train a and b to {said}" in step for step in steps_of(of(*made).wide()))
+
+
+def test_an_author_is_told_where_five_systems_fall_and_how_many_others_do() -> None:
+    for count, rest in ((5, 0), (6, "and 1 other is"), (8, "and 3 others are")):
+        runs = [one for name in "abcdefgh"[:count] for one in seeds(name, {16: 20, 40: 0})]
+        for one in runs:
+            one["scores"][0] |= {"tokens": 10, "tokens_total": 2000}
+            one["scores"][1] |= {"tokens": 10, "tokens_total": 2000}
+        lines = of(*runs).wide().advice
+        assert sum(" is below 95 % at length 16: " in line for line in lines) == 5
+        assert [line for line in lines if line.startswith("and ")] == [f"{rest} below 95 % at some length"] * bool(rest)
 
 
 def test_what_a_system_is_part_of_is_named() -> None:
@@ -1070,7 +1109,7 @@ def test_ids_are_the_cause_only_where_tests_say_so(folder: Path) -> None:
         assert not re.search("perhaps|not known", said)
         tests = differences(in_order(found.systems))
         tests = [*tests, *(test.turned for test in tests)]
-        differs = ", the same but for its ids(?: and their table)?, "
+        differs = ", the same but for its ids(?: and their number)?, "
         if has := re.search(rf": (.*) has (\d\.\d+) at (\d+), (.*){differs}(\d\.\d+)", said):
             mine = [test for test in tests if (test.one.label, test.other.label) == (has[1], has[4])]
             there = [test for test in mine if test.length == int(has[3])]

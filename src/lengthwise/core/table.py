@@ -597,9 +597,14 @@ def _latex(text: str) -> str:
 
 
 def _is_numeric(values: Iterable[Any]) -> bool:
-    """Whether there are numbers, and nothing but numbers and None."""
+    """Whether there are numbers, some perhaps written with their brackets, and nothing but these and None."""
     there = [value for value in values if value is not None]
-    return bool(there) and all(isinstance(value, int | float) and not isinstance(value, bool) for value in there)
+    return bool(there) and all(
+        re.fullmatch(r"-?[\d.]+ \([\d.–-]+\)", value)
+        if isinstance(value, str)
+        else isinstance(value, int | float) and not isinstance(value, bool)
+        for value in there
+    )
 
 
 def rounded(value: float, digits: int = DIGITS) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import count
+from itertools import combinations, count
 from math import ceil, comb
 
 from lengthwise.core.statistics import LEVEL
 from lengthwise.core.table import NEXT
 from lengthwise.report.control import (
+    GUESS,
     PLAIN,
     beyond_reach,
     control_says,
@@ -319,16 +320,24 @@ class _Contest:
         wanted = _needed(made, len(who[0].fitted), [len(one.fitted) for one in who[1:]]) if who else []
         return sorted(zip(who, wanted, strict=True), key=lambda each: self.order.index(each[0]))
 
+    @property
+    def is_least(self) -> bool:
+        """Whether with fewer seeds of each than `seeds` has for those with too few no test can be significant."""
+        made = self.tests[0].made
+        fewer = [len(one.fitted) if len(one.fitted) >= n else n - 1 for one, n in self.seeds]
+        return not any(_can(made, *two) for two in combinations(fewer, 2))
+
     def answer(self, fails: SystemSummary | None) -> Answer:
         """`answer` for these systems; ``fails`` is the first where even that is wrong beyond training."""
         never = never_trained(self.order)
         if not self.rivals:
-            return Answer(why=never, step=next_step(self.order, fails, "", [], [], differ=False) if self.order else "")
+            return Answer(why=never, step=next_step(self.order, fails, "", [], [], False, False) if self.order else "")
         cause, control, _ = self.cause
         sure, enough = self.sure
-        whole = f"{cause} {never}".strip()
-        why = whole if self.has_room(whole) else cause
-        step = next_step(self.order, fails, control, self.seeds, self.pair, bool(self.pairs))
+        short = cause.partition(GUESS)[0]
+        every = [text.strip() for text in (f"{cause} {never}", f"{short} {never}", cause, short)]
+        why = next((text for text in every if self.has_room(text)), short)
+        step = next_step(self.order, fails, control, self.seeds, self.pair, bool(self.pairs), self.is_least)
         also = also_unfitted(step, self.order)
         return Answer(sure, why, also if self.has_room(also) else step, enough=enough)
 

@@ -29,6 +29,10 @@ from lengthwise.report.summary import (
 from lengthwise.report.why import needed_back
 
 PLAIN = ("sequential", RANDOM_START)
+GUESS = " A guess at how: it needs tokens "
+"""How what a control shows goes on with how far back, in ids, the farthest needed token is."""
+NEARLY = 0.9
+"""From which part of the largest gap on a gap between medians tells as much."""
 TELLS = "if all fit, they can tell whether it is the ids"
 
 
@@ -64,7 +68,11 @@ def with_controls(
 
 
 def control_says(first: SystemSummary, control: SystemSummary, tests: Sequence[Difference]) -> str:
-    """Whether a control shows that the ids are the cause: where every seed of the first is above every one of it."""
+    """Whether a control shows that the ids are the cause: where every seed of the first is above every one of it.
+
+    It quotes the longest length at which the gap of the medians is nearly the largest, and how far back the control
+    needs tokens there, where that is farther than in training.
+    """
     mine, theirs = len(first.fitted), len(control.fitted)
     if mine == theirs == 1:
         return f"Not known from one seed each of {first.label} and its control {control.label}."
@@ -72,14 +80,17 @@ def control_says(first: SystemSummary, control: SystemSummary, tests: Sequence[D
         none = f"every seed of {first.label} above every seed of its control {control.label}"
         return f"Not shown that it is the ids: at no length is {none}."
     ours, low = median_rates(first), median_rates(control)
-    most = max(lengths, key=lambda length: (ours[length] - low[length], length))
-    has = f"{first.label} has {rounded(ours[most])} at {most}, {control.label}, the same but for its ids"
+    gaps = {length: ours[length] - low[length] for length in lengths}
+    at = max(lengths, key=lambda length: (gaps[length] >= NEARLY * max(gaps.values()), length))
+    has = f"{first.label} has {rounded(ours[at])} at {at}, {control.label}, the same but for its ids"
     sizes = {run.parameters for run in (*first.results, *control.results)} - {None}
-    has += f"{' and their table' * (len(sizes) > 1)}, {rounded(low[most])}"
+    has += f"{' and their number' * (len(sizes) > 1)}, {rounded(low[at])}"
+    back, trained = needed_back(control, at), needed_back(control, control.max_length, training=True)
+    guess = f"{GUESS}{back} ids back there, {trained} in training." if (back or 0) > (trained or 0) > 0 else ""
     if surely_above(tests):
-        return f"The ids make the difference: {has}."
+        return f"The ids make the difference: {has}.{guess}"
     seeds = f"{mine} seeds each" if mine == theirs else f"{mine} and {theirs} seeds"
-    return f"A hint that it is the ids: {has} ({seeds})."
+    return f"A hint that it is the ids: {has} ({seeds}).{guess}"
 
 
 def beyond_reach(system: SystemSummary) -> str:

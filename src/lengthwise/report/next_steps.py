@@ -42,8 +42,8 @@ EQUAL = "models and training are equal"
 """What the step says that takes other differences than positions away."""
 UNFITTED = "; what did not fit may with more steps, or tuned alone (lengthwise compare)"
 """What may make systems fit that did not, beside others that did."""
-CAN = "then the difference can be significant"
-"""What more seeds are for."""
+CAN, LEAST = "then the difference can be significant", "with fewer none can be significant"
+"""What more seeds are for, and of the least number that can do."""
 
 
 def next_step(
@@ -53,13 +53,14 @@ def next_step(
     seeds: Sequence[tuple[SystemSummary, int]],
     pair: Sequence[SystemSummary],
     differ: bool,
+    least: bool,
 ) -> str:
     """What to do next with systems that are compared with each other, as a line, and commands behind it.
 
     That is what fits where nothing is left to compare, then, where not even the best goes beyond training, what may
     instead of what ``fails``, unless that was trained, too, then the ``control``, settings that should be equal in the
     ``pair``, more ``seeds`` of systems that ``differ`` in every seed, why the best falls, seeds of others, and longer
-    tests.
+    tests. ``least``: with fewer seeds no difference can be significant.
     """
     longer, fitted = _longer(order), [one for one in order if one.fitted]
     if longer and len(fitted) < min(2, len(order)):
@@ -88,7 +89,7 @@ def next_step(
         runs = max(ceil(n * len(one.results) / len(one.fitted)) for one, n in seeds if one in few)
         of = "each system" if len(few) == len(order) > 2 else some_of([one.label for one in few])
         fit = max(n for one, n in seeds if one in few)
-        tells = f"about {fit} fit then, which can be significant" if runs > fit else CAN
+        tells = f"about {fit} fit then, which can be significant" if runs > fit else LEAST if least else CAN
         return step_text(f"train {of} to {runs} seeds", tells, [(one, ()) for one in few], seeds=runs)
     end = max((cell.length for cell in first.cells), default=0)
     if end > first.max_length and not fall(first):

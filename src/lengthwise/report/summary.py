@@ -928,8 +928,11 @@ def details(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
     low = [f"{one.label} {rounded(one.in_distribution.median)}" for one in systems if not one.fitted]
     draws = list(dict.fromkeys(value for one in systems if (value := one.flat.get("scheme.draw"))))
     draw = f"; draw of ids {draws[0]}" if len(draws) == 1 else ""  # others differ
+    falls = list(filter(None, map(fall_text, in_order(systems))))
+    rest = len(falls) - MOST_FALLS
     said = (
-        *filter(None, map(fall_text, in_order(systems)[:MOST_COMPARED])),
+        *falls[:MOST_FALLS],
+        f"and {rest} other{'s are' if rest > 1 else ' is'} below {percent(RIGHT)} at some length" * (rest > 0),
         f"trained: {setting_note(systems)}{draw}",
         f"largest id, by default what the longest test needs: {largest}" * bool(largest),
         *differ,
@@ -1320,6 +1323,8 @@ def is_untrained(system: SystemSummary) -> bool:
     return plain and encoding in ENCODINGS and ENCODINGS.get(encoding).has_table
 
 
+MOST_FALLS = 5
+"""Systems of which an author is told where they fall; of more how many they are."""
 MOST_COMPARED = 3
 """Systems that a finding names all; of more it counts those that go equally far."""
 WIDE_RANGE = 0.1
