@@ -278,7 +278,7 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
     end = f"rows=batch, size=batch * steps, seed=1{own})"
     return text, "\n".join([
         "import torch, lengthwise.hf as hf",
-        "batch, steps = 128, 1000  # yours" + ", as is the rule" * ("rule." in own),
+        "batch, steps = 128, 1000  # yours" + "; rule: the one that you attached" * ("rule." in own),
         f"rows = hf.dataset({(task['name'] if len(task) == 1 else task)!r}, {asked}, more={{",
         *(f"    {kind!r}: {1 / ONE_IN}," for kind in made),
         *textwrap.wrap(f"}}, {end}", 66, subsequent_indent="    ", break_on_hyphens=False),

@@ -214,8 +214,8 @@ class Explanation(Tabular):
             rows = {"found": [*each.found], "mistakes": [*each.mistakes], "why": [*each.why, *each.tested]}
             if not whole and each.by_values:
                 rows, cause = {f"why {by}" if several else "why": cause}, []  # is told once
-            elif not whole:  # what others do than the first is told where that is all that is known
-                does = does if letter == LETTERS[0] or not each.why else []
+            elif not whole:  # what the first does is told; of the others their cause
+                does = does if letter == LETTERS[0] else []
                 left = ["Why is not known."] * (unknown == [letter])
                 rows = {f"how{of}": [" ".join([*does, *left])] if does else []}
                 rows = rows if UNKNOWN in each.why else {f"why{of}": [*does, *each.why]}

@@ -186,7 +186,7 @@ class Failures:
     def where(self) -> list[tuple[str, ...]]:
         """What tells failing strings from right ones, the most telling first, in sentences."""
         return [
-            *((f"Where {kind.kind}: wrong {kind.wrong}.", *kind.does) for kind in self.kinds),
+            *((f"Where {kind.kind}: wrong {kind.wrong}.", *kind.does, *kind.where) for kind in self.kinds),
             *([(self.feature.line,)] if self.feature else []),
             *([(self.edited,)] if self.edited and not self.feature else []),
         ]

@@ -108,12 +108,11 @@ def _of_kind(kind: WeakKind, failures: Failures, letter: str) -> Fault:
     caused = common is not None and common.causes(kind.kind) and common.alike(kind.mistake)
     if common is not None and common.causes(kind.kind) and not caused:  # it is another manner of mistake
         said = [f"Others of them fail {line[0].lower()}{line[1:]}" for line in said]
-    where = kind.compared.where if kind.compared is not None else []
-    why = said if caused else _why(earlier, where)
+    why = said if caused else earlier or [UNKNOWN]
     return Fault(
         kind.kind, kind.kind, kind.wrong, kind.by_length, (),
         (*kind.does, *filter(None, [right_again(kind.by_length)])), tuple(why),
-        tuple(line for line in (*earlier, *parts, *said) if line not in why), kind.example, caused,
+        tuple(line for line in (*kind.where, *earlier, *parts, *said) if line not in why), kind.example, caused,
     )  # fmt: skip
 
 
@@ -125,11 +124,6 @@ def _parts(failures: Failures, kind: str) -> tuple[list[str], list[str]]:
     found = [each for each in failures.redrawn if each.kind == kind and each.cause]
     earlier, others = ([each.cause for each in found if each.earlier is of] for of in (True, False))
     return earlier, others
-
-
-def _why(earlier: list[str], where: list[str]) -> list[str]:
-    """The earlier part that decides, or nothing if ``where`` they go wrong says it already; or that it is not known."""
-    return earlier * (not where) if earlier else [UNKNOWN]
 
 
 def _said(common: CommonCause | None, kind: str, letter: str) -> list[str]:
@@ -175,7 +169,7 @@ def _of_random(failures: Failures, verdict: Verdict, letter: str) -> Fault:
     said = [] if by_ids else _said(common, "", letter)
     by_values = bool(said) and common is not None and common.causes("")
     ids, (earlier, parts) = list(moved.cause) if moved is not None else [], _parts(failures, "")
-    why = ids if by_ids else said if by_values else _why(earlier, pool.where if pool is not None else [])
+    why = ids if by_ids else said if by_values else earlier or [UNKNOWN]
     tested = [*(line for line in (*earlier, *parts, *ids, *said) if line not in why), *_cliff(verdict)]
     return replace(
         found, found=tuple(rule[: not failures.kinds]), mistakes=tuple(lines), why=tuple(why), tested=tuple(tested),

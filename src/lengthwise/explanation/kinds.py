@@ -118,14 +118,16 @@ class WeakKind:
 
     @property
     def does(self) -> list[str]:
-        """Where they first go wrong, and what the model does in them, a sentence each, as far as that is one thing."""
-        where = self.compared.where if self.compared is not None else []
+        """What the model does in them, in a sentence, as far as that is one thing."""
         if (does := self.mistake) is None or does.n < CLEAR * does.of:
-            return where
-        if self.compared is not None and self.compared.n == does.of:
-            where = self.compared.where_of_these
+            return []
         count = f"all {does.of}" if does.n == does.of else f"{does.n} of {does.of}"
-        return [f"At length {self.length}, in {count} wrong answers it {does.what}.", *where]
+        return [f"At length {self.length}, in {count} wrong answers it {does.what}."]
+
+    @property
+    def where(self) -> list[str]:
+        """Where they first go wrong, beside right tokens of strings of the kind, in a sentence."""
+        return self.compared.where if self.compared is not None else []
 
 
 def told_row(rows: Sequence[KindShare], train: int) -> KindShare:

@@ -58,7 +58,7 @@ class Wrong(NamedTuple):
         digits = sum(name.isdigit() for name in names)
         either = "a digit one too large or one too small"
         near = {1: ["a digit one too large", either], digits - 1: ["a digit one too small", either]}
-        numbers = unit == "digit" and digits > 2 and got.isdigit() and due.isdigit()
+        numbers = unit == "digit" and digits > 3 and got.isdigit() and due.isdigit()
         off = near.get((int(got) - int(due)) % digits, []) if numbers else []
         says = (f"{got} instead of {due}", *off, f"a wrong {unit}")
         end, start = places_of(self.batch, self.row, self.at)
