@@ -336,10 +336,18 @@ class _Contest:
         sure, enough = self.sure
         short = cause.partition(GUESS)[0]
         every = [text.strip() for text in (f"{cause} {never}", f"{short} {never}", cause, short)]
-        why = next((text for text in every if self.has_room(text)), short)
+        why = next((text for text in every if self.has_room(text)), short) or self._without_plain
         step = next_step(self.order, fails, control, self.seeds, self.pair, bool(self.pairs), self.is_least)
         also = also_unfitted(step, self.order)
         return Answer(sure, why, also if self.has_room(also) else step, enough=enough)
+
+    @property
+    def _without_plain(self) -> str:
+        """That nothing tells whether other ids are why the first goes farther, where no plain ones fitted."""
+        plain = [one for one in self.there if one.positions.scheme in PLAIN]
+        if not plain or self.ranked[0].positions.scheme in PLAIN or any(one.fitted for one in plain):
+            return ""
+        return "Not tested whether it is the ids: no plain ids fitted."
 
     def has_room(self, text: str) -> bool:
         """Whether a row below the finding has room for a text."""
