@@ -40,7 +40,7 @@ DRAWN = 128
 SEEDS = 3
 """Of a run, where a seed may be why strings of a kind fail."""
 ON = "train a copy of this model on, for as many steps again"
-RANDOM_SUMS = "In 1 of the ten, random sums were right less far: keep this model, and explain both."
+RANDOM_SUMS = "In 1 of ten, random sums were right less far: keep this model, and explain both."
 """After training on with rows of a kind, or of values: studies/explain/rows_of_a_kind.md, rows_with_values.md."""
 SCRATCH = (
     "If that was done: train from scratch with such rows. Then 9 of ten were right on such sums, but 3 lost many "

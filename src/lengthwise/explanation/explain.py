@@ -46,7 +46,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 45
+VERSION = 46
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -177,7 +177,7 @@ class Explanation(Tabular):
             named = [other for other, one in zip(LETTERS, faults, strict=False) if one.kind in kinds]
             named = [other for other in named if other < letter or each.kind == values]
             worse = named if each.kind in kinds or each.kind == values else []
-            less = f" ({', '.join(worse)} left out)".replace(" ", "\u00a0")[1:] if worse else ""
+            less = f"({', '.join(worse)} left out)".replace(" ", "\u00a0") if worse else ""
             cells.append((f"{letter}. " * (len(faults) > 1) + f"{each.cells[0]} {less}".rstrip(), *each.cells[1:]))
         if all(each.strings != RANDOM for each in faults):
             cells.append(at_random(self.failures).cells)

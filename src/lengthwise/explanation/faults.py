@@ -121,7 +121,7 @@ def _parts(failures: Failures, kind: str) -> tuple[list[str], list[str]]:
 
     That it depends on the wrong token's own part, too, goes without saying.
     """
-    found = [each for each in failures.redrawn if each.kind == kind and each.cause]
+    found = [each for each in failures.redrawn if each.kind == kind]
     earlier, others = ([each.cause for each in found if each.earlier is of] for of in (True, False))
     return earlier, others
 

@@ -21,9 +21,7 @@ from lengthwise.tasks.values import column_of
 
 MATCHED, MOST_MATCHED = 8, 4096
 """For a failing string, so many right ones of its length give a token each to compare with; and of all together."""
-LONG = 136
-"""Letters of two lines."""
-LONGEST, ENDS = 2 * LONG, 12
+LONGEST, ENDS = 272, 12
 """Where a string has more letters than this up to its wrong token, it is shown as so many tokens at its ends."""
 FEW_SOURCES = 3
 """Tokens that a token of the answer follows from are named if they are no more."""
@@ -111,11 +109,6 @@ class Failure:
     def whole(self) -> str:
         """The string up to the wrong token, which is marked."""
         return " ".join([*self.before, self.marked])
-
-    @property
-    def fits(self) -> bool:
-        """Whether the tokens before the wrong one fit two lines."""
-        return len(" ".join(self.before)) <= LONG
 
     @property
     def shown(self) -> str:

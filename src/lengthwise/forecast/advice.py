@@ -196,8 +196,7 @@ def scratchpad_instead(
 
 
 def example_of(pad: Task, last: Sequence[str] = ()) -> str:
-    """A short prompt and what is written after it, with one of the states ``last`` where one was drawn; of these a
-    shortest one with most different states."""
+    """A shortest prompt and what is written after it, with most different states, one of ``last`` where it is drawn."""
     drawn = []
     for length in pad.lengths(SHORT, 2 * SHORT):
         batch = pad.batch(length, DRAWN, stream(0, "advice", "example"))
