@@ -11,7 +11,8 @@ import pytest
 
 import lengthwise as lw
 from lengthwise.core.result_file import result_files
-from lengthwise.measured import FILE, cells
+from lengthwise.forecast.model import forecaster
+from lengthwise.measured import FILE, SHORTEST_TRAINED, cells
 
 ROOT = Path(__file__).parents[2]
 STUDIES = ROOT / "studies"
@@ -32,6 +33,10 @@ def study():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def test_the_shortest_training_of_a_task_is_that_of_the_forecaster():
+    assert forecaster("task").domain["trained"][0] == SHORTEST_TRAINED
 
 
 def test_the_file_is_what_the_results_give(study):

@@ -17,10 +17,13 @@ from made_up import experiment, result, score
 from matplotlib.figure import Figure
 
 import lengthwise as lw
+from lengthwise.api.experiment import read_recipe, recipe
 from lengthwise.core.errors import LengthwiseError, UnknownNameError
 from lengthwise.core.rank import REACH
+from lengthwise.core.result_file import CONFIG, RESULT
 from lengthwise.core.table import STUDY, Spread, command_lines
 from lengthwise.experiments.defaults import chosen_systems
+from lengthwise.measured import SHORTEST_TRAINED
 from lengthwise.prediction.example import to_store
 from lengthwise.report.answer import SURE, WHY, answer
 from lengthwise.report.differences import differences
@@ -31,6 +34,11 @@ from lengthwise.report.words import reaches_text
 from lengthwise.tasks import TASKS
 
 FOLDERS = sorted({path.parent.parent for path in Path("studies").glob("*/results/*/*/result.json")})
+GUESSED = (
+    " A guess at how: to answer at 40, plain ids must look 82 ids back (training had 18), coupled ids 1, as in "
+    "training."
+)
+"""Of coupled ids and their control on addition, trained to 8."""
 
 
 committed = cache(lw.results)
@@ -107,12 +115,12 @@ def medians(system: SystemSummary) -> dict[int, float]:
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_an_answer_has_few_lines(folder: Path) -> None:
-    """The finding four, other rows three, commands aside; what stands below the table five, four of them on marks."""
+    """The finding and why four, others three, commands aside; what stands below the table five, four on marks."""
     for found in contests(folder):
         table = wide(found)
         assert [*table.answer] == [name for name in ("finding", SURE, WHY) if name in table.answer]
         rows = {**table.answer, "next": next(iter(steps_of(table)), "")}
-        assert {name for name, says in rows.items() if lines_of(says) > 3 + (name == "finding")} == set()
+        assert {name for name, says in rows.items() if lines_of(says) > 3 + (name in ("finding", WHY))} == set()
         assert all("  " not in says and ".." not in says for says in rows.values())
         below = repr(table).rpartition("`.advice`\n")[2]
         assert "`.advice`\n" not in repr(table) or below.count("\n") < 4
@@ -630,7 +638,8 @@ def test_what_did_not_fit_with_settings_is_not_told_to_be_trained_with_them() ->
     table = of(*runs).wide()
     assert (
         table.answer[WHY]
-        == "Not tested: the control random-start+learned (steps 6000) differs from coupled+learned in steps, too."
+        == "Not tested: the control random-start+learned (steps 6000) differs from coupled+learned in steps, too; "
+        f"train both alike.{GUESSED}"
     )
     assert steps_of(table)[0].startswith(
         "train coupled+learned with the settings of random-start+learned (steps 6000): "
@@ -658,8 +667,8 @@ def test_the_control_is_trained_before_more_seeds() -> None:
     two = "coupled+learned and random-start+learned"
     assert [step.partition(":")[0] for step in steps_of(after)] == [f"train {two} to 7 seeds"]
     assert after.answer[WHY] == (
-        "A hint that it is the ids: coupled+learned has 1.000 at 40, random-start+learned, the same but for its ids, "
-        "0.050 (3 seeds each). A guess at how: it needs tokens 82 ids back there, 18 in training."
+        "Probably the ids: random-start+learned, which differs in them alone, has 0.050 at 40, coupled+learned 1.000 "
+        f"(3 seeds each: a hint).{GUESSED}"
     )
 
 
@@ -674,13 +683,10 @@ def test_a_control_that_is_significantly_below_shows_that_the_ids_are_the_cause(
         for one in seeds(f"{scheme}+learned", *[{40: right}] * 5)
     ]
     said = of(*runs).wide().answer[WHY]
-    has = "coupled+learned has 1.000 at 40, random-start+learned, the same but for its ids, 0.100"
-    assert (
-        said
-        == f"The ids make the difference: {has}. A guess at how: it needs tokens 82 ids back there, 18 in training."
-    )
+    has = "random-start+learned, which differs in them alone, has 0.100 at 40, coupled+learned 1.000"
+    assert said == f"The ids make the difference: {has}.{GUESSED}"
     larger = [one | {"parameters": one["parameters"] + 1} if "random" in one["system"] else one for one in runs]
-    assert "the same but for its ids and their number, 0.100" in of(*larger).wide().answer[WHY]
+    assert "which differs in them and their number alone, has 0.100" in of(*larger).wide().answer[WHY]
 
 
 def test_a_control_is_quoted_at_the_longest_length_whose_gap_is_nearly_the_largest() -> None:
@@ -695,7 +701,7 @@ def test_a_control_is_quoted_at_the_longest_length_whose_gap_is_nearly_the_large
             for scheme, rights in (("coupled", {16: 200, 40: far}), ("random-start", {16: 0, 40: 0}))
             for one in seeds(f"{scheme}+learned", *[rights] * 5)
         ]  # fmt: skip
-        assert f" at {quoted}, random-start+learned" in of(*runs).wide().answer[WHY]
+        assert f" at {quoted}, coupled+learned" in of(*runs).wide().answer[WHY]
 
 
 def test_fewer_seeds_are_said_to_be_too_few_only_where_they_are() -> None:
@@ -964,7 +970,7 @@ def test_a_control_that_is_not_shown_is_shown_before_anything_is_trained() -> No
         ))  # fmt: skip
 
     table = made().only(systems=[best, rival]).wide()
-    assert table.answer[WHY] == "Not tested by the systems shown."
+    assert table.answer[WHY].startswith("Not tested by the systems shown. A guess at how: to answer at 16, ")
     assert steps_of(table)[0].startswith("show the control: `.only(systems=[")
     assert any("3 in all, also of systems not shown; p by Holm" in line for line in table.advice)
     assert f"`.only(systems={[best, control]})`" in steps_of(table)[0]
@@ -973,16 +979,41 @@ def test_a_control_that_is_not_shown_is_shown_before_anything_is_trained() -> No
     assert line not in table.to_latex().partition(r"\end{table}")[0]
     assert line not in "; ".join(made().wide().advice)
     for found in (made(control=True), made(control=True).only(systems=[best, rival])):
-        assert found.wide().answer[WHY] == f"Not tested: the control {control} of {best} did not fit."
+        assert found.wide().answer[WHY].startswith(f"Not tested: the control {control} of {best} did not fit; train it")
         shown = "all 3" if {rival, control} <= {*found.systems.names} else f"{best} and {control}"
         first = f"train {shown} for 4,000 steps, "
         assert steps_of(found.wide())[0].startswith(first)
 
 
+@pytest.mark.parametrize(
+    ("train", "right", "asks"), [(5, 20, True), (5, 200, False), (SHORTEST_TRAINED, 20, False)], ids=str
+)
+def test_longer_strings_are_trained_first_where_they_were_too_short_and_the_best_fails(
+    train: int, right: int, asks: bool, tmp_path: Path
+) -> None:
+    """With a command that makes a system trained to the first test that is long enough, under the same ids."""
+    for scheme, far in (("coupled", right), ("random-start", 0)):
+        one = lw.Experiment("reverse", scheme, "learned", max_length=train, test_lengths=[5, 8, 20])
+        for values in seeds(one.name, *[{8: far, 20: far}] * 2):
+            folder = tmp_path / "runs" / "reverse" / f"{scheme}-{values['seed']}"
+            folder.mkdir(parents=True)
+            values |= {"experiment": one.configuration.to_json()}
+            (folder / RESULT).write_text(json.dumps(values))
+            (folder / CONFIG).write_text(json.dumps({"experiment": values["experiment"], "seed": values["seed"]}))
+    step, *commands = lw.results(tmp_path / "runs").wide().advice[0].split("\n")
+    assert step.startswith("next: train both on strings to 8") is asks
+    for command in commands if asks else ():
+        words = shlex.split(command, comments=True)
+        changes = [words[at + 1] for at, word in enumerate(words) if word == "--set"]
+        made = recipe(read_recipe(Path(words[words.index("--config") + 1])), changes=changes).jobs[0].experiment
+        assert (made.training.max_length, made.evaluation.lengths) == (8, (8, 20))
+        assert words[-1] == str(tmp_path / "runs-to-8")
+
+
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_a_hint_is_settled_before_longer_tests(folder: Path) -> None:
     for found in contests(folder):
-        if wide(found).answer.get(WHY, "").startswith("A hint"):
+        if wide(found).answer.get(WHY, "").startswith("Probably"):
             assert not any(step.startswith("to test longer") for step in steps_of(wide(found)))
 
 
@@ -1005,8 +1036,9 @@ def test_where_the_best_can_have_no_control_that_of_another_is_told(second: int)
             for one in seeds(name, *[{16: right, 40: right if right == 200 else 0}] * (many if right < 200 else 7))
         ))  # fmt: skip
         table = made.wide()
-        sure = "A hint that it is the ids: " if many == 3 else "The ids make the difference: "
-        assert table.answer[WHY].startswith(f"{sure}coupled+learned has ")
+        sure = "Probably the ids: " if many == 3 else "The ids make the difference: "
+        assert table.answer[WHY].startswith(f"{sure}random-start+learned, which ")
+        assert ", coupled+learned " in table.answer[WHY]
         again = (
             "train coupled+learned and random-start+learned to " if second < 200 else "train random-start+learned to "
         )
@@ -1109,16 +1141,16 @@ def test_ids_are_the_cause_only_where_tests_say_so(folder: Path) -> None:
         assert not re.search("perhaps|not known", said)
         tests = differences(in_order(found.systems))
         tests = [*tests, *(test.turned for test in tests)]
-        differs = ", the same but for its ids(?: and their number)?, "
-        if has := re.search(rf": (.*) has (\d\.\d+) at (\d+), (.*){differs}(\d\.\d+)", said):
-            mine = [test for test in tests if (test.one.label, test.other.label) == (has[1], has[4])]
+        differs = ", which differs in them(?: and their number)? alone,"
+        if has := re.search(rf": (.*){differs} has (\d\.\d+) at (\d+), (.*) (\d\.\d+)(?:\.| \()", said):
+            mine = [test for test in tests if (test.one.label, test.other.label) == (has[4], has[1])]
             there = [test for test in mine if test.length == int(has[3])]
             assert there
             assert all(test.sure or test.apart for test in there)
             assert said.startswith("The ids make") is any(test.sure for test in mine)
-            assert f"{min(median(test.rates) for test in there):.3f}" == has[2]
+            assert f"{min(median(test.rates) for test in there):.3f}" == has[5]
         else:
-            assert not re.search("The ids make|A hint", said)
+            assert not re.search("The ids make|Probably", said)
 
 
 def test_ids_that_were_never_trained_are_why_one_falls() -> None:
@@ -1137,10 +1169,10 @@ def test_ids_that_were_never_trained_are_why_one_falls() -> None:
 @pytest.mark.parametrize(
     ("mine", "control", "right", "said"),
     [
-        (2, 2, [20, 200], "A hint that it is the ids: coupled+learned has 1.000 at 16, random-start+learned, "
-         "the same but for its ids, 0.100 (2 seeds each)."),
-        (5, 3, [20, 20], "A hint that it is the ids: coupled+learned has 1.000 at 40, random-start+learned, "
-         "the same but for its ids, 0.100 (5 and 3 seeds)."),
+        (2, 2, [20, 200], "Probably the ids: random-start+learned, which differs in them alone, has 0.100 at 16, "
+         "coupled+learned 1.000 (2 seeds each: a hint)."),
+        (5, 3, [20, 20], "Probably the ids: random-start+learned, which differs in them alone, has 0.100 at 40, "
+         "coupled+learned 1.000 (3 and 5 seeds: a hint)."),
         (5, 5, [200, 200], "Not shown that it is the ids: at no length is every seed of coupled+learned above every "
          "seed of its control random-start+learned."),
         (1, 1, [20, 20], "Not known from one seed each of "),
@@ -1239,11 +1271,12 @@ def test_a_control_that_fits_with_more_steps_asks_for_its_partner_not_for_more_t
     table = of(*runs).wide()
     assert (
         table.answer[WHY]
-        == "Not tested: the control random-start+learned (steps 1600) differs from coupled+learned in steps, too."
+        == "Not tested: the control random-start+learned (steps 1600) differs from coupled+learned in steps, too; "
+        f"train both alike.{GUESSED}"
     )
     assert steps_of(table)[0].startswith("train coupled+learned with the settings of random-start+learned (steps 1600)")
     both = of(*runs, *(one | {"experiment": made("coupled", 1600)} for one in seeds("coupled+learned", {40: 200})))
-    assert "A hint that it is the ids: coupled+learned (steps 1600) has 1.000 at 40" in both.wide().answer[WHY]
+    assert both.wide().answer[WHY].startswith("Probably the ids: random-start+learned (steps 1600), which differs in ")
 
 
 def test_an_abandoned_setting_with_fewer_seeds_is_not_what_is_weighed() -> None:

@@ -65,7 +65,7 @@ from lengthwise.forecast.features import SCHEMES_OF_PLACES
 from lengthwise.forecast.model import forecaster
 from lengthwise.languages.automaton import Dfa
 from lengthwise.languages.hard_words import half_pairs
-from lengthwise.measured.cells import Format
+from lengthwise.measured.cells import SHORTEST_TRAINED, Format
 from lengthwise.positions.schemes import scheme_with_ids
 from lengthwise.positions.structure import structure_at
 from lengthwise.positions.system import ALIASES, CITED_LINK, PositionSystem, named_pair, position_systems, words
@@ -414,10 +414,9 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
         doubts += [refusal.removeprefix("no forecast: ")] * refusal.startswith("no forecast")
     if best.scheme in SCHEMES_OF_PLACES and best.answer not in (RIGHT, WRONG):
         doubts += filter(None, [found.shortcut])
-        least = forecaster("task").domain["trained"][0]
-        short = best.alike == "task" and found.train < least
+        short = best.alike == "task" and found.train < SHORTEST_TRAINED
         doubts += [
-            f"no measured task was trained to less than {least}: on short strings other rules are right, too"
+            f"no measured task was trained to less than {SHORTEST_TRAINED}: on short strings other rules are right, too"
         ] * short
     if doubts:
         yield "doubt", "; ".join(doubts)

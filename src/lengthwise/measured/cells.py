@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import pandas
 
 FILE = Path(str(files("lengthwise.measured"))) / "cells.json"
+SHORTEST_TRAINED = 7
+"""The least length that any task of `cells` was trained to: on shorter strings other rules are right, too."""
 Format = Literal["next", "member", "state", "answer"]
 """What a model is asked: which symbols may come next, membership or the state after every prefix, or an answer."""
 

@@ -15,9 +15,11 @@ from lengthwise.report.control import (
     PLAIN,
     beyond_reach,
     control_says,
+    guess_at_how,
     is_control,
     longer_control,
     missing_control,
+    telling_length,
     with_controls,
 )
 from lengthwise.report.differences import Difference, between, differences, lengths_above, surely_above
@@ -26,12 +28,14 @@ from lengthwise.report.next_steps import also_unfitted, confounds, explain_step,
 from lengthwise.report.summary import (
     MOST_COMPARED,
     MOST_NAMED,
+    WRONG,
     SystemSummary,
     called,
     fall,
     group_of,
     in_quotes,
     in_runs,
+    median_rates,
     nearest_rival,
     of_equal_steps,
     ranked,
@@ -42,8 +46,10 @@ from lengthwise.report.why import distances_text, needed_back, never_trained, sa
 
 SURE, WHY = "how sure", "why"
 """What rows of an answer are called, behind the finding."""
-MOST_LINES = 3
-"""Lines of a terminal that a row below the finding has."""
+MOST_LINES, MOST_OF_WHY = 3, 4
+"""Lines of a terminal that a row below the finding has, and that *why* has."""
+UNTESTED = "Not tested"
+"""How it begins what is said where no run tells whether it is the ids."""
 ALONE = "No other system fits, so this shows nothing about positions."
 ALIKE = "No difference at these lengths."
 
@@ -280,6 +286,8 @@ class _Contest:
             pair = mine[0]
             enough, alone = self.enough_with(1, *pair), self.enough_alone(*pair)
             untested, missing, apart = missing_control(*pair, self.rivals, self.order, self.there, enough, alone)
+            if untested.startswith(UNTESTED):
+                untested += guess_at_how(pair[0], telling_length(*pair, self.between(*pair)))
             counts = 0 if step or apart else enough if missing else self.enough
             return said or untested, step or missing, counts
         return said, step, 0 if step else self.enough
@@ -331,12 +339,13 @@ class _Contest:
         """`answer` for these systems; ``fails`` is the first where even that is wrong beyond training."""
         never = never_trained(self.order)
         if not self.rivals:
-            return Answer(why=never, step=next_step(self.order, fails, "", [], [], False, False) if self.order else "")
+            why = f"{self._without_plain} {never}".strip()
+            return Answer(why=why, step=next_step(self.order, fails, "", [], [], False, False) if self.order else "")
         cause, control, _ = self.cause
         sure, enough = self.sure
         short = cause.partition(GUESS)[0]
         every = [text.strip() for text in (f"{cause} {never}", f"{short} {never}", cause, short)]
-        why = next((text for text in every if self.has_room(text)), short) or self._without_plain
+        why = next((text for text in every if self.has_room(text, MOST_OF_WHY)), short) or self._without_plain
         step = next_step(self.order, fails, control, self.seeds, self.pair, bool(self.pairs), self.is_least)
         also = also_unfitted(step, self.order)
         return Answer(sure, why, also if self.has_room(also) else step, enough=enough)
@@ -345,13 +354,16 @@ class _Contest:
     def _without_plain(self) -> str:
         """That nothing tells whether other ids are why the first goes farther, where no plain ones fitted."""
         plain = [one for one in self.there if one.positions.scheme in PLAIN]
-        if not plain or self.ranked[0].positions.scheme in PLAIN or any(one.fitted for one in plain):
+        if not plain or not self.order or any(one.fitted for one in plain):
             return ""
-        return "Not tested whether it is the ids: no plain ids fitted."
+        first = leader(self.ranked or self.order)
+        right = [n for n, rate in median_rates(first).items() if n > first.max_length and rate >= WRONG]
+        guess = guess_at_how(first, max(right)) if right else ""
+        return f"{UNTESTED} whether it is the ids, as no plain ids fitted.{guess}" * bool(guess)
 
-    def has_room(self, text: str) -> bool:
-        """Whether a row below the finding has room for a text."""
-        return lines_of(in_quotes(text, self.there)) <= MOST_LINES
+    def has_room(self, text: str, most: int = MOST_LINES) -> bool:
+        """Whether a row below the finding, of so many lines at most, has room for a text."""
+        return lines_of(in_quotes(text, self.there)) <= most
 
 
 def _enough(tests: int) -> int:

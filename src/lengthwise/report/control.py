@@ -29,8 +29,8 @@ from lengthwise.report.summary import (
 from lengthwise.report.why import needed_back
 
 PLAIN = ("sequential", RANDOM_START)
-GUESS = " A guess at how: it needs tokens "
-"""How what a control shows goes on with how far back, in ids, the farthest needed token is."""
+GUESS = " A guess at how: "
+"""How what is known of the ids goes on with how far back, in ids, the farthest needed token is."""
 NEARLY = 0.9
 """From which part of the largest gap on a gap between medians tells as much."""
 TELLS = "if all fit, they can tell whether it is the ids"
@@ -70,27 +70,46 @@ def with_controls(
 def control_says(first: SystemSummary, control: SystemSummary, tests: Sequence[Difference]) -> str:
     """Whether a control shows that the ids are the cause: where every seed of the first is above every one of it.
 
-    It quotes the longest length at which the gap of the medians is nearly the largest, and how far back the control
-    needs tokens there, where that is farther than in training.
+    It quotes the length that tells most, and guesses how.
     """
     mine, theirs = len(first.fitted), len(control.fitted)
     if mine == theirs == 1:
         return f"Not known from one seed each of {first.label} and its control {control.label}."
-    if not (lengths := lengths_above(tests)):
+    if not lengths_above(tests):
         none = f"every seed of {first.label} above every seed of its control {control.label}"
         return f"Not shown that it is the ids: at no length is {none}."
-    ours, low = median_rates(first), median_rates(control)
-    gaps = {length: ours[length] - low[length] for length in lengths}
-    at = max(lengths, key=lambda length: (gaps[length] >= NEARLY * max(gaps.values()), length))
-    has = f"{first.label} has {rounded(ours[at])} at {at}, {control.label}, the same but for its ids"
+    at = telling_length(first, control, tests)
     sizes = {run.parameters for run in (*first.results, *control.results)} - {None}
-    has += f"{' and their number' * (len(sizes) > 1)}, {rounded(low[at])}"
-    back, trained = needed_back(control, at), needed_back(control, control.max_length, training=True)
-    guess = f"{GUESS}{back} ids back there, {trained} in training." if (back or 0) > (trained or 0) > 0 else ""
+    has = f"{control.label}, which differs in them{' and their number' * (len(sizes) > 1)} alone, has "
+    has += f"{rounded(median_rates(control)[at])} at {at}, {first.label} {rounded(median_rates(first)[at])}"
+    guess = guess_at_how(first, at, control)
     if surely_above(tests):
         return f"The ids make the difference: {has}.{guess}"
-    seeds = f"{mine} seeds each" if mine == theirs else f"{mine} and {theirs} seeds"
-    return f"A hint that it is the ids: {has} ({seeds}).{guess}"
+    seeds = f"{mine} seeds each" if mine == theirs else f"{theirs} and {mine} seeds"
+    return f"Probably the ids: {has} ({seeds}: a hint).{guess}"
+
+
+def telling_length(first: SystemSummary, other: SystemSummary, tests: Sequence[Difference]) -> int:
+    """The longest length at which the first is above the other by nearly the largest gap of the medians."""
+    ours, theirs = median_rates(first), median_rates(other)
+    gaps = {length: ours[length] - theirs[length] for length in lengths_above(tests)}
+    return max(gaps, key=lambda length: (gaps[length] >= NEARLY * max(gaps.values()), length))
+
+
+def guess_at_how(first: SystemSummary, at: int, other: SystemSummary | None = None) -> str:
+    """How far back its ids and those of ``other``, by default plain ones, look at a length, and in training.
+
+    Empty where it is unknown, where the others look no farther than in training, and where its own do.
+    """
+    of, ours = other or first, first.positions.scheme
+    plain = other is None or of.positions.scheme in PLAIN
+    theirs, scheme = ("plain", "sequential") if plain else (of.positions.scheme, "")
+    far, had = needed_back(of, at, scheme=scheme), needed_back(of, of.max_length, training=True, scheme=scheme)
+    near, known = needed_back(first, at), needed_back(first, first.max_length, training=True)
+    if ours in (theirs, *PLAIN) or not (far or 0) > (had or 0) > 0 or (near or 0) > (known or 0):
+        return ""
+    other_side = "" if near is None else f", {ours} ids {near}, as in training"
+    return f"{GUESS}to answer at {at}, {theirs} ids must look {far} ids back (training had {had}){other_side}."
 
 
 def beyond_reach(system: SystemSummary) -> str:
@@ -156,7 +175,7 @@ def missing_control(
             pair = [of.labels[0] for of in (first, one)]
             return "Not tested by the systems shown.", f"show the control: `.only(systems={pair})`", False
         return (
-            f"Not tested: the control {name} of {first.label} did not fit.",
+            f"Not tested: the control {name} of {first.label} did not fit; train it for more steps.",
             longer_control(first, one, alone, order),
             True,
         )
@@ -172,13 +191,17 @@ def missing_control(
         return "", "", False
     if unlike := next((one for one in there if one.positions == control and one.contest == first.contest), None):
         return _has_other_settings(unlike, first), train, False
-    return f"Not tested: no system differs from {first.label} in its ids alone (a control).", train, False
+    return (
+        f"Not tested: no system differs from {first.label} in its ids alone; train {control.name} (a control).",
+        train,
+        False,
+    )
 
 
 def _has_other_settings(one: SystemSummary, first: SystemSummary) -> str:
     """That a control of the first has other settings, so that it tells nothing of the ids."""
     also = some_of(list(other_settings((first, one)).values()), most=MOST_COMPARED)
-    return f"Not tested: the control {one.label} differs from {first.label} in {also}, too."
+    return f"Not tested: the control {one.label} differs from {first.label} in {also}, too; train both alike."
 
 
 def _is_deeper(control: SystemSummary, first: SystemSummary) -> bool:

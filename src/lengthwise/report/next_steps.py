@@ -12,7 +12,7 @@ from lengthwise.core.rank import seed_far
 from lengthwise.core.table import rounded
 from lengthwise.report.control import PLAIN, beyond_reach, is_control
 from lengthwise.report.finding import in_groups, leader
-from lengthwise.report.longer import has_few_steps, train_longer
+from lengthwise.report.longer import has_few_steps, train_longer, train_on_longer
 from lengthwise.report.summary import (
     WRONG,
     Setting,
@@ -57,12 +57,16 @@ def next_step(
 ) -> str:
     """What to do next with systems that are compared with each other, as a line, and commands behind it.
 
-    That is what fits where nothing is left to compare, then, where not even the best goes beyond training, what may
-    instead of what ``fails``, unless that was trained, too, then the ``control``, settings that should be equal in the
-    ``pair``, more ``seeds`` of systems that ``differ`` in every seed, why the best falls, seeds of others, and longer
-    tests. ``least``: with fewer seeds no difference can be significant.
+    That is longer strings where a seed of the best fails and no measured task was trained to so short ones, then what
+    fits where nothing is left to compare, then, where not even the best goes beyond training, what may instead of what
+    ``fails``, unless that was trained, too, then the ``control``, settings that should be equal in the ``pair``, more
+    ``seeds`` of systems that ``differ`` in every seed, why the best falls, seeds of others, and longer tests.
+    ``least``: with fewer seeds no difference can be significant.
     """
-    longer, fitted = _longer(order), [one for one in order if one.fitted]
+    lost, fitted = _lost(order), [one for one in order if one.fitted]
+    if fitted and not in_groups(order).best and (step := train_on_longer(order, lost)):
+        return step
+    longer = _longer(order, lost)
     if longer and len(fitted) < min(2, len(order)):
         return longer
     if any("encoding.window" in one.flat and one.positions.scheme not in PLAIN for one in order):
@@ -171,13 +175,17 @@ def _likelier(falls: SystemSummary) -> str:
     return f"see which other positions are likelier to be right, as {right}\n{predict_command(falls)}"
 
 
-def _longer(order: Sequence[SystemSummary]) -> str:
-    """With what to train so that what mostly did not fit may fit, and why; empty where that had many steps."""
-    lost = [
+def _lost(order: Sequence[SystemSummary]) -> list[SystemSummary]:
+    """What mostly did not fit and may with more steps: not what had many."""
+    return [
         one for one in order
         if most_lost(stands_for(one, order)) and has_few_steps(one)
         and not (one.positions.scheme in PLAIN and beyond_reach(one))
     ]  # fmt: skip
+
+
+def _longer(order: Sequence[SystemSummary], lost: Sequence[SystemSummary]) -> str:
+    """With what to train so that what is ``lost`` may fit, and why; empty where nothing is."""
     if not lost:
         return ""
     who = some_of([one.label for one in lost]) if len(lost) <= MOST_LOST else f"{len(lost)} systems"
