@@ -286,7 +286,7 @@ class _Contest:
             pair = mine[0]
             enough, alone = self.enough_with(1, *pair), self.enough_alone(*pair)
             untested, missing, apart = missing_control(*pair, self.rivals, self.order, self.there, enough, alone)
-            if untested.startswith(UNTESTED):
+            if untested.startswith(UNTESTED) and not beyond_reach(pair[0]):  # which has told it
                 untested += guess_at_how(pair[0], telling_length(*pair, self.between(*pair)))
             counts = 0 if step or apart else enough if missing else self.enough
             return said or untested, step or missing, counts
