@@ -482,8 +482,9 @@ def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
     found = _of([*_seeds("a", [200, 199, 198, 197, 196]), *_seeds("b", [10, 20, 30, 40, 50], scheme="sequential")])
     frame = found.differences().to_frame()
     assert frame[["system", "against", "length", "ranges disjoint"]].to_numpy().tolist() == [
-        ["a", "b", n, "yes"] for n in (16, 40)
-    ]
+        ["a", "b", n, "yes"] for n in (40, 16)
+    ], "the longest length that the finding names comes first, and a terminal has that alone"
+    assert found.differences().most == 1
     assert frame["p"].tolist() == pytest.approx([2 / 252] * 2)
     assert frame["Holm p"].tolist() == pytest.approx([4 / 252] * 2)
     assert found.differences(against="b").to_frame()["against"].tolist() == ["b", "b"]
@@ -522,7 +523,7 @@ def test_what_overlaps_is_not_told_apart_and_asks_for_seeds() -> None:
     alone = _of([*_seeds("c", [1]), *_seeds("a", [200, 199])]).differences(labels={"a": "ours"})
     at = alone.columns.index("ranges disjoint")
     assert {row[at] for row in alone.rows} == {None}, "one seed has no range"
-    assert {row[1] for row in alone.rows} == {"ours"}
+    assert {row[0] for row in alone.rows} == {"ours"}, "the best comes first"
 
 
 def test_the_one_system_that_each_is_held_against_goes_by_all_its_names() -> None:

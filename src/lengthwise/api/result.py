@@ -20,7 +20,7 @@ from lengthwise.core.files import read_json
 from lengthwise.core.rank import REACH
 from lengthwise.core.result_file import CONFIG, RESULT, Score, each_once, result_files
 from lengthwise.core.statistics import Estimate, wilson
-from lengthwise.core.table import DIGITS, STUDY, Spread, Table, Tabular, rounded
+from lengthwise.core.table import DIGITS, MOST_ROWS, STUDY, Spread, Table, Tabular, rounded
 from lengthwise.core.table import shown as cell_text
 from lengthwise.experiments.run_directory import LEASES, divergence
 from lengthwise.positions.encodings import ENCODINGS
@@ -28,7 +28,7 @@ from lengthwise.positions.schemes import SCHEMES
 from lengthwise.positions.system import ALIASES, RANDOM_START, SYSTEMS
 from lengthwise.report.answer import answer
 from lengthwise.report.differences import differences
-from lengthwise.report.finding import headline, in_groups, told_lengths
+from lengthwise.report.finding import headline, in_groups, leader, told_lengths
 from lengthwise.report.names import hidden_text, whole_names
 from lengthwise.report.summary import (
     BRACKETS,
@@ -98,9 +98,10 @@ class Measured(Tabular):
 
         The test is Wilcoxon's of rank sums, two-sided and exact, ties by midranks, over the fitted seeds; `Holm p` is
         corrected for all tests of a task (Holm 1979), also those of systems that `Result.only` left out. Systems of
-        different tasks are not compared. ``ranges disjoint`` says whether every seed of one is above every one of the
-        other; one seed has no range. With n seeds of each, no p is below 2 of all ways to choose n of 2n: 0.10 for 3
-        seeds, 0.008 for 5; with unequal numbers of seeds, ties can halve p.
+        different tasks are not compared. A terminal shows of one task the best system against each other, at the
+        longest length that the finding names; `to_frame` has all tests. ``ranges disjoint`` says whether every seed of
+        one is above every one of the other; one seed has no range. With n seeds of each, no p is below 2 of all ways to
+        choose n of 2n: 0.10 for 3 seeds, 0.008 for 5; with unequal numbers of seeds, ties can halve p.
 
         Arguments:
             against: show the pairs of this system alone, or of all that have this name.
@@ -115,7 +116,13 @@ class Measured(Tabular):
         fitted = [one.results for one in rivals if one.fitted]
         require(not rivals or bool(fitted), f"no seed of {against!r} fitted, so it can't be compared")
         chosen = [new for new in named if any(new.results is runs for runs in fitted)]
-        tests = differences(named, of.metric, chosen, of.whole)
+        tests, most = differences(named, of.metric, chosen, of.whole), MOST_ROWS
+        if against is None and tests and len({one.contest for one in named}) == 1:
+            best, names = leader(in_order(named, of.metric)), {one.label for one in named}
+            at = max(told_lengths([headline(named)], names), default=0)
+            tests = [test.turned if test.other is best else test for test in tests]
+            tests.sort(key=lambda test: test.one is not best or test.length != at)
+            most = sum(test.one is best and test.length == at for test in tests) or most
         rows = tuple(
             (
                 test.one.label, test.other.label, test.length, axes_text(test.axes), median(test.rates),
@@ -140,7 +147,7 @@ class Measured(Tabular):
         )[all(row[8] is None for row in rows) :]
         return Table(
             columns, rows, caption=f"{of._what}: differences between systems at lengths beyond training.", notes=said,
-            named=frozenset(("median", "median against", "Holm p")),
+            named=frozenset(("median", "median against", "Holm p")), most=most,
         )  # fmt: skip
 
     def wide(

@@ -50,7 +50,7 @@ LONGEST = 45
 WRAPPED = (32, 24, 20, 16, 12)
 """Letters of a line of a cell, where a table is too wide otherwise."""
 MOST_ROWS = 30
-"""Rows of a longer table of numbers that a terminal shows."""
+"""Rows of a longer table of numbers that a terminal shows, unless the table says another number."""
 
 
 class Advice(tuple[str, ...]):
@@ -125,6 +125,9 @@ class Table:
     answer: Mapping[str, str] = field(default_factory=dict)
     """What the numbers answer, by the names of its rows, such as ``finding``, which is the first."""
 
+    most: int = MOST_ROWS
+    """Rows that a terminal shows of a table of numbers."""
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "advice", Advice(self.advice))
 
@@ -153,7 +156,7 @@ class Table:
         """
         room, kept, rows = max(WIDTH, shutil.get_terminal_size().columns), self._filled(), self.rows
         numbers = [at for at in kept if any(isinstance(row[at], float) for row in rows)]
-        table = replace(self, rows=rows[:MOST_ROWS] if numbers else rows)
+        table = replace(self, rows=rows[: self.most] if numbers else rows)
         more = len(rows) - len(table.rows)
         wanted = [at for at in numbers if self.columns[at] in self.named] or [*numbers[:1], *numbers[1:][-1:]]
         others = [at for at in reversed(numbers) if at not in wanted]
