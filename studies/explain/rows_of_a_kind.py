@@ -137,11 +137,11 @@ def exact(differences: list[float]) -> float:
     return sum(each >= most for each in sums) / len(sums)
 
 
-def paired(of: dict[Any, Any], pairs: Any, sums: tuple[str, ...]) -> list[list[str]]:
+def paired(of: dict[Any, Any], pairs: Any, sums: tuple[str, ...], seeds: Any = SEEDS) -> list[list[str]]:
     """Of each pair of arms and kind of sums the differences by seed, with their p, in cells of a table."""
     cells = []
     for arm, other in pairs:
-        both = [(of[s, arm], of[s, other]) for s in SEEDS if (s, arm) in of and (s, other) in of]
+        both = [(of[s, arm], of[s, other]) for s in seeds if (s, arm) in of and (s, other) in of]
         for name in sums if both else ():
             found = [beyond(a[name]) - beyond(b[name]) for a, b in both]
             far = [longest(a[name]) - longest(b[name]) for a, b in both]
