@@ -34,7 +34,8 @@ def main(out: Path, seconds: float, start: int) -> None:
 
     torch.set_num_threads(1)
     task, ends = lw.task("addition"), time.monotonic() + seconds
-    for seed, arm in ((seed, arm) for seed in SEEDS if seed >= start for arm in ARMS):
+    order = [(seed, arm) for arms in (ARMS[:3], ARMS[3:]) for seed in SEEDS for arm in arms if seed >= start]
+    for seed, arm in order:
         file = out / f"{arm.replace(' ', '-')}-{seed}.json"
         if file.exists() or time.monotonic() > ends:
             continue

@@ -35,6 +35,7 @@ def explain(
     seconds: float = 240,
     out: str | Path | None = None,
     seed: int = 0,
+    before: str | Path | Explanation | None = None,
     note: Callable[[str], None] | None = None,
 ) -> Explanation:
     """Explain a trained model: to which length it is right, the automaton and the program that it computes, its heads.
@@ -60,6 +61,8 @@ def explain(
         out: a folder for the parts that are finished; the same call goes on from there, with the same bits unless
             ``seconds`` ended the search.
         seed: of all strings that are drawn.
+        before: an earlier explanation of the task, its folder, or the folder of its model, as before it was trained on;
+            what became better is told, and rows that were advised before are not advised again.
         note: called with a line at every step.
 
     Returns: ``answer`` (right to which length, and from which it breaks), ``faults`` (what breaks, the worst first,
@@ -110,6 +113,7 @@ def explain(
         check_folder(Path(model), built, typed, train, mapping)
     from lengthwise.core.user_code import code_words
     from lengthwise.explanation.advice import Call
+    from lengthwise.explanation.before import Before
     from lengthwise.explanation.explain import explain_subject
     from lengthwise.explanation.model import subject_of
     from lengthwise.positions.system import system_of
@@ -119,6 +123,7 @@ def explain(
         ("task", task, None), ("train", train, None), ("vocab", vocab, None), ("offset", offset, 0),
         ("lengths", chosen, None), ("samples", samples, 128), ("seconds", seconds, 240), ("seed", seed, 0),
     ) if value != usual}  # fmt: skip
+    earlier = Before.read(Path(before)) if isinstance(before, str | Path) else before and Before.of(before)
     code = code_words(subject.experiment.to_json()) if subject.experiment is not None else []
     folder = None if out is None else arguments.path("out", out)
     if folder is not None:
@@ -137,4 +142,5 @@ def explain(
             seed=arguments.whole("seed", seed, 0),
             note=note or (lambda _: None),
             call=Call(model, asked, code),
+            before=earlier,
         )

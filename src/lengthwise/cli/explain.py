@@ -34,10 +34,11 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Say what a trained model computes, what each head does, and where it breaks; writes one page."""
+    from lengthwise.explanation.before import PAGE
     from lengthwise.forecast.forecasts import MORE
 
     use_threads(threads)
-    notes, target = err(), folder or Path(f"explain-{model.resolve().name}")
+    notes, target = err(), folder or Path(PAGE.format(model.resolve().name))
     if offset != "random" and not offset.isdigit():
         raise LengthwiseError(f"--offset must be a whole number or random, got {offset!r}")
     found = explain_model(

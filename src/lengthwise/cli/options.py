@@ -110,8 +110,8 @@ def whole_numbers(option: str, text: str | None) -> tuple[int, ...] | None:
 
 TYPES: dict[str, Any] = {
     "str": str, "int": int, "float": float, "bool": bool, "str | Path": Path, "str | Path | Mapping[str, int]": Path,
-    "float | str": str, "Probe | str | float": str, "int | Sequence[int]": int, "Sequence[int]": str,
-    "Sequence[str]": list[str], "str | Sequence[str]": list[str],
+    "str | Path | Explanation": Path, "float | str": str, "Probe | str | float": str, "int | Sequence[int]": int,
+    "Sequence[int]": str, "Sequence[str]": list[str], "str | Sequence[str]": list[str],
 }  # fmt: skip
 """By the annotation of a parameter, ``| None`` left out: what the command line reads for it."""
 METAVARS = {"Sequence[int]": "N,N,…", "float | str": "TIME", "Probe | str | float": "TIME"}

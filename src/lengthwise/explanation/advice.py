@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import shlex
 import textwrap
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,20 +34,17 @@ from lengthwise.tasks.values import INSIDE
 
 MORE = 4
 """How many times as many strings are advised where it is too close to say."""
-ONE_IN = 10
-"""So many rows hold one of a kind, where such are advised."""
+HALF_OF, ONE_IN_TEN = (0.5, "one row in two"), (0.1, "one row in ten")
+"""How many rows are of a kind, where such are advised."""
 DRAWN = 128
 """Random rows of each trained length of which those of a kind are counted."""
 SEEDS = 3
 """Of a run, where a seed may be why strings of a kind fail."""
 ON = "train a copy of this model on, for as many steps again"
-RANDOM_SUMS = "In 1 of ten, random sums were right less far: keep this model, and explain both."
-"""After training on with rows of a kind, or of values: studies/explain/rows_of_a_kind.md, rows_with_values.md."""
-SCRATCH = (
-    "If that was done: train from scratch with such rows. Then 9 of ten were right on such sums, but 3 lost many "
-    "longer random ones."
-)
-"""The last resort for a kind: studies/explain/rows_of_a_kind.md."""
+MENDED = "Of ten other adders, XX"
+"""After training on with half of the rows of a kind: studies/explain/half_of_the_rows.md."""
+SCRATCH = "Of ten other adders, 9 were then right on such sums, but 3 lost many longer random ones."
+"""After training from scratch with such rows: studies/explain/rows_of_a_kind.md."""
 OTHERS = "{} what has the best record on such tasks:"
 
 
@@ -67,6 +65,12 @@ class Call:
         named = isinstance(task, str | dict) and not isinstance(self.settings.get("vocab"), Mapping)
         return isinstance(self.model, str | Path) and named
 
+    @property
+    def after(self) -> str:
+        """What explains a copy that was trained on, beside this model."""
+        copy = replace(self, model="COPY").again(before=str(self.model))
+        return copy if self.typed else "lengthwise.explain(copy, …, before=found)"
+
     def again(self, **changes: Any) -> str:
         """The same with other settings: a command, or what does the same in Python for a model in memory."""
         settings = {**self.settings, **changes}
@@ -84,15 +88,18 @@ class Call:
         return shlex.join(words)
 
 
-def advice(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]:
-    """What to do about the first length that breaks, or to find one: in words, and the command, if there is one."""
+def advice(subject: Subject, call: Call, failures: Failures, before: Failures | None = None) -> tuple[str, str]:
+    """What to do about the first length that breaks, or to find one: in words, and the command, if there is one.
+
+    What was advised ``before`` is not advised again.
+    """
     verdict = Verdict(failures.rows, subject.train)
     moved, held, broken, longest = failures.moved, verdict.held, verdict.broken(), failures.rows[-1].length
     coupled = getattr(subject.network.rule, "token_ids", None) is not None
     if verdict.learned and coupled and any(can_make(subject.task, kind) for kind in _trained(subject, failures)):
-        return _with_rows(subject, failures)
+        return _with_rows(subject, call, failures, before)
     if failures.apart is not None and subject.experiment is None:
-        return _with_rows(subject, failures)
+        return _with_rows(subject, call, failures, before)
     trained = verdict.trained
     open_run = broken is not None and subject.experiment is not None and not trained.surely
     run_fails = subject.experiment is not None and _within(subject, failures)
@@ -108,7 +115,7 @@ def advice(subject: Subject, call: Call, failures: Failures) -> tuple[str, str]:
             subject, call, seeds=SEEDS
         )
     if within or rare or (coupled and broken is not None):  # Training is left.
-        return _with_rows(subject, failures)
+        return _with_rows(subject, call, failures, before)
     if broken is None and held != longest:
         samples = MORE * call.settings.get("samples", 128)
         return "Ask more strings: it is too close to say.", call.again(samples=samples)
@@ -228,10 +235,11 @@ def _usual(subject: Subject, made: Sequence[str]) -> str:
     return f" (of random rows, {percent(sum(such), len(such))})"
 
 
-def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
+def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failures | None) -> tuple[str, str]:
     """Train on: with rows of the kinds that fail at trained lengths, else of the values that break it, else as before.
 
-    What is said of the last two was measured: studies/explain/rows_with_values.md and rows_of_a_kind.md.
+    Where a kind fails still, of which rows were advised ``before``, it is to be trained from scratch with them. What is
+    said was measured: studies/explain/half_of_the_rows.md, rows_with_values.md and rows_of_a_kind.md.
     """
     within, common = _trained(subject, failures), failures.common
     made = [each for each in within if can_make(subject.task, each)][:NAMED]
@@ -240,16 +248,20 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
         made = [*filter(None, [values * bool(made)]), *made][:NAMED]
     values *= not within
     beyond = [each.kind for each in failures.kinds if not within and can_make(subject.task, each.kind)][:1]
-    which = "of each of the {} kinds below" if len(made) > 1 else "where {1}"
+    rows, how = HALF_OF, ON
     if values and common is not None:
-        which, made = f"with half of its {common.what}s of these values", [values]
+        rows, made = ONE_IN_TEN, [values]
         measured = (
             "Of ten other adders, 8 were then right on more of such sums than after as many steps without such rows, "
             "1 on fewer."
         )
+    elif made and before is not None and {*made} & {*_trained(subject, before)}:
+        rows, how = ONE_IN_TEN, "train from scratch, since rows in further training did not mend it"
+        measured = SCRATCH
     elif made:
-        measured = "Of ten other adders, 2 were right on such sums before, 7 after (by steps alone 5)."
+        measured = MENDED
     elif made := beyond:
+        rows = ONE_IN_TEN
         measured = (
             "It is right at trained lengths, so such rows may add little: two adders, right on such sums to 16 and 24 "
             "digits before, were right to 24 and 61 after, by as many steps without such rows to 24 and 56."
@@ -258,16 +270,19 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
         return "What mends it is not known: no rows of this kind can be made. Keep such strings from it.", ""
     else:
         return f"{ON.capitalize()}. Of ten adders, five were then right farther, one less far.", ""
-    which = which.format(len(made), *made) + _usual(subject, made)
-    last = f"\n{SCRATCH}" * bool(within)
-    measured = f"{measured} {RANDOM_SUMS}{' Of this task nothing was measured.' * (subject.task.name != 'addition')}"
+    share, count = rows
+    which = f"with half of its {common.what}s of these values" if values and common else f"where {made[0]}"
+    which = f"of the {len(made)} kinds below, as many of each" if len(made) > 1 else which
+    which += _usual(subject, made)
     faults = faults_of(failures, subject.train)
     same = [each.kind for each in faults if each.by_values and common.mends(each.kind)] if values and common else []
     (of, _), (by_it, _), (_, left) = (letters(faults, kinds) for kinds in (made, same, [*made, *same]))
     of += f", and so {by_it}" * bool(by_it)
-    first = f"For {of}: {ON}" if of else ON.capitalize()
+    first = f"For {of}: {how}" if of else how.capitalize()
     leaves = f" This may leave {left}." * bool(left)
-    text = f"{first}, one row in {ONE_IN} {which}.{leaves}\n{measured}{last}"
+    other = " Of this task nothing was measured." * (subject.task.name != "addition")
+    then = f"\nThen see what became better: {call.after}" * (how == ON)
+    text = f"{first}, {count} {which}.{leaves}\n{measured}{other}{then}"
     task, lengths = {"name": subject.task.name, **changed_fields(subject.task)}, subject.inside
     every = [*range(lengths[0], lengths[-1] + 1)] == lengths
     asked = f"range({lengths[0]}, {lengths[-1] + 1})" if every else f"{lengths}"
@@ -280,7 +295,7 @@ def _with_rows(subject: Subject, failures: Failures) -> tuple[str, str]:
         "import torch, lengthwise.hf as hf",
         "batch, steps = 128, 1000  # yours" + "; rule: the one that you attached" * ("rule." in own),
         f"rows = hf.dataset({(task['name'] if len(task) == 1 else task)!r}, {asked}, more={{",
-        *(f"    {kind!r}: {1 / ONE_IN}," for kind in made),
+        *(f"    {kind!r}: {math.floor(1000 * share / len(made)) / 1000:g}," for kind in made),
         *textwrap.wrap(f"}}, {end}", 66, subsequent_indent="    ", break_on_hyphens=False),
         "batches = torch.utils.data.DataLoader(", "    rows, batch, collate_fn=hf.collate())",
     ])  # fmt: skip

@@ -160,6 +160,8 @@ class CommonCause:
     """Of the worst one that matters anywhere, if places side by side are worse than apart."""
     example: Failure | None = None
     """A string with the worst one that fails."""
+    sure: int = 0
+    """How many of the `WORST` values surely fail where the worst one does, named or not."""
 
     @property
     def strong(self) -> bool:
@@ -172,13 +174,19 @@ class CommonCause:
         return with_values(self.what, self._names, self.worst.where)
 
     @property
+    def named(self) -> str:
+        """That those which are named are the worst, where more surely fail."""
+        of = f"{self.sure}{' or more' * (self.sure == WORST)}"
+        return f"the worst of {of}" if self.sure > len(self._names) else ""
+
+    @property
     def _names(self) -> list[str]:
         return [value.name for value in self.values if value.where == self.worst.where]
 
     @property
     def worst(self) -> Value:
         """That with which most strings fail, of those that matter inside, if any do."""
-        return min(self.values, key=lambda value: (value.where != INSIDE, value.right))
+        return _worst(self.values)
 
     @property
     def wrong(self) -> str:
@@ -365,7 +373,7 @@ def _at(asked: _Asked, near: Collection[str], samples: int) -> CommonCause | Non
         return None
     return CommonCause(
         asked.values.what, tuple(sorted(values, key=lambda value: (list(found).index(value.where), value.right))),
-        asked.length, AGAIN, others.right, (), neighbours=_neighbours(asked, values),
+        asked.length, AGAIN, others.right, (), neighbours=_neighbours(asked, values), sure=len(found[_worst(values).where]),
     )  # fmt: skip
 
 
@@ -390,6 +398,10 @@ def _lengths(verdict: Verdict, failing: Sequence[int]) -> list[int]:
     enough = any(row.length == at and row.random.value >= ENOUGH for row in verdict.rows)
     lengths = within, at if enough else None, max(verdict.of("random").held or 0, train)
     return list(dict.fromkeys(length for length in lengths if length is not None))
+
+
+def _worst(values: Sequence[Value]) -> Value:
+    return min(values, key=lambda value: (value.where != INSIDE, value.right))
 
 
 def _worse(one: Share, other: Share) -> float:

@@ -20,6 +20,7 @@ from lengthwise.core.table import Spread, Table, Tabular
 from lengthwise.core.user_code import code_of
 from lengthwise.explanation.advice import Call, advice, without_program
 from lengthwise.explanation.automaton import Automaton, learn_automaton
+from lengthwise.explanation.before import FILE, Before
 from lengthwise.explanation.common_cause import UNKNOWN
 from lengthwise.explanation.failures import Failures, find_failures
 from lengthwise.explanation.faults import (
@@ -46,7 +47,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 46
+VERSION = 47
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -97,6 +98,8 @@ class Explanation(Tabular):
     """What the shares are shares of: which strings, and when one of them is right."""
     theory: str = ""
     """That theory has no program for such a model, if it has none; perhaps why it breaks, where that is not known."""
+    before: tuple[str, ...] = ()
+    """What became better or worse since an earlier explanation."""
 
     @property
     def learned(self) -> bool:
@@ -172,13 +175,16 @@ class Explanation(Tabular):
     def overview(self) -> Table:
         """Which strings fail, how many, and at which lengths, a row for each fault; random strings in any case."""
         faults, kinds, cells = self.faults, {each.kind for each in self.failures.kinds}, list[tuple[str, ...]]()
-        values = self.failures.common.strings if self.failures.common is not None else None
+        common = self.failures.common
+        values = common.strings if common is not None else None
         for letter, each in zip(LETTERS, faults, strict=False):
             named = [other for other, one in zip(LETTERS, faults, strict=False) if one.kind in kinds]
             named = [other for other in named if other < letter or each.kind == values]
             worse = named if each.kind in kinds or each.kind == values else []
-            less = f"({', '.join(worse)} left out)".replace(" ", "\u00a0") if worse else ""
-            cells.append((f"{letter}. " * (len(faults) > 1) + f"{each.cells[0]} {less}".rstrip(), *each.cells[1:]))
+            less = [f"{', '.join(worse)} left out"] * bool(worse)
+            less = [*filter(None, [common.named if common is not None and each.kind == values else "", *less])]
+            beside = f" ({'; '.join(less)})" * bool(less)
+            cells.append((f"{letter}. " * (len(faults) > 1) + each.cells[0] + beside, *each.cells[1:]))
         if all(each.strings != RANDOM for each in faults):
             cells.append(at_random(self.failures).cells)
         return Table(("strings", "wrong", "right to", "first breaks at"), tuple(cells))
@@ -234,7 +240,7 @@ class Explanation(Tabular):
             "next": self.next.splitlines(), "command": self.command.splitlines(),
             "computes": [self.computes] if not faults or whole else [],
         }  # fmt: skip
-        every = [*found, ("", rows)]
+        every = [("", {"before": [*self.before]}), *found, ("", rows)]
         told = [(heading, {name: said for name, said in rows.items() if any(said)}) for heading, rows in every]
         return [(heading, rows) for heading, rows in told if rows]
 
@@ -361,7 +367,7 @@ class Explanation(Tabular):
         """Write ``explanation.json`` and ``explanation.html``; returns the path of the page."""
         target = Path(folder)
         make_folder(target)
-        write_json(target / "explanation.json", self.to_json())
+        write_json(target / FILE, self.to_json())
         write_text(target / "explanation.html", self.html())
         return target / "explanation.html"
 
@@ -454,11 +460,14 @@ def explain_subject(
     seed: int,
     note: Callable[[str], None],
     call: Call,
+    before: Before | None = None,
 ) -> Explanation:
     """Explain a model; see `lengthwise.explain`."""
     import torch
 
     chosen = subject.lengths(lengths)
+    if before is not None:
+        before.check(title_of(subject.task))
     smaller = ", or a smaller `offset`" * ("offset" in call.settings)
     require(
         bool(chosen), f"nothing can be asked: {'; '.join(subject.left_out(lengths))}; choose other `lengths`{smaller}"
@@ -527,8 +536,9 @@ def explain_subject(
         name, title_of(subject.task), scores, automaton, program, heads, failures, forecast, tuple(notes),
         asked=() if lengths is None else tuple(chosen), written=subject.task.written,
         measured=_measured(subject, samples), theory=without_program(subject, failures),
+        before=tuple(before.since(failures)) if before is not None else (),
     )  # fmt: skip
-    text, command = advice(subject, call, failures)
+    text, command = advice(subject, call, failures, before and before.failures)
     return replace(found, next=text, command=command)
 
 

@@ -528,7 +528,9 @@ class Subject:
         if not longer:
             return "the task has no longer ones"
         if self.misfit(min(longer)):
-            return "the model has room for no longer ones"
+            ids = getattr(getattr(self.network.rule, "scheme", None), "max_position", None)
+            of = "the model has room for" if ids is None else f"its ids (max_position {ids}, set before training) reach"
+            return f"{of} no longer ones"
         return "training showed position ids for so long ones and longer; `lengths` asks further"
 
     def _near(self, wanted: Sequence[int] | None) -> dict[int, int | None]:

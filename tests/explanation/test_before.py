@@ -1,0 +1,98 @@
+"""What became better since an earlier explanation, and that its advice is not repeated."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+import lengthwise as lw
+from lengthwise.core.errors import LengthwiseError
+from lengthwise.explanation.before import PAGE
+from lengthwise.explanation.explain import Explanation
+
+TASK, ZEROS = lw.task("addition"), "both numbers have leading zeros"
+SETTINGS = {"train": 5, "lengths": [4, 5, 8], "samples": 32, "seconds": 2}
+
+
+def adder(share: float = 0.0, reach: int = 99):
+    """Logits that end this share of sums of two numbers with leading zeros early, and all sums of more digits."""
+    vocab, equals = TASK.vocab, TASK.vocab["="]
+
+    def logits(ids: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+        said = torch.zeros(*ids.shape, len(vocab))
+        for row, tokens in enumerate(ids.tolist()):
+            end = tokens.index(equals) + 1
+            prompt = vocab.decode(tokens[:end])
+            answer, drawn = TASK.solve(prompt), sum(tokens[:end]) % 10
+            if (TASK.of_kind(ZEROS, prompt) and drawn < 10 * share) or len(answer) - 2 > reach:
+                answer = [*answer[:-2], "<eos>", "<eos>"]
+            for at, token in enumerate(vocab.encode(answer)[: len(tokens) - end + 1]):
+                said[row, end - 1 + at, token] = 1
+        return said
+
+    return logits
+
+
+@pytest.fixture(scope="module")
+def first() -> Explanation:
+    return lw.explain(adder(1.0), TASK, **SETTINGS)
+
+
+def test_what_became_better_is_told_with_its_counts(first: Explanation) -> None:
+    assert first.failures.kinds[0].kind == ZEROS
+    assert first.before == ()
+    then = lw.explain(adder(0.3, reach=6), TASK, before=first, **SETTINGS)
+    random, kind = then.before
+    assert random == "logits was right on random strings to length 8, this one to length 6."
+    wrong, n, at, now, of = map(int, re.findall(r"\d+", kind))
+    assert (wrong, n, at) == (n, n, first.failures.kinds[0].length)
+    (asked,) = (way for way in then.failures.asked if way.how == ZEROS)
+    assert (now, of) == (asked.at(at).n - asked.at(at).right, asked.at(at).n)
+    assert 0 < now < wrong
+    shown = then.text()
+    assert " ".join(shown.split()).index(random) < " ".join(shown.split()).index("why")
+
+
+def test_a_mended_kind_is_told_although_it_fails_no_more(first: Explanation) -> None:
+    now = lw.explain(adder(), TASK, before=first, **SETTINGS)
+    assert now.faults == []
+    assert re.search(rf"^Where {ZEROS}: \d+ of \d+ wrong at \d, now 0 of \d+\.$", now.before[1])
+
+
+def test_the_explanation_before_is_read_from_its_folder_or_found_by_its_model(
+    first: Explanation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first.save(PAGE.format("my-adder"))
+    (tmp_path / "my-adder").mkdir()
+    found = [
+        lw.explain(adder(), TASK, before=before, **SETTINGS).before
+        for before in (first, "my-adder", Path("explain-my-adder"), tmp_path / "my-adder")
+    ]
+    assert len({*found}) == 1
+    assert found[0]
+
+
+def test_what_is_no_such_explanation_is_one_line(first: Explanation, tmp_path: Path) -> None:
+    folder = first.save(tmp_path / "one").parent
+    whole = json.loads((folder / "explanation.json").read_text())
+    with pytest.raises(LengthwiseError, match=r"explain the earlier model first: lengthwise explain .*none$"):
+        lw.explain(adder(), TASK, before=tmp_path / "none", **SETTINGS)
+    for text, line in (
+        (json.dumps({**whole, "failures": {**whole["failures"], "more": 1}}), "more"),
+        (json.dumps({"model": "m"}), "is no explanation"),
+        ("[1]", "is no explanation"),
+        ("{", "explanation.json"),
+        (json.dumps({**whole, "failures": 1}), "failures"),
+    ):
+        (folder / "explanation.json").write_text(text)
+        with pytest.raises(LengthwiseError, match=line) as refused:
+            lw.explain(adder(), TASK, before=folder, **SETTINGS)
+        assert "\n" not in str(refused.value)
+    other = lw.task("copy")
+    with pytest.raises(LengthwiseError, match=r"^the explanation before is of addition, this one of copy"):
+        lw.explain(lambda ids, _: torch.zeros(*ids.shape, len(other.vocab)), other, before=first, **SETTINGS)
