@@ -373,7 +373,8 @@ def _at(asked: _Asked, near: Collection[str], samples: int) -> CommonCause | Non
         return None
     return CommonCause(
         asked.values.what, tuple(sorted(values, key=lambda value: (list(found).index(value.where), value.right))),
-        asked.length, AGAIN, others.right, (), neighbours=_neighbours(asked, values), sure=len(found[_worst(values).where]),
+        asked.length, AGAIN, others.right, (), neighbours=_neighbours(asked, values),
+        sure=len(found[_worst(values).where]),
     )  # fmt: skip
 
 

@@ -72,20 +72,21 @@ def control_says(first: SystemSummary, control: SystemSummary, tests: Sequence[D
 
     It quotes the length that tells most, and guesses how.
     """
-    mine, theirs = len(first.fitted), len(control.fitted)
-    if mine == theirs == 1:
+    mine, rival = len(first.fitted), len(control.fitted)
+    if mine == rival == 1:
         return f"Not known from one seed each of {first.label} and its control {control.label}."
     if not lengths_above(tests):
         none = f"every seed of {first.label} above every seed of its control {control.label}"
         return f"Not shown that it is the ids: at no length is {none}."
     at = telling_length(first, control, tests)
     sizes = {run.parameters for run in (*first.results, *control.results)} - {None}
-    has = f"{control.label}, which differs in them{' and their number' * (len(sizes) > 1)} alone, has "
-    has += f"{rounded(median_rates(control)[at])} at {at}, {first.label} {rounded(median_rates(first)[at])}"
+    alike = "all else but the number of ids" if len(sizes) > 1 else "all else"
+    ours, theirs = (rounded(median_rates(one)[at]) for one in (first, control))
+    has = f"at {at} {first.label} has {ours}, {control.label} {theirs}, {alike} equal"
     guess = guess_at_how(first, at, control)
     if surely_above(tests):
         return f"The ids make the difference: {has}.{guess}"
-    seeds = f"{mine} seeds each" if mine == theirs else f"{theirs} and {mine} seeds"
+    seeds = f"{mine} seeds each" if mine == rival else f"{mine} and {rival} seeds"
     return f"Probably the ids: {has} ({seeds}: a hint).{guess}"
 
 
