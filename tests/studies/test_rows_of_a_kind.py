@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import product
 
 import pytest
-from rows_of_a_kind import FILE, SEEDS, beyond, exact, longest
+from half_of_the_rows import FILE as HALF
+from half_of_the_rows import SEEDS as LATER
+from rows_of_a_kind import FILE, SEEDS, TRAIN, beyond, exact, longest
 from rows_with_values import FILE as VALUES
+
+from lengthwise.explanation.advice import MENDED
 
 
 @pytest.mark.parametrize(("arm", "said"), [("continued with rows", (10, 8, 1)), ("continued without", (10, 5, 1))])
@@ -26,6 +31,19 @@ def test_sums_with_the_values_gain_and_random_ones_are_not_shown_to() -> None:
         pairs = [(of[seed, "continued with values"], of[seed, "continued without"]) for seed in SEEDS]
         p[sums] = exact([beyond(one[sums]) - beyond(other[sums]) for one, other in pairs])
     assert p["with values"] < 0.05 < p["random"]
+
+
+def test_explain_says_what_half_of_the_rows_mended() -> None:
+    rows = json.loads(HALF.read_text(encoding="utf-8"))["models"]
+    of = {(row["seed"], row["arm"]): row for row in rows}
+    failed = [seed for seed in LATER if longest(of[seed, "first"]["of the kind"]) < TRAIN]
+    mended = [
+        sum(longest(of[seed, arm]["of the kind"]) >= TRAIN for seed in failed)
+        for arm in ("one row in two", "one row in ten")
+    ]
+    less = sum(longest(of[seed, "one row in two"]["random"]) < longest(of[seed, "first"]["random"]) for seed in LATER)
+    assert re.findall(r"\d+", MENDED) == [str(n) for n in (len(failed), *mended, less)]
+    assert all(longest(of[seed, "one row in two"]["of the kind"]) >= TRAIN for seed in LATER if seed not in failed)
 
 
 def test_the_p_counts_all_signs() -> None:

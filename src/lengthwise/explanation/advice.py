@@ -41,7 +41,10 @@ DRAWN = 128
 SEEDS = 3
 """Of a run, where a seed may be why strings of a kind fail."""
 ON = "train a copy of this model on, for as many steps again"
-MENDED = "Of ten other adders, XX"
+MENDED = (
+    "Of ten other adders 4 failed on such sums; this mended 3 of these, one row in ten 1. In 2 of the ten, random sums "
+    "were then right less far: keep this model."
+)
 """After training on with half of the rows of a kind: studies/explain/half_of_the_rows.md."""
 SCRATCH = "Of ten other adders, 9 were then right on such sums, but 3 lost many longer random ones."
 """After training from scratch with such rows: studies/explain/rows_of_a_kind.md."""
@@ -281,7 +284,7 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
     first = f"For {of}: {how}" if of else how.capitalize()
     leaves = f" This may leave {left}." * bool(left)
     other = " Of this task nothing was measured." * (subject.task.name != "addition")
-    then = f"\nThen see what became better: {call.after}" * (how == ON)
+    then = f"\nThen see what became better:\n{call.after}" * (how == ON)
     text = f"{first}, {count} {which}.{leaves}\n{measured}{other}{then}"
     task, lengths = {"name": subject.task.name, **changed_fields(subject.task)}, subject.inside
     every = [*range(lengths[0], lengths[-1] + 1)] == lengths

@@ -183,8 +183,8 @@ class Explanation(Tabular):
             worse = named if each.kind in kinds or each.kind == values else []
             less = [f"{', '.join(worse)} left out"] * bool(worse)
             less = [*filter(None, [common.named if common is not None and each.kind == values else "", *less])]
-            beside = f" ({'; '.join(less)})" * bool(less)
-            cells.append((f"{letter}. " * (len(faults) > 1) + each.cells[0] + beside, *each.cells[1:]))
+            but = f" ({'; '.join(part.replace(' ', '\u00a0') for part in less)})" * bool(less)
+            cells.append((f"{letter}. " * (len(faults) > 1) + each.cells[0] + but, *each.cells[1:]))
         if all(each.strings != RANDOM for each in faults):
             cells.append(at_random(self.failures).cells)
         return Table(("strings", "wrong", "right to", "first breaks at"), tuple(cells))
@@ -275,7 +275,8 @@ class Explanation(Tabular):
             lines += ["", *fill(heading, "", 3)] if heading else [""] * ("next" in rows and bool(lines[-1]))
             for name, said in rows.items():
                 for number, sentence in enumerate(said):
-                    lines += (typed if name == "command" else beside)("" if number else name, sentence, INDENT)
+                    as_typed = name == "command" or sentence.startswith("lengthwise ")
+                    lines += (typed if as_typed else beside)("" if number else name, sentence, INDENT)
         lines += self._wrong_by_length() if why else ()
         whole = "\n".join([*lines, "", *(self._small_table(why) if why or self.asked else ())])
         legend = [each for each in self.legend if each.partition(":")[0] in whole]
