@@ -68,6 +68,8 @@ WIDTHS = 28, 17, 8, 15
 RULES = (f"right: at least {100 * CUT:.0f} % are", "breaks: surely fewer; between: unsure")
 """What is said of a length, and when."""
 AT_RANDOM = "; random strings: "
+HARD = "\u00a0"
+"""A blank at which no line ends."""
 T = TypeVar("T")
 
 
@@ -183,7 +185,7 @@ class Explanation(Tabular):
             worse = named if each.kind in kinds or each.kind == values else []
             less = [f"{', '.join(worse)} left out"] * bool(worse)
             less = [*filter(None, [common.named if common is not None and each.kind == values else "", *less])]
-            but = f" ({'; '.join(part.replace(' ', '\u00a0') for part in less)})" * bool(less)
+            but = f" ({'; '.join(one.replace(' ', HARD) for one in less)})" * bool(less)
             cells.append((f"{letter}. " * (len(faults) > 1) + each.cells[0] + but, *each.cells[1:]))
         if all(each.strings != RANDOM for each in faults):
             cells.append(at_random(self.failures).cells)
@@ -253,7 +255,7 @@ class Explanation(Tabular):
         ]
         for _, rows in self.blocks():
             told += [f"{name.rstrip('.')}: {' '.join(said)}" for name, said in rows.items() if name != "command"]
-        told = [line.replace("\u00a0", " ") for line in told]
+        told = [line.replace(HARD, " ") for line in told]
         return [self.answer, *told, *filter(None, [self.command, self.measured]), *self.notes]
 
     def __repr__(self) -> str:
@@ -280,8 +282,8 @@ class Explanation(Tabular):
         lines += self._wrong_by_length() if why else ()
         whole = "\n".join([*lines, "", *(self._small_table(why) if why or self.asked else ())])
         legend = [each for each in self.legend if each.partition(":")[0] in whole]
-        legend = "; ".join([*legend, *[f"more:\u00a0{MORE}"] * (not why)])
-        return "\n".join([whole, *fill(legend, "", 0)]).replace("\u00a0", " ")
+        legend = "; ".join([*legend, *[f"more:{HARD}{MORE}"] * (not why)])
+        return "\n".join([whole, *fill(legend, "", 0)]).replace(HARD, " ")
 
     @property
     def legend(self) -> list[str]:
@@ -406,7 +408,7 @@ def _side_by_side(table: Table) -> list[str]:
     lines = list[str]()
     for number, row in enumerate(rows):
         cells = (
-            wrap(re.sub(r" ([+*]|of|at) ", "\u00a0\\1\u00a0", cell), width, subsequent_indent="   " * (at == 0))
+            wrap(re.sub(r" ([+*]|of|at) ", f"{HARD}\\1{HARD}", cell), width, subsequent_indent="   " * (at == 0))
             for at, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         parts = itertools.zip_longest(*cells, fillvalue="")
