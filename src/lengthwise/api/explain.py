@@ -123,7 +123,11 @@ def explain(
         ("task", task, None), ("train", train, None), ("vocab", vocab, None), ("offset", offset, 0),
         ("lengths", chosen, None), ("samples", samples, 128), ("seconds", seconds, 240), ("seed", seed, 0),
     ) if value != usual}  # fmt: skip
-    earlier = Before.read(Path(before)) if isinstance(before, str | Path) else before and Before.of(before)
+    earlier = None
+    if isinstance(before, str | Path):
+        earlier = Before.read(Path(before))
+    elif before is not None:
+        earlier = Before(before.model, before.task, before.failures)
     code = code_words(subject.experiment.to_json()) if subject.experiment is not None else []
     folder = None if out is None else arguments.path("out", out)
     if folder is not None:

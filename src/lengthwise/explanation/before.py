@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lengthwise.core.config import config, from_fields
 from lengthwise.core.errors import require
@@ -11,9 +10,6 @@ from lengthwise.core.files import read_json
 from lengthwise.explanation.failures import Failures
 from lengthwise.explanation.kinds import TOLD
 from lengthwise.explanation.verdict import Verdict
-
-if TYPE_CHECKING:
-    from lengthwise.explanation.explain import Explanation
 
 PAGE = "explain-{}"
 """The folder of the explanation of a model, where none is named."""
@@ -27,11 +23,6 @@ class Before:
     model: str
     task: str
     failures: Failures
-
-    @staticmethod
-    def of(found: Explanation) -> Before:
-        """That of a model in memory."""
-        return Before(found.model, found.task, found.failures)
 
     @staticmethod
     def read(path: Path) -> Before:
