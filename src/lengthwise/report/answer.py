@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations, count
+from itertools import combinations, count, product
 from math import ceil, comb
 
 from lengthwise.core.statistics import LEVEL
@@ -20,6 +20,7 @@ from lengthwise.report.control import (
     longer_control,
     missing_control,
     telling_length,
+    what_differs,
     with_controls,
 )
 from lengthwise.report.differences import Difference, between, differences, lengths_above, surely_above
@@ -31,6 +32,7 @@ from lengthwise.report.summary import (
     WRONG,
     SystemSummary,
     called,
+    encoding_alone,
     fall,
     group_of,
     in_quotes,
@@ -46,7 +48,7 @@ from lengthwise.report.why import distances_text, needed_back, never_trained, sa
 
 SURE, WHY = "how sure", "why"
 """What rows of an answer are called, behind the finding."""
-MOST_LINES, MOST_OF_WHY = 3, 4
+MOST_LINES, MOST_OF_WHY = 3, 5
 """Lines of a terminal that a row below the finding has, and that *why* has."""
 UNTESTED = "Not tested"
 """How it begins what is said where no run tells whether it is the ids."""
@@ -292,6 +294,13 @@ class _Contest:
             return said or untested, step or missing, counts
         return said, step, 0 if step else self.enough
 
+    @cached_property
+    def by_encoding(self) -> str:
+        """That the encoding makes the first go farther than one with the same ids and all else; empty without one."""
+        first = self.ranked[0]
+        same = (one for one in self.rivals if encoding_alone(one, first) and self.above(first, one))
+        return next((what_differs(first, one, self.between(first, one), "encoding") for one in same), "")
+
     @property
     def enough(self) -> int:
         """How many seeds of each can be significant, of as many tests as there are."""
@@ -344,8 +353,9 @@ class _Contest:
         cause, control, _ = self.cause
         sure, enough = self.sure
         short = cause.partition(GUESS)[0]
-        every = [text.strip() for text in (f"{cause} {never}", f"{short} {never}", cause, short)]
-        why = next((text for text in every if self.has_room(text, MOST_OF_WHY)), short) or self._without_plain
+        left = (cause, never), (short, never), (cause, ""), (short, ""), ("", never), ("", "")
+        every = [" ".join(filter(None, (first, *rest))) for first, rest in product((self.by_encoding, ""), left)]
+        why = next((text for text in every if self.has_room(text, MOST_OF_WHY)), every[-1]) or self._without_plain
         step = next_step(self.order, fails, control, self.seeds, self.pair, bool(self.pairs), self.is_least)
         also = also_unfitted(step, self.order)
         return Answer(sure, why, also if self.has_room(also) else step, enough=enough)

@@ -33,6 +33,8 @@ GUESS = " A guess at how: "
 """How what is known of the ids goes on with how far back, in ids, the farthest needed token is."""
 NEARLY = 0.9
 """From which part of the largest gap on a gap between medians tells as much."""
+AHEAD, MOSTLY = 0.05, 0.5
+"""By so much a control goes ahead at a length; and a system that is right on fewer strings tells nothing by it."""
 TELLS = "if all fit, they can tell whether it is the ids"
 
 
@@ -70,24 +72,40 @@ def with_controls(
 def control_says(first: SystemSummary, control: SystemSummary, tests: Sequence[Difference]) -> str:
     """Whether a control shows that the ids are the cause: where every seed of the first is above every one of it.
 
-    It quotes the length that tells most, and guesses how.
+    It does not where its median is ahead at another length, nor where the first is mostly wrong, too. It quotes the
+    length that tells most, and guesses how.
     """
     mine, rival = len(first.fitted), len(control.fitted)
     if mine == rival == 1:
         return f"Not known from one seed each of {first.label} and its control {control.label}."
-    if not lengths_above(tests):
+    above, ours, theirs = lengths_above(tests), median_rates(first), median_rates(control)
+    if not above:
         none = f"every seed of {first.label} above every seed of its control {control.label}"
         return f"Not shown that it is the ids: at no length is {none}."
     at = telling_length(first, control, tests)
-    sizes = {run.parameters for run in (*first.results, *control.results)} - {None}
-    alike = "all else but the number of ids" if len(sizes) > 1 else "all else"
-    ours, theirs = (rounded(median_rates(one)[at]) for one in (first, control))
-    has = f"at {at} {first.label} has {ours}, {control.label} {theirs}, {alike} equal"
-    guess = guess_at_how(first, at, control)
+    there = f"at {at} {first.label} has {rounded(ours[at])}, {control.label} {rounded(theirs[at])}"
+    ahead = max({test.length for test in tests}, key=lambda length: (theirs[length] - ours[length], length))
+    if theirs[ahead] - ours[ahead] >= AHEAD:
+        other = f"at {ahead} {rounded(ours[ahead])} and {rounded(theirs[ahead])}"
+        return f"Not shown that it is the ids: {there}, but {other}."
+    if ours[at] < MOSTLY:
+        return f"Not shown that it is the ids: {there}, both mostly wrong."
+    return what_differs(first, control, tests, "ids") + guess_at_how(first, at, control)
+
+
+def what_differs(first: SystemSummary, other: SystemSummary, tests: Sequence[Difference], what: str) -> str:
+    """That the ids, or another setting, make the difference between two systems that are alike else, or probably do."""
+    at = telling_length(first, other, tests)
+    sizes = {run.parameters for run in (*first.results, *other.results)} - {None}
+    but = " but the number of ids" * (what == "ids" and len(sizes) > 1)
+    ours, theirs = (rounded(median_rates(one)[at]) for one in (first, other))
+    has = f"at {at} {first.label} has {ours}, {other.label} {theirs}, all else{but} equal"
     if surely_above(tests):
-        return f"The ids make the difference: {has}.{guess}"
+        makes = "make" if what == "ids" else "makes"
+        return f"The {what} {makes} the difference: {has}."
+    mine, rival = len(first.fitted), len(other.fitted)
     seeds = f"{mine} seeds each" if mine == rival else f"{mine} and {rival} seeds"
-    return f"Probably the ids: {has} ({seeds}: a hint).{guess}"
+    return f"Probably the {what}: {has} ({seeds}: a hint)."
 
 
 def telling_length(first: SystemSummary, other: SystemSummary, tests: Sequence[Difference]) -> int:

@@ -1302,11 +1302,20 @@ def nearest_rival(first: SystemSummary, rivals: Sequence[SystemSummary]) -> Syst
 
 def ids_alone(one: SystemSummary, other: SystemSummary) -> bool:
     """Whether two systems differ in their ids, and in nothing else that they were trained with."""
+    return _differ_in("scheme", one, other)
+
+
+def encoding_alone(one: SystemSummary, other: SystemSummary) -> bool:
+    """Whether two systems differ in their encoding, and in nothing else that they were trained with."""
+    return _differ_in("encoding", one, other)
+
+
+def _differ_in(part: str, one: SystemSummary, other: SystemSummary) -> bool:
     mine, theirs = (
-        {key: value for key, value in system.experiment.items() if key not in ("scheme", "evaluation")}
+        {key: value for key, value in system.experiment.items() if key not in (part, "evaluation")}
         for system in (one, other)
     )
-    return mine == theirs and one.experiment["scheme"] != other.experiment["scheme"]
+    return mine == theirs and one.experiment[part] != other.experiment[part]
 
 
 def stands_for(system: SystemSummary, among: Sequence[SystemSummary]) -> SystemSummary:
