@@ -11,14 +11,15 @@ import torch
 
 import lengthwise as lw
 from lengthwise.core.errors import LengthwiseError
-from lengthwise.explanation.before import PAGE
+from lengthwise.explanation.before import PAGE, Before
 from lengthwise.explanation.explain import Explanation
+from lengthwise.explanation.model import subject_of
 
 TASK, ZEROS = lw.task("addition"), "both numbers have leading zeros"
 SETTINGS = {"train": 5, "lengths": [4, 5, 8], "samples": 32, "seconds": 2}
 
 
-def adder(share: float = 0.0, reach: int = 99):
+def adder(share: float = 0.0, reach: int = 99, slip=lambda prompt, answer: answer):
     """Logits that end this share of sums of two numbers with leading zeros early, and all sums of more digits."""
     vocab, equals = TASK.vocab, TASK.vocab["="]
 
@@ -27,7 +28,7 @@ def adder(share: float = 0.0, reach: int = 99):
         for row, tokens in enumerate(ids.tolist()):
             end = tokens.index(equals) + 1
             prompt = vocab.decode(tokens[:end])
-            answer, drawn = TASK.solve(prompt), sum(tokens[:end]) % 10
+            answer, drawn = slip(prompt, TASK.solve(prompt)), sum(tokens[:end]) % 10
             if (TASK.of_kind(ZEROS, prompt) and drawn < 10 * share) or len(answer) - 2 > reach:
                 answer = [*answer[:-2], "<eos>", "<eos>"]
             for at, token in enumerate(vocab.encode(answer)[: len(tokens) - end + 1]):
@@ -63,6 +64,26 @@ def test_a_mended_kind_is_told_although_it_fails_no_more(first: Explanation) -> 
     assert re.search(rf"^Where {ZEROS}: \d+ of \d+ wrong at \d, now 0 of \d+\.$", now.before[1])
 
 
+def test_values_that_fail_now_are_asked_of_the_earlier_model_in_the_same_strings() -> None:
+    def slips(prompt: list[str], answer: list[str]) -> list[str]:
+        columns = [*zip(*(number.split() for number in " ".join(prompt[1:-1]).split(" + ")), strict=True)]
+        return [*answer[:-2], "<eos>", "<eos>"] if ("8", "9") in columns or ("9", "8") in columns else answer
+
+    right, wrong = adder(), adder(slip=slips, reach=6)
+    now = lw.explain(wrong, TASK, **SETTINGS)
+    cause = now.failures.common
+    assert cause is not None
+    assert "8 + 9" in cause.strings
+    subjects = [subject_of(model, TASK, train=5) for model in (right, wrong)]
+    earlier = lw.explain(right, TASK, **SETTINGS)
+    before = Before(earlier.model, earlier.task, earlier.failures, subjects[0])
+    *_, said = before.since(now.failures, subjects[1], 0)
+    at, n = cause.trained, cause.each
+    assert said.startswith(f"Where half of the columns are {cause.worst.name}: 0 of {n} wrong at {at}, now ")
+    asked = int(said.rpartition("now ")[2].partition(" ")[0])
+    assert at != cause.length or asked == n - cause.worst.right
+
+
 def test_the_explanation_before_is_read_from_its_folder_or_found_by_its_model(
     first: Explanation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,7 +108,7 @@ def test_what_is_no_such_explanation_is_one_line(first: Explanation, tmp_path: P
         (json.dumps({"model": "m"}), "is no explanation"),
         ("[1]", "is no explanation"),
         ("{", "explanation.json"),
-        (json.dumps({**whole, "failures": 1}), "failures"),
+        (json.dumps({**whole, "failures": 1}), "is no explanation"),
     ):
         (folder / "explanation.json").write_text(text)
         with pytest.raises(LengthwiseError, match=line) as refused:

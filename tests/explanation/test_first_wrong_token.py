@@ -355,9 +355,8 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     assert "compare" not in next_step
     kind = told.failures.kinds[0].kind
     # What is right now can be lost, so the copy is trained.
-    begins = (
-        f"For A: train a copy of this model on, for as many steps again, one row in two where {kind} (of random rows, "
-    )
+    begins = "For A: train a copy of this model on as before, for as many steps again, one row in two where "
+    begins += f"{kind} (of random rows, "
     assert next_step.startswith(begins)
     usual = int(next_step.removeprefix(begins).partition("\u00a0%")[0])
     zeros = [
@@ -392,7 +391,7 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     subject.network.rule = rule
     # Without a kind, and with trained lengths that are right, what helps is not known.
     plain, command = advice(subject, call, dataclasses.replace(told.failures, kinds=()))
-    assert plain.startswith("Train a copy of this model on, for as many steps again. Of ten adders, ")
+    assert plain.startswith("Train a copy of this model on as before, for as many steps again. Of ten adders, ")
     assert "max_position" not in next_step, "a model was made worse by more ids than it needs"
     assert not command, "the same call again tells nothing new"
     # Of an edge case, too, and of a way of editing.
@@ -412,7 +411,7 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     # Of what no data set makes, none is advised.
     unnamed = dataclasses.replace(told.failures.kinds[0], kind="the symbol that decides is far back")
     other, command = advice(subject, call, dataclasses.replace(told.failures, kinds=(unnamed,)))
-    assert other.startswith("Train a copy of this model on, for as many steps again. Of ten adders, ")
+    assert other.startswith("Train a copy of this model on as before, for as many steps again. Of ten adders, ")
     assert not command
     # What has not learned trained lengths needs no rows of a kind first.
     poor = tuple(dataclasses.replace(row, random=Share(row.random.n // 2, row.random.n)) for row in told.failures.rows)

@@ -6,6 +6,7 @@ import itertools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -126,6 +127,9 @@ def explain(
     earlier = None
     if isinstance(before, str | Path):
         earlier = Before.read(Path(before))
+        if (Path(before) / "config.json").exists():
+            same = subject_of(Path(before), built, train=train, vocab=mapping, offset=offset)
+            earlier = replace(earlier, subject=same)
     elif before is not None:
         earlier = Before(before.model, before.task, before.failures)
     code = code_words(subject.experiment.to_json()) if subject.experiment is not None else []

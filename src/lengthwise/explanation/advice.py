@@ -40,10 +40,10 @@ DRAWN = 128
 """Random rows of each trained length of which those of a kind are counted."""
 SEEDS = 3
 """Of a run, where a seed may be why strings of a kind fail."""
-ON = "train a copy of this model on, for as many steps again"
+ON = "train a copy of this model on as before, for as many steps again"
 MENDED = (
-    "Of ten other adders 4 failed on such sums; this mended 3 of these, one row in ten 1. In 2 of the ten, random sums "
-    "were then right less far: keep this model."
+    "Of 4 adders that failed with leading zeros, this mended 3 (one row in ten: 1). Of 10, 2 then got fewer long "
+    "random sums right: keep this model."
 )
 """After training on with half of the rows of a kind: studies/explain/half_of_the_rows.md."""
 SCRATCH = "Of ten other adders, 9 were then right on such sums, but 3 lost many longer random ones."

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from lengthwise.core.config import config, from_fields
+from lengthwise.core.config import from_fields
 from lengthwise.core.errors import require
 from lengthwise.core.files import read_json
+from lengthwise.explanation.common_cause import right_with
 from lengthwise.explanation.failures import Failures
-from lengthwise.explanation.kinds import TOLD
+from lengthwise.explanation.kinds import TOLD, WeakKind
+from lengthwise.explanation.model import Subject
 from lengthwise.explanation.verdict import Verdict
+from lengthwise.tasks.values import with_values
 
 PAGE = "explain-{}"
 """The folder of the explanation of a model, where none is named."""
 FILE = "explanation.json"
 
 
-@config
+@dataclass(frozen=True)
 class Before:
     """An earlier explanation, of a model of the same task."""
 
     model: str
     task: str
     failures: Failures
+    subject: Subject | None = None
+    """The model itself, where it is there."""
 
     @staticmethod
     def read(path: Path) -> Before:
@@ -38,26 +45,40 @@ class Before:
         )
         assert folder is not None
         parts, where = read_json(folder / FILE, what="explanation"), str(folder / FILE)
+        known = isinstance(parts, dict) and all(isinstance(parts.get(name), str) for name in ("model", "task"))
         require(
-            isinstance(parts, dict) and {"model", "task", "failures"} <= {*parts},
+            known and isinstance(parts.get("failures"), dict),
             f"{where} is no explanation; name the folder that lengthwise explain made of the earlier model",
         )
-        return from_fields(Before, {name: parts[name] for name in ("model", "task", "failures")}, where=where)
+        return Before(parts["model"], parts["task"], from_fields(Failures, parts["failures"], where=where))
 
     def check(self, task: str) -> None:
         """Raises `LengthwiseError` if it is of another task."""
         require(self.task == task, f"the explanation before is of {self.task}, this one of {task}; name one of {task}")
 
-    def since(self, now: Failures) -> list[str]:
-        """To which length random strings were and are right, and what became of the kinds that failed, in sentences."""
+    def since(self, now: Failures, subject: Subject, seed: int) -> list[str]:
+        """What became better or worse, in sentences.
+
+        To which length random strings were and are right; kinds that failed or fail, where most did or do; and values
+        that fail now, of which the same strings are asked.
+        """
         held = [Verdict(each.rows, each.train).of("random").held for each in (self.failures, now)]
-        then, far = ("no length" if n is None else f"length {n}" for n in held)
-        found = [f"{self.model} was right on random strings to {then}, this one to {far}."]
-        asked = {way.how: way for way in now.asked}
-        for kind in self.failures.kinds[:TOLD]:
-            both = [n for n, share in asked[kind.kind].rows if share.n] if kind.kind in asked else []
-            both = [row for row in kind.rows if row.length in both and row.weak]
-            if row := max(both, key=lambda row: (row.length == kind.length, row.length), default=None):
-                share = asked[kind.kind].at(row.length)
-                found.append(f"Where {kind.kind}: {row.share.wrong} wrong at {row.length}, now {share.wrong}.")
+        right, far = ("no length" if n is None else f"length {n}" for n in held)
+        found = [f"{self.model} was right on random strings to {right}, this one to {far}."]
+        before, after = ({way.how: dict(way.rows) for way in each.asked} for each in (self.failures, now))
+        for kind in _each_once([*self.failures.kinds[:TOLD], *now.kinds[:TOLD]]):
+            old, new = before.get(kind.kind, {}), after.get(kind.kind, {})
+            both = [row.length for row in kind.rows if row.weak and row.length in old and row.length in new]
+            if at := max(both, key=lambda n: (n == kind.length, n), default=0):
+                found.append(f"Where {kind.kind}: {old[at].wrong} wrong at {at}, now {new[at].wrong}.")
+        if (cause := now.common) is not None and self.subject is not None:
+            kinds = [kind.kind for kind in now.kinds if kind.kind in subject.task.kinds]
+            then, share = (right_with(cause, of, kinds, seed) for of in (self.subject, subject))
+            strings = with_values(cause.what, [cause.worst.name], cause.worst.planted)
+            found.append(f"Where {strings}: {then.wrong} wrong at {cause.trained}, now {share.wrong}.")
         return found
+
+
+def _each_once(kinds: Sequence[WeakKind]) -> list[WeakKind]:
+    """The first of each name."""
+    return [*{kind.kind: kind for kind in reversed(kinds)}.values()][::-1]

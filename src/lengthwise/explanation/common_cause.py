@@ -39,6 +39,8 @@ LIKELY = 0.05
 """p of random strings that are right more often without these values."""
 CERTAIN = 0.001
 """p of a kind that is right more often without these values."""
+TOLD_STAGE = "told {}"
+"""Of the strings that are counted."""
 UNKNOWN = "Not known."
 ENOUGH = 0.75
 """Strings of a length that breaks are changed if so many random ones are right; else those of the last right length."""
@@ -116,11 +118,16 @@ class Value:
     where: str
     """`INSIDE`, `FIRST` or `LAST`."""
     right: int
-    """Right ones of `CommonCause.each` strings with it in half of the places, but for the first and last; or there."""
+    """Right ones of `CommonCause.each` strings with it in half of the places, or in the first or last."""
     after: Share = Share(0, 0)
     """First mistakes in these right behind it."""
     does: str = ""
     """What the model does in most of these, if that is one thing."""
+
+    @property
+    def planted(self) -> str:
+        """Where it stands in the strings that are counted: one that matters inside in half of all places."""
+        return ANYWHERE if self.where == INSIDE else self.where
 
 
 @config
@@ -162,6 +169,8 @@ class CommonCause:
     """A string with the worst one that fails."""
     sure: int = 0
     """How many of the `WORST` values surely fail where the worst one does, named or not."""
+    train: int = 0
+    """The longest trained length."""
 
     @property
     def strong(self) -> bool:
@@ -172,6 +181,12 @@ class CommonCause:
     def strings(self) -> str:
         """The kind of strings that fails, those of other places than the worst left out: it completes "where …"."""
         return with_values(self.what, self._names, self.worst.where)
+
+    @property
+    def trained(self) -> int:
+        """The longest trained length at which strings with the worst one break; else `length`."""
+        within = [n for n, share in self.by_length if n <= self.train and share.breaks]
+        return self.length if self.length <= self.train else within[-1] if within else self.length
 
     @property
     def named(self) -> str:
@@ -191,10 +206,10 @@ class CommonCause:
     @property
     def wrong(self) -> str:
         """How many strings with the worst one are wrong; of several, with its name."""
-        worst = self.worst
-        return f"{self.each - worst.right} of {self.each} at {self.length}" + f" ({worst.name})" * (
-            len(self._names) > 1
-        )
+        told = dict(self.by_length) | {self.length: Share(self.worst.right, self.each)}
+        told = {n: told[n] for n in dict.fromkeys((self.trained, self.length))}
+        counts = ", ".join(f"{share.wrong} at {n}" for n, share in told.items())
+        return counts + f" ({self.worst.name})" * (len(self._names) > 1)
 
     @property
     def found(self) -> tuple[str, ...]:
@@ -278,20 +293,19 @@ class CommonCause:
 
 
 def common_cause(
-    subject: Subject, verdict: Verdict, kinds: Sequence[WeakKind], near: Collection[str], lengths: Sequence[int],
+    subject: Subject, verdict: Verdict, kinds: Sequence[WeakKind], lengths: Sequence[int],
     samples: int, seed: int, replayed: Callable[[Batch, str], Failure | None],
 ) -> CommonCause | None:  # fmt: skip
     """The values that make strings fail; None where none surely do, or no prompt of the task can be changed so.
 
     Each value is planted into half of the places of random prompts but the first and the last, then into the first, and
-    into the last. The worst are asked again with fresh strings. Told are at most `NAMED` of each, those in ``near``
-    first. Where nothing is found at the first length of `_lengths` that fails most strings, the next one is asked.
+    into the last. The worst are asked again with fresh strings. Told are at most `NAMED` of each, the worst. Where
+    nothing is found at the first length of `_lengths` that fails most strings, the next one is asked.
 
     Arguments:
         subject: the model, which has learned.
         verdict: right strings by length.
         kinds: failing kinds that the task names, the worst first.
-        near: values that first mistakes name; they are told before others.
         lengths: further ones at which strings with the worst value are asked.
         samples: strings of each of the last tests.
         seed: of all draws.
@@ -302,7 +316,7 @@ def common_cause(
     for length in _lengths(verdict, [each.length for each in kinds]):
         if found and found[-1].strong:
             break
-        found += filter(None, [_at(_Asked(subject, length, kinds_named, seed), near, samples)])
+        found += filter(None, [_at(_Asked(subject, length, kinds_named, seed))])
     cause = next((each for each in found if each.strong), next(iter(found), None))
     if cause is None:
         return None
@@ -310,17 +324,17 @@ def common_cause(
     shares, failing = dict[int, Share](), list[Wrong]()
     for n in lengths:
         asked = _Asked(subject, n, kinds_named, seed)
-        share, wrong = asked.right(FEW, "lengths", [worst.name], worst.where), asked.wrong
+        share, wrong = asked.right(FEW, "lengths", [worst.name], worst.planted), asked.wrong
         if share.n == FEW and not (share.holds or share.breaks):  # that few do not tell
             share, wrong = (
-                _total([share, asked.right(AGAIN, "more", [worst.name], worst.where)]),
+                _total([share, asked.right(AGAIN, "more", [worst.name], worst.planted)]),
                 [*wrong, *asked.wrong],
             )
         if share.n >= FEW:
             shares[n] = share
             failing += [] if share.holds else wrong
     asked = _Asked(subject, cause.length, kinds_named, seed)
-    asked.right(AGAIN, f"again {worst.where}", [worst.name], worst.where)
+    asked.right(AGAIN, TOLD_STAGE.format(worst.planted), [worst.name], worst.planted)
     failing += asked.wrong
     shares[cause.length] = Share(worst.right, cause.each)
     # One that does what most do, and short, so that it can be read.
@@ -347,7 +361,7 @@ def common_cause(
     return replace(cause, by_length=tuple(sorted(shares.items())), tests=tuple(tests), example=example)
 
 
-def _at(asked: _Asked, near: Collection[str], samples: int) -> CommonCause | None:
+def _at(asked: _Asked) -> CommonCause | None:
     """What is found at one length."""
     found: dict[str, list[Value]] = {INSIDE: [], FIRST: [], LAST: []}
     for where, some in found.items():
@@ -361,21 +375,36 @@ def _at(asked: _Asked, near: Collection[str], samples: int) -> CommonCause | Non
             usual = Share(every.right - first[name].right, every.n - first[name].n)
             share = asked.right(AGAIN, f"again {where}", [name], where)
             if share.breaks and _worse(share, usual) * len(worst) * len(found) < SURE:
-                some.append(Value(name, where, share.right, asked.behind(name), asked.does))
-    values = list[Value]()
-    for some in found.values():
-        values += sorted(some, key=lambda value: (value.name not in near, value.right))[:NAMED]
+                some.append(Value(name, where, share.right))
+    worst = [sorted(some, key=lambda value: value.right)[:NAMED] for some in found.values()]
+    values = [_told(asked, value) for value in itertools.chain(*worst)]
     names = {value.name: value.where for value in values}
     if not names or not (rest := asked.values.others([*names])):
         return None
-    others = asked.right(AGAIN, "others", rest, values[0].where)
+    others = asked.right(AGAIN, "others", rest, values[0].planted)
     if others.n < AGAIN:
         return None
     return CommonCause(
         asked.values.what, tuple(sorted(values, key=lambda value: (list(found).index(value.where), value.right))),
         asked.length, AGAIN, others.right, (), neighbours=_neighbours(asked, values),
-        sure=len(found[_worst(values).where]),
+        sure=len(found[_worst(values).where]), train=asked.subject.train,
     )  # fmt: skip
+
+
+def _told(asked: _Asked, value: Value) -> Value:
+    """A value that surely fails, as it is told: how many strings with it are right, and what the others do."""
+    share = asked.right(AGAIN, TOLD_STAGE.format(value.planted), [value.name], value.planted)
+    right = share.right if share.n == AGAIN else value.right
+    return replace(value, right=right, after=asked.behind(value.name), does=asked.does)
+
+
+def right_with(cause: CommonCause, subject: Subject, kinds: Sequence[str], seed: int) -> Share:
+    """Right ones of a model of strings with the worst value, none of them of one of these kinds, at a trained length.
+
+    The strings are the same for all models.
+    """
+    asked, worst = _Asked(subject, cause.trained, kinds, seed), cause.worst
+    return asked.right(AGAIN, TOLD_STAGE.format(worst.planted), [worst.name], worst.planted)
 
 
 def _neighbours(asked: _Asked, values: Sequence[Value]) -> Neighbours | None:

@@ -47,7 +47,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 47
+VERSION = 48
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -222,11 +222,12 @@ class Explanation(Tabular):
             rows = {"found": [*each.found], "mistakes": [*each.mistakes], "why": [*each.why, *each.tested]}
             if not whole and each.by_values:
                 rows, cause = {f"why {by}" if several else "why": cause}, []  # is told once
-            elif not whole:  # what the first does is told; of the others their cause
-                does = does if letter == LETTERS[0] else []
+            elif not whole:  # of others than the first what it does, in a sentence, or else the cause
+                does = does if letter == LETTERS[0] else [*filter(None, [each.brief])]
+                causes = each.why if letter == LETTERS[0] or not does else ()
                 left = ["Why is not known."] * (unknown == [letter])
                 rows = {f"how{of}": [" ".join([*does, *left])] if does else []}
-                rows = rows if UNKNOWN in each.why else {f"why{of}": [*does, *each.why]}
+                rows = rows if UNKNOWN in each.why else {f"why{of}": [*does, *causes]}
             if each.example is not None and (whole or not shown):
                 name = "example" if whole else f"example{of}"
                 written = f" {self.written}" * (not shown and bool(self.written))
@@ -539,7 +540,7 @@ def explain_subject(
         name, title_of(subject.task), scores, automaton, program, heads, failures, forecast, tuple(notes),
         asked=() if lengths is None else tuple(chosen), written=subject.task.written,
         measured=_measured(subject, samples), theory=without_program(subject, failures),
-        before=tuple(before.since(failures)) if before is not None else (),
+        before=tuple(before.since(failures, subject, seed)) if before is not None else (),
     )  # fmt: skip
     text, command = advice(subject, call, failures, before and before.failures)
     return replace(found, next=text, command=command)

@@ -17,7 +17,7 @@ from lengthwise.core.table import Table
 from lengthwise.core.vocab import SPECIALS
 from lengthwise.explanation.common_cause import CommonCause, common_cause
 from lengthwise.explanation.coverage import covered, random_at, spread, suspected, turns
-from lengthwise.explanation.features import CLEAR, LEAST, Compared, Feature, telling_feature, telling_nearby, values_in
+from lengthwise.explanation.features import CLEAR, LEAST, Compared, Feature, telling_feature, telling_nearby
 from lengthwise.explanation.kinds import NONE, Way, WeakKind, distinct, hard_strings, is_apart, weak_kinds, weakest_way
 from lengthwise.explanation.mistakes import STOPS, Failure, Wrong, facts, first_wrong, most_common_mistake
 from lengthwise.explanation.model import RandomStrings, Subject
@@ -386,13 +386,10 @@ def find_failures(
     common = None
     if mistakes and verdict().learned and (kinds or broken is not None):
         named = [each for each in kinds if each.kind in subject.task.kinds]
-        pools = [pool for pool in (within, at_border) if pool is not None]
-        pools += [each.compared for each in kinds if each.compared is not None]
-        near = set[str]().union(*(values_in(each) for pool in pools for each in pool.found))
         few = sorted(
             {*sweep[:: max(1, len(sweep) // SOME)], *(n for n in sweep if n <= 2 * subject.train), *sweep[-1:]}
         )
-        common = common_cause(subject, verdict(), named, near, few, samples, seed, replayed)
+        common = common_cause(subject, verdict(), named, few, samples, seed, replayed)
     return Failures(
         tuple(shares), tuple(smallest), ids[0] or None, telling_feature(strings, seed), subject.train, ids[1],
         least >= 2 * LEAST, within, at_border, kinds, _ways(made), kinds_asked,

@@ -42,6 +42,8 @@ class Fault:
     """What else was tested of them."""
     example: Failure | None
     """One of the strings."""
+    brief: str = ""
+    """What the model does, as in ``mistakes``, without counts."""
     by_values: bool = False
     """Whether it is since they have values that make any strings fail, at least in part."""
 
@@ -112,7 +114,8 @@ def _of_kind(kind: WeakKind, failures: Failures, letter: str) -> Fault:
     return Fault(
         kind.kind, kind.kind, kind.wrong, kind.by_length, (),
         (*kind.does, *filter(None, [right_again(kind.by_length)])), tuple(why),
-        tuple(line for line in (*kind.where, *earlier, *parts, *said) if line not in why), kind.example, caused,
+        tuple(line for line in (*kind.where, *earlier, *parts, *said) if line not in why), kind.example, kind.brief,
+        caused,
     )  # fmt: skip
 
 

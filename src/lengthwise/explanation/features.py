@@ -295,11 +295,6 @@ ONE_OF = (("where the column is ", ""), ("where the column before is ", ""), (WH
 """How facts begin and end of which one of two may tell more than each."""
 
 
-def values_in(nearby: Nearby) -> set[str]:
-    """What varies in a finding, as 0 + 0 and 9 + 9 of the column before."""
-    return {value for each in (nearby, *nearby.also) for value in _values(each.name)[1]}
-
-
 @cache
 def _values(name: str) -> tuple[str, list[str], str]:
     """The beginning of such a fact, what varies in it, one or two, and its end; nothing varies in others."""

@@ -119,10 +119,16 @@ class WeakKind:
     @property
     def does(self) -> list[str]:
         """What the model does in them, in a sentence, as far as that is one thing."""
-        if (does := self.mistake) is None or does.n < CLEAR * does.of:
+        if (does := self.mistake) is None or not self.brief:
             return []
         count = f"all {does.of}" if does.n == does.of else f"{does.n} of {does.of}"
         return [f"At length {self.length}, in {count} wrong answers it {does.what}."]
+
+    @property
+    def brief(self) -> str:
+        """The same without counts."""
+        does = self.mistake
+        return "" if does is None or does.n < CLEAR * does.of else f"It {does.what}."
 
     @property
     def where(self) -> list[str]:
