@@ -67,7 +67,8 @@ def test_a_mended_kind_is_told_although_it_fails_no_more(first: Explanation) -> 
 def test_values_that_fail_now_are_asked_of_the_earlier_model_in_the_same_strings() -> None:
     def slips(prompt: list[str], answer: list[str]) -> list[str]:
         columns = [*zip(*(number.split() for number in " ".join(prompt[1:-1]).split(" + ")), strict=True)]
-        return [*answer[:-2], "<eos>", "<eos>"] if ("8", "9") in columns or ("9", "8") in columns else answer
+        many = columns.count(("8", "9")) + columns.count(("9", "8")) > 1
+        return [*answer[:-2], "<eos>", "<eos>"] if many else answer
 
     right, wrong = adder(), adder(slip=slips, reach=6)
     now = lw.explain(wrong, TASK, **SETTINGS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,11 +10,12 @@ from pathlib import Path
 from lengthwise.core.config import from_fields
 from lengthwise.core.errors import require
 from lengthwise.core.files import read_json
-from lengthwise.explanation.common_cause import right_with
+from lengthwise.explanation.common_cause import SURE, right_with
 from lengthwise.explanation.failures import Failures
+from lengthwise.explanation.features import surprise
 from lengthwise.explanation.kinds import TOLD, WeakKind
 from lengthwise.explanation.model import Subject
-from lengthwise.explanation.verdict import Verdict
+from lengthwise.explanation.verdict import Share, Verdict
 from lengthwise.tasks.values import with_values
 
 PAGE = "explain-{}"
@@ -59,8 +61,8 @@ class Before:
     def since(self, now: Failures, subject: Subject, seed: int) -> list[str]:
         """What became better or worse, in sentences.
 
-        To which length random strings were and are right; kinds that failed or fail, where most did or do; and values
-        that fail now, of which the same strings are asked.
+        To which length random strings were and are right; the worst kind that failed; and what surely changed besides:
+        of kinds that failed or fail, where most did or do, and of values that fail now, in the same strings.
         """
         held = [Verdict(each.rows, each.train).of("random").held for each in (self.failures, now)]
         right, far = ("no length" if n is None else f"length {n}" for n in held)
@@ -69,14 +71,22 @@ class Before:
         for kind in _each_once([*self.failures.kinds[:TOLD], *now.kinds[:TOLD]]):
             old, new = before.get(kind.kind, {}), after.get(kind.kind, {})
             both = [row.length for row in kind.rows if row.weak and row.length in old and row.length in new]
-            if at := max(both, key=lambda n: (n == kind.length, n), default=0):
+            at = max(both, key=lambda n: (n == kind.length, n), default=0)
+            if at and (len(found) == 1 or _differ(old[at], new[at])):
                 found.append(f"Where {kind.kind}: {old[at].wrong} wrong at {at}, now {new[at].wrong}.")
         if (cause := now.common) is not None and self.subject is not None:
             kinds = [kind.kind for kind in now.kinds if kind.kind in subject.task.kinds]
             then, share = (right_with(cause, of, kinds, seed) for of in (self.subject, subject))
             strings = with_values(cause.what, [cause.worst.name], cause.worst.planted)
-            found.append(f"Where {strings}: {then.wrong} wrong at {cause.trained}, now {share.wrong}.")
+            if _differ(then, share):
+                found.append(f"Where {strings}: {then.wrong} wrong at {cause.trained}, now {share.wrong}.")
         return found
+
+
+def _differ(one: Share, other: Share) -> bool:
+    """Whether surely more strings are right of one than of the other."""
+    wrong = [(share.n - share.right, share.n) for share in (one, other)]
+    return min(surprise(*first, *second) for first, second in itertools.permutations(wrong)) < SURE
 
 
 def _each_once(kinds: Sequence[WeakKind]) -> list[WeakKind]:
