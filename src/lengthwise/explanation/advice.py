@@ -284,7 +284,7 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
     first = f"For {of}: {how}" if of else how.capitalize()
     leaves = f" This may leave {left}." * bool(left)
     other = " Of this task nothing was measured." * (subject.task.name != "addition")
-    then = f"\nThen see what became better:\n{call.after}" * (how == ON)
+    then = f"\n{call.after}" * (how == ON)
     text = f"{first}, {count} {which}.{leaves}\n{measured}{other}{then}"
     task, lengths = {"name": subject.task.name, **changed_fields(subject.task)}, subject.inside
     every = [*range(lengths[0], lengths[-1] + 1)] == lengths

@@ -68,6 +68,8 @@ WIDTHS = 28, 17, 8, 15
 RULES = (f"right: at least {100 * CUT:.0f} % are", "breaks: surely fewer; between: unsure")
 """What is said of a length, and when."""
 AT_RANDOM = "; random strings: "
+AGAIN = "lengthwise"
+"""How what explains a copy begins."""
 HARD = "\u00a0"
 """A blank at which no line ends."""
 T = TypeVar("T")
@@ -89,7 +91,7 @@ class Explanation(Tabular):
     notes: tuple[str, ...]
     """Parts that are missing, and why."""
     next: str = ""
-    """What to do now, a sentence a line."""
+    """What to do now, a sentence a line, and the command that explains what comes of it."""
     command: str = ""
     """The same as it is typed; empty where there is no command for it."""
     asked: tuple[int, ...] = ()
@@ -236,11 +238,13 @@ class Explanation(Tabular):
             found.append((f"{letter}. {each.heading}" * (whole and several), rows))
             if not whole and unknown[-1:] == [letter] and (unknown[1:] or not does):
                 found.append(("", {f"why {run_of(unknown)}" if several else "why": [UNKNOWN]}))
+        advised = self.next.splitlines()
         rows = {
             "why": [f"{self.accuracy.not_finite} They count as wrong: it is broken there, not mistaken."]
             if self.accuracy.not_finite else [],
             "also": others_named(self.failures),
-            "next": self.next.splitlines(), "command": self.command.splitlines(),
+            "next": [line for line in advised if not line.startswith(AGAIN)],
+            "command": self.command.splitlines(), "then": [line for line in advised if line.startswith(AGAIN)],
             "computes": [self.computes] if not faults or whole else [],
         }  # fmt: skip
         every = [("", {"before": [*self.before]}), *found, ("", rows)]
@@ -278,7 +282,7 @@ class Explanation(Tabular):
             lines += ["", *fill(heading, "", 3)] if heading else [""] * ("next" in rows and bool(lines[-1]))
             for name, said in rows.items():
                 for number, sentence in enumerate(said):
-                    as_typed = name == "command" or sentence.startswith("lengthwise ")
+                    as_typed = name in ("command", "then")
                     lines += (typed if as_typed else beside)("" if number else name, sentence, INDENT)
         lines += self._wrong_by_length() if why else ()
         whole = "\n".join([*lines, "", *(self._small_table(why) if why or self.asked else ())])
