@@ -11,9 +11,10 @@ import pytest
 import lengthwise as lw
 from lengthwise.api.compare import structure_under
 from lengthwise.core.rng import stream
+from lengthwise.forecast.predict import not_near
 from lengthwise.positions.schemes import SCHEMES, OwnRule
 from lengthwise.positions.structure import lacks_place, places_tell_content, structure
-from lengthwise.prediction.example import structure_table
+from lengthwise.prediction.example import example, structure_note, structure_table
 from lengthwise.prediction.predict import predict_task, structure_row
 from lengthwise.prediction.verdict import Prediction
 from lengthwise.tasks import TASKS, Task
@@ -52,6 +53,28 @@ def test_only_a_token_that_an_answer_needs_is_said_to_lack_a_place(
     assert "is predicted from '<sep>'" in note
     Path("digits.py").write_text(code.replace("digit, place=i + 2", "digit"))
     assert " needs '" in lacks_place(TASKS.build("digits.py:EverySecond"))
+
+
+def test_a_token_that_is_predicted_from_one_without_a_place_is_far(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = (Path(__file__).parents[2] / "examples" / "my_task.py").read_text().replace("place=i + 2", "place=i + 1")
+    monkeypatch.chdir(tmp_path)
+    Path("near.py").write_text(code)
+    Path("none.py").write_text(code.replace("seq.sep(place=1)", "seq.sep()"))
+    near, none = (TASKS.build(f"{name}.py:EverySecond") for name in ("near", "none"))
+    assert structure_row(near, "coupled").local
+    spans = structure_row(none, "coupled").span
+    assert list(spans) == sorted(set(spans))
+    # What else prints distances counts them so; no system has a guarantee from places, and the place is asked for.
+    shown = example(none, SCHEMES.build("coupled"), 10, 0)
+    assert max(shown.reach(token, places=True) for token in shown.scored) == spans[1]
+    assert "'<sep>' at position" in structure_note(none, shown.scheme)
+    assert not structure_note(near, shown.scheme)
+    coupled = {v.system: v.answer for v in predict_task(none).verdicts if v.scheme == "coupled"}
+    assert set(coupled.values()) == {"unknown"}
+    assert "place=1;" in not_near(predict_task(none), none)[1]
+    assert not_near(predict_task(near), near) == ("", "")
 
 
 def farthest(task_name: str, scheme_name: str, length: int) -> int:

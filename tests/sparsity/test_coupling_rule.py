@@ -201,6 +201,9 @@ def test_agreement_is_up_to_reversal_and_one_shift_of_the_answer():
     # Places of the last token of the prompt count where the first answer would be far from it.
     stated = np.array([1, 2, 3, 1, 3, 2, 1])
     assert same_places(np.array([3, 2, 1, 1, 1, 2, 3]), stated, 4, compared).startswith("but for the last token")
+    # And where it has none though it needs one; the last place of `reference` is of a token that needs none.
+    lacking = np.array([2, 3, 4, 1, 2, 3, 4]), reference, 4, compared
+    assert same_places(*lacking).startswith("but for the last token")
 
 
 def test_formulas_as_text():

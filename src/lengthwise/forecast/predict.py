@@ -70,7 +70,7 @@ from lengthwise.languages.sampling import lengths_with_words
 from lengthwise.measured.cells import Format, others
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
-from lengthwise.positions.structure import farthest_step, needed_by_all, places_tell_content
+from lengthwise.positions.structure import NO_PLACE, farthest_step, needed_by_all, places_tell_content
 from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, check_ids_are_used, name_of, words
 from lengthwise.prediction import programs
 from lengthwise.prediction.couple import doubt_in_task
@@ -312,17 +312,22 @@ def not_near(theory: Prediction, task: Task | None) -> tuple[str, str]:
     def named(position: int) -> str:
         return f"{step.text[position]!r} at position {position}"
 
+    def placed(position: int) -> str:
+        place = step.places[position]
+        return f"{named(position)} " + ("without a place" if place == NO_PLACE else f"of place {place}")
+
     before = step.target - 1
     why = (
-        f"{SPAN}: at length {length}, {named(step.target)} needs {named(step.needed)} of place "
-        f"{step.places[step.needed]}, but is predicted from {named(before)} of place {step.places[before]} "
+        f"{SPAN}: at length {length}, {named(step.target)} needs {placed(step.needed)}, but is predicted from "
+        f"{placed(before)} "
         f"({', '.join(map(str, row.span))} places {at})"
     )
     spans = {span for _, span in found}
     lonely = step.places[before] == 1 == step.places.count(1)
     lower = ", and all other places one lower, as they begin at 1" * lonely
-    ends = {each.places[each.needed] - lonely - n for (each, _), n in zip(found, row.lengths, strict=True)}
-    place = f"{step.places[step.needed] - lonely} at length {length}"
+    wanted = [each.places[each.needed] - lonely for each, _ in found]
+    ends = {place - n for place, n in zip(wanted, row.lengths, strict=True)}
+    place = f"{wanted[shown]}" + f" at length {length}" * (len(set(wanted)) > 1)
     if len(ends) == 1:
         place = "layout.length" + "".join(f" {end:+d}" for end in ends - {0})
     mend = (

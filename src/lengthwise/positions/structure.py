@@ -60,12 +60,30 @@ def reach(batch: Batch, positions: Int[ndarray, "B T P"], ids: Int[ndarray, "B T
 
 
 def spans(batch: Batch, positions: Int[ndarray, "B T P"], ids: Int[ndarray, "B T K"]) -> Int[ndarray, "B S"]:
-    """Of each scored token the largest distance to one of ``positions``, as in `reach`; 0 without one."""
+    """Of each scored token the largest distance to one of ``positions``, as in `reach`; 0 without one.
+
+    Ids may be `NO_PLACE`, see `distance`.
+    """
     target = np.flatnonzero(batch.scored)
     wanted, rows = positions[:, target], np.arange(batch.size)[:, None, None]
     # What is missing is replaced by the predicting token, at distance 0.
     wanted = np.where(wanted < 0, (target - 1)[None, :, None], wanted)
-    return np.abs(ids[:, target - 1][:, :, None] - ids[rows, wanted]).max(axis=(2, 3), initial=0)
+    gaps = distance(ids[:, target - 1][:, :, None], ids[rows, wanted], ids.max(initial=0))
+    return gaps.max(axis=(2, 3), initial=0)
+
+
+NO_PLACE = -1
+"""Where distances are counted, the id of a token without a place. Its own, 0, is near none that a place may get."""
+
+
+def distance(here: Any, there: Any, largest: Any) -> ndarray:
+    """How far ids are apart; `NO_PLACE` is as far from all others as the ``largest`` id."""
+    return np.where((here == NO_PLACE) == (there == NO_PLACE), np.abs(here - there), largest)
+
+
+def with_no_place(batch: Batch, ids: Int[ndarray, "B T K"]) -> Int[ndarray, "B T K"]:
+    """Ids that follow the places of a batch, with `NO_PLACE` for tokens that have none on any level."""
+    return np.where(batch.places.any(axis=-1, keepdims=True), ids, NO_PLACE)
 
 
 def has_places(task: Task, length: int) -> bool:
@@ -107,6 +125,7 @@ class FarStep:
 
     text: tuple[str, ...]
     places: tuple[int, ...]
+    """`NO_PLACE` for a token without one."""
     target: int
     """The position of the predicted token; the one before predicts it."""
     needed: int
@@ -116,16 +135,16 @@ class FarStep:
 def farthest_step(task: Task, length: int) -> tuple[FarStep, int]:
     """The step that looks farthest, and the span if the last token of the prompt had the place of what it looks for."""
     batch = task.batch(length, 64, stream(0, "structure", "far", length))
-    places = batch.places[:, :, :1]
+    places = with_no_place(batch, batch.places)[:, :, :1]
     steps = [
-        (abs(int(places[row, t - 1, 0] - places[row, p, 0])), -int(t), row, int(p))
+        (int(distance(places[row, t - 1, 0], places[row, p, 0], places.max())), -int(t), row, int(p))
         for t in np.flatnonzero(batch.scored)
         for row in range(batch.size)
         for p in batch.parents[row, t]
         if p >= 0
     ]
-    distance, t, row, needed = max(steps)
-    step = FarStep(tuple(batch.text(row)), tuple(places[row, :, 0].tolist()), -t, needed, distance)
+    far, t, row, needed = max(steps)
+    step = FarStep(tuple(batch.text(row)), tuple(places[row, :, 0].tolist()), -t, needed, far)
     moved, last = places.copy(), batch.prompt_length - 1
     first = batch.parents[:, last + 1]
     if (first >= 0).any():
@@ -194,7 +213,8 @@ def lacks_place(task: Task) -> str:
             how = "needs" if lacking in needed else "is predicted from"
             return (
                 f"{text[t]!r} at position {t} {how} {text[lacking]!r} at position {lacking}, which has no place "
-                f"(length {near}); under coupled ids give it one near what that needs: docs/howto/own-task.md#places"
+                f"(length {near}), so it is far from all that have one; under coupled ids give it one near what that "
+                "needs: docs/howto/own-task.md#places"
             )
     return ""
 
@@ -236,7 +256,7 @@ def structure(task: Task, scheme: PositionScheme, length: int, rng: Rng, *, size
     for layout in (None, *task.test_layouts(length)):
         batch = task.batch(length, size, rng, layout)
         ids = batch.places if scheme.equals_places else scheme.for_evaluation().assign(batch.places, task.levels, rng)
-        ids = ids[:, :, levels]
+        ids = (with_no_place(batch, ids) if scheme.uses_places else ids)[:, :, levels]
         alone = [reach(batch, tokens, ids) for tokens in (batch.parents, batch.selectors)]
         both = alone[0]
         if batch.selectors.size:

@@ -15,7 +15,7 @@ from lengthwise.core.config import apply_edits, fields_of
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.rng import stream
 from lengthwise.positions.schemes import SCHEMES, PositionScheme
-from lengthwise.positions.structure import NO_PLACES, structure_at
+from lengthwise.positions.structure import NO_PLACE, NO_PLACES, distance, lacks_place, structure_at
 from lengthwise.tasks import TASKS, Task
 
 STRUCTURE_LENGTHS = (5, 20, 100)
@@ -65,8 +65,10 @@ class TokenSequence:
 
     def reach(self, token: Token, *, places: bool = False) -> int:
         """Largest distance from the predicting token (position − 1) to a parent, in tokens or in places."""
-        where = [t.places[0] if places else t.position for t in self.tokens]
-        return max((abs(where[token.position - 1] - where[parent]) for parent in token.parents), default=0)
+        where = np.array(
+            [t.position if not places else t.places[0] if any(t.places) else NO_PLACE for t in self.tokens]
+        )
+        return int(distance(where[token.position - 1], where[list(token.parents)], where.max()).max(initial=0))
 
 
 @dataclass(frozen=True)
@@ -251,7 +253,7 @@ def structure_note(task: Task, scheme: PositionScheme) -> str:
         return "what may come next depends on all that was read: no token has parents, so k and span say nothing"
     if scheme.uses_places and not task.states_places:
         return f"task {task.name!r} states no places, so all its ids are 0 and no span is meant; {NO_PLACES}"
-    return ""
+    return lacks_place(task) if scheme.uses_places else ""
 
 
 def _spans(task: Task, scheme: PositionScheme, length: int, seed: int) -> _Spans:

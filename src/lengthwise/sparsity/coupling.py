@@ -242,8 +242,8 @@ def same_places(found: Int[ndarray, " T"], reference: Int[ndarray, " T"], prompt
     """How two assignments of places agree on the ``compared`` tokens (a mask ``[T]``), up to a constant, and a shift of
     the answer by at most one place: ``yes``, ``yes, up to a shift`` where numbers differ, ``reversed``, or ``no``.
 
-    Of tokens that agree, the last of the prompt may be elsewhere, which makes the first answer look far: ``but for the
-    last token of the prompt``.
+    Of tokens that agree, the last of the prompt may be elsewhere or lack the place that was found for it, which makes
+    the first answer look far: ``but for the last token of the prompt``.
     """
     last = prompt_length - 1
     prompt = np.flatnonzero(compared[:prompt_length])
@@ -253,7 +253,7 @@ def same_places(found: Int[ndarray, " T"], reference: Int[ndarray, " T"], prompt
         if len(set(gap[prompt].tolist())) <= 1 and len(set(gap[answer].tolist())) <= 1:
             both = len(prompt) and len(answer)
             if not both or abs(int(gap[prompt[0]] - gap[answer[0]])) <= 1:
-                if len(answer) and reference[last] and abs(int(gap[last] - gap[answer[0]])) > 1:
+                if len(answer) and (abs(int(gap[last] - gap[answer[0]])) > 1 if reference[last] else found[last] > 0):
                     return "but for the last token of the prompt"
                 return "reversed" if sign == -1 else "yes, up to a shift" if gap[compared].any() else "yes"
     return "no"
