@@ -19,7 +19,7 @@ from terminal import TINY_OPTIONS, Terminal, files_in, tiny_recipe
 import lengthwise as lw
 from lengthwise.api import theory
 from lengthwise.api.experiment import recipe as api_recipe
-from lengthwise.cli.run import forecast_line
+from lengthwise.cli.run import forecast_line, instead
 from lengthwise.core.result_file import RunResult
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import run_directory
@@ -268,3 +268,15 @@ def test_what_a_run_says_of_its_forecast_is_measured_by_the_measure_of_the_forec
 def test_a_run_may_have_a_comment_behind_it_in_a_shell_that_knows_none(terminal: Terminal) -> None:
     words = ("run", "copy", "--scheme", "coupled", "--print-config")
     assert terminal(*words, "#", "coupled", "ids").out == terminal(*words).out != ""
+
+
+@pytest.mark.parametrize(("target", "unlikely"), [("(a|c|d(a|c|d))*", True), ("(ab|ba)*", False)])
+def test_where_no_positions_are_likely_a_run_does_not_send_to_a_forecast_that_says_so(
+    target: str, unlikely: bool
+) -> None:
+    made = api_recipe(target, encodings=["nope"], max_length=40, test_lengths=[200], seeds=[0]).jobs[0].experiment
+    found = lw.predict(target, 40, 200)
+    assert (found.systems[0].answer == UNLIKELY) is unlikely
+    said = instead(made, "lengthwise predict")
+    assert ("  lengthwise predict" in said) is not unlikely
+    assert (f"  {found.settle}" in said) is unlikely

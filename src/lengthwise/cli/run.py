@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from lengthwise.core.result_file import StudyResult
     from lengthwise.experiments.engine import Sweep
     from lengthwise.experiments.recipe import Study
+    from lengthwise.experiments.run_config import RunConfig
     from lengthwise.forecast.answer import SystemForecast
 
 OPENING = (
@@ -147,11 +148,31 @@ def next_step(done: RecipeResult) -> str:
     lines += ["  " + shlex.join(["lengthwise", *code, "explain", str(done.run_folder(job, fitted[0]))])]
     if not right:  # more seeds of it would be wrong, too
         system = summarize(SeedResult.of(one.to_json()) for one in fitted)[0]
-        lines += ["or: see which positions are likelier to be right there:", f"  {predict_command(system)}"]
+        lines += instead(job.experiment, predict_command(system))
     elif (seeds := len(job.seeds)) < 3:
         few = "one" if seeds == 1 else "two"
         lines += [f"or: more seeds, since {few} may be luck:", f"  {again({'seed': None, 'seeds': seeds + 2})}"]
     return "\n".join(lines)
+
+
+def instead(made: RunConfig, command: str) -> list[str]:
+    """What to do where nothing was right at the longest test: see what is likelier, by ``command``.
+
+    Where no positions are, what the forecast over all of them advises, if anything.
+    """
+    from lengthwise.api.theory import predict
+    from lengthwise.forecast.answer import UNLIKELY, WRONG
+    from lengthwise.forecast.forecasts import steps
+
+    try:
+        found = predict(made.task, made.training.max_length, max(made.evaluation.lengths))
+    except LengthwiseError:  # no longer test
+        found = None
+    if found is None or found.systems[0].answer not in (UNLIKELY, WRONG):
+        return ["or: see which positions are likelier to be right there:", f"  {command}"]
+    sentence, typed = next(steps(found, found.systems[0], alone=False), ("", ""))
+    short = sentence.partition(": ")[0]
+    return [f"or: no positions are likely to be right there; {short}:", f"  {typed}"] if typed else []
 
 
 def forecast_of(sweep: Sweep) -> SystemForecast | None:
