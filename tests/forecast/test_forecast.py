@@ -1169,7 +1169,7 @@ def test_what_pulls_a_forecast_away_from_the_count_is_counted_beside_it(target: 
     assert found.record[0] <= right
     assert found.record[1] < of
     text = " ".join(predict(target, encoding=encoding).text().split())
-    assert f", {right} of {of} with any positions." in text
+    assert f", and {right} of {of} pairs of such a language and positions." in text
     share = right / of
     assert abs(found.probability - share) < max(0.15, abs(found.probability - found.record[0] / found.record[1]))
 
@@ -1232,7 +1232,7 @@ def test_a_row_says_what_the_system_alone_does(target: str) -> None:
         cell = found[name].seen
         assert not cell.endswith("similar") or said == [cell.removesuffix(" similar")]
         left_open = ["{} of {}".format(*alone[name].others or ())] if alone[name].verdict == "unknown" and said else []
-        assert cell or not said or "with any positions" in measured or said == left_open
+        assert cell or not said or "pairs of such a language and positions" in measured or said == left_open
 
 
 def test_a_setting_with_which_the_same_positions_were_right_is_named() -> None:

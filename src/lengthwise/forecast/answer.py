@@ -306,6 +306,8 @@ class SystemForecast:
         if "[" not in self.chance:
             return f"({self.chance.strip('()')})" if self.chance else ""
         low, high = map(percent, self.interval or (0.0, 0.0))
+        if low == high:
+            return f"({low} %)"
         ends = {LIKELY: f"at least {low} %", UNLIKELY: f"at most {high} %"}
         return f"({percent(self.probability or 0.0)} %, {ends.get(self.answer, f'from {low} to {high} %')})"
 
@@ -330,7 +332,7 @@ def chance_of(probability: float | None, interval: tuple[float, float] | None) -
     if probability is None or interval is None:
         return ""
     shown, low, high = percent(probability), *map(percent, interval)
-    return f"{shown} %" if shown == low == high else f"{shown} % [{low}, {high}]"
+    return f"{shown} % [{low}, {high}]"
 
 
 def percent(value: float) -> str:

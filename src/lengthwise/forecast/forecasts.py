@@ -352,7 +352,9 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
         advised = f". Advised, and untried: {spoken(untried)}" * bool(untried)
         if len(equal) == 1 and len(told) > len(alike):  # None is the best; the widest interval counts.
             widest = max(told, key=lambda f: f.interval[1] if f.interval else 0.0)
-            return f"{best.answer} {widest.in_brackets}: {found.target}{trained} under any positions {known}{advised}"
+            unsure = f"; least sure: {widest.words}" * (len({f.interval for f in told}) > 1)
+            said = f"{best.answer} {widest.in_brackets}: {found.target}{trained} under any positions {known}"
+            return f"{said}{unsure}{advised}"
         even = ", even" * (best.answer != UNCERTAIN)
         best_ones = f", the best {known}" * (len(told) > len(alike))
         return f"{best.answer} {best.in_brackets}: {found.target}{trained}{even}{of}{best_ones}{advised}"
@@ -451,7 +453,7 @@ def also_weighs(best: SystemForecast) -> str:
     if best.own and ELSEWHERE not in best.own and best.own != NOT_FITTED:
         return "; how this one came out depends on the model's settings"
     right, of = best.together
-    return f", {right} of {of} with any positions" * (of > best.record[1] > 0)
+    return f", and {right} of {of} pairs of such a language and positions" * (of > best.record[1] > 0)
 
 
 def alike_in_words(found: Forecasts, best: SystemForecast, alone: bool) -> str:
