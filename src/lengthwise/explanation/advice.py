@@ -42,8 +42,8 @@ SEEDS = 3
 """Of a run, where a seed may be why strings of a kind fail."""
 ON = "train a copy of this model on as before, for as many steps again"
 MENDED = (
-    "Of 4 adders that failed with leading zeros, this mended 3 (one row in ten: 1). Of 10, 2 then got fewer long "
-    "random sums right: keep this model."
+    "Of 4 adders that failed with leading zeros, this mended 3 (one row in ten 1, steps alone 1). Of 10, 2 then got "
+    "fewer long random sums right (by steps alone 0): keep this model."
 )
 """After training on with half of the rows of a kind: studies/explain/half_of_the_rows.md."""
 SCRATCH = "Of ten other adders, 9 were then right on such sums, but 3 lost many longer random ones."
