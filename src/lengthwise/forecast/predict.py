@@ -188,7 +188,8 @@ def predict(
         asked = set(map(name_of, requested))
         helps = "" if any(f.verdict == "yes" for f in forecasts) else mend or what_helps(theory, asked)
         if helps.endswith(COUPLING) and trainable and (needs := needed_by_all(trainable, nearest(trainable, 20))):
-            helps, span = "", f"every answer token needs token {needs}, which no places bring near all of them"
+            none = f"by its parents every answer token needs token {needs}, which no places bring near all of them"
+            helps, span = "", f"{none}; where earlier tokens of the answer tell the same, make these parents"
         elif helps.endswith(COUPLING) and (chosen_by := chosen_by_ever_more(theory)):
             helps, span = "", chosen_by
         elif helps.endswith(COUPLING) and word:
