@@ -9,11 +9,11 @@ import pytest
 import torch
 from test_pretrained_model import experiment, made
 from tiny import slow_greedy, tiny
-from transformers import GenerationConfig
+from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
 
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import stream
-from lengthwise.hf import CoupledPlaces, attach, right_answers
+from lengthwise.hf import CoupledPlaces, attach, dataset, right_answers, token_ids
 from lengthwise.hf.score import _generated
 from lengthwise.models.generate import generate
 from lengthwise.tasks import TASKS, Task
@@ -171,3 +171,18 @@ def test_problems_of_a_kind_are_counted_alone(kind: str):
     assert set(right_answers(model, task, [5], size=SIZE, kind=kind)) == {5}
     with pytest.raises(LengthwiseError, match="names no kind 'odd'"):
         right_answers(model, task, [5], kind="odd")
+
+
+def test_the_token_ids_of_a_loaded_model_are_those_of_its_rule() -> None:
+    sizes = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
+    model = LlamaForCausalLM(LlamaConfig(vocab_size=60, **sizes))
+    with pytest.raises(LengthwiseError, match="no CoupledPlaces is attached"):
+        token_ids(model)
+    mine = {
+        token: 20 + at for at, token in enumerate(TASKS.build("addition").vocab.ids) if token not in ("<pad>", "<sep>")
+    }
+    rule = CoupledPlaces("addition", "coupled", token_ids=mine)
+    found = token_ids(attach(model, rule))
+    assert mine.items() <= found.items()
+    (row,) = dataset("addition", [2], size=1, token_ids=found)
+    assert {*row["input_ids"]} <= {*mine.values()}

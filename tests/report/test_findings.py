@@ -35,7 +35,7 @@ from lengthwise.tasks import TASKS
 
 FOLDERS = sorted({path.parent.parent for path in Path("studies").glob("*/results/*/*/result.json")})
 GUESSED = (
-    " A guess at how: to answer at 40, plain ids must look 82 ids back (training had 18), coupled ids 1, as in "
+    " A guess at how: to answer at 40, ids that count tokens must look 82 back (training had 18), coupled ids 1, as in "
     "training."
 )
 """Of coupled ids and their control on addition, trained to 8."""

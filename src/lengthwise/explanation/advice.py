@@ -46,7 +46,7 @@ MENDED = (
     "fewer long random sums right (by steps alone 0): keep this model."
 )
 """After training on with half of the rows of a kind: studies/explain/half_of_the_rows.md."""
-SCRATCH = "Of ten other adders, 9 were then right on such sums, but 3 lost many longer random ones."
+SCRATCH = "Of ten other adders, 9 were then right on such sums, but 3 lost many longer random ones: keep this model."
 """After training from scratch with such rows: studies/explain/rows_of_a_kind.md."""
 OTHERS = "{} what has the best record on such tasks:"
 
@@ -291,17 +291,23 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
     asked = f"range({lengths[0]}, {lengths[-1] + 1})" if every else f"{lengths}"
     names, rule = subject.task.vocab.ids, getattr(subject.network.rule, "token_ids", None)
     ids = {name: int(subject.token_ids[at]) for name, at in names.items() if subject.token_ids[at] >= 0}
-    said = "rule.token_ids" if rule and ids.items() <= rule.items() else f"{ids}"
+    said = "hf.token_ids(model)" if rule and ids.items() <= rule.items() else f"{ids}"
     own = f", token_ids={said}" * any(ids[name] != names[name] for name in ids)
     end = f"rows=batch, size=batch * steps, seed=1{own})"
     return text, "\n".join([
-        "import torch, lengthwise.hf as hf",
-        "batch, steps = 128, 1000  # yours" + "; rule: the one that you attached" * ("rule." in own),
+        "import torch, transformers, lengthwise.hf as hf", *_loaded(subject, call), "batch, steps = 128, 1000  # yours",
         f"rows = hf.dataset({(task['name'] if len(task) == 1 else task)!r}, {asked}, more={{",
         *(f"    {kind!r}: {math.floor(1000 * share / len(made)) / 1000:g}," for kind in made),
         *textwrap.wrap(f"}}, {end}", 66, subsequent_indent="    ", break_on_hyphens=False),
         "batches = torch.utils.data.DataLoader(", "    rows, batch, collate_fn=hf.collate())",
     ])  # fmt: skip
+
+
+def _loaded(subject: Subject, call: Call) -> list[str]:
+    """What loads a copy of a model of transformers from its folder, or that it is the reader's."""
+    if not (call.typed and isinstance(subject.network, HuggingFaceNetwork)):
+        return ["# model: yours, with its rule attached"]
+    return ["model = hf.attach(transformers.AutoModelForCausalLM", f"    .from_pretrained({str(call.model)!r}))"]
 
 
 def retrain(subject: Subject, call: Call, *changes: str, seeds: int = 0) -> str:

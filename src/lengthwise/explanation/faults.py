@@ -110,7 +110,7 @@ def _of_kind(kind: WeakKind, failures: Failures, letter: str) -> Fault:
     caused = common is not None and common.causes(kind.kind) and common.alike(kind.mistake)
     if common is not None and common.causes(kind.kind) and not caused:  # it is another manner of mistake
         said = [f"Others of them fail {line[0].lower()}{line[1:]}" for line in said]
-    why = said if caused else earlier or [UNKNOWN]
+    why = said if caused else kind.exact or earlier or [UNKNOWN]
     return Fault(
         kind.kind, kind.kind, kind.wrong, kind.by_length, (),
         (*kind.does, *filter(None, [right_again(kind.by_length)])), tuple(why),

@@ -165,6 +165,12 @@ class Compared:
         return [] if near is None else [f"{self._of}, {self._of_all(near[0])} first go wrong {near[1]}."]
 
     @property
+    def exact(self) -> list[str]:
+        """What holds of all of them, and of no right token there, in a sentence, if anything does."""
+        near = next((each for each in self.found if each.wrong == self.n and not each.right and each.right_n), None)
+        return [] if near is None else [f"All {self.n} first go wrong {near.name}; no right one has that there."]
+
+    @property
     def where_of_these(self) -> list[str]:
         """The same behind a sentence on the same wrong answers."""
         return [says[:1].upper() + says[1:] for line in self.where for says in [line.removeprefix(f"{self._of}, ")]]

@@ -131,6 +131,11 @@ class WeakKind:
         return "" if does is None or does.n < CLEAR * does.of else f"It {does.what}."
 
     @property
+    def exact(self) -> list[str]:
+        """What holds where they first go wrong, in all, and nowhere in right strings of the kind, in a sentence."""
+        return self.compared.exact if self.compared is not None else []
+
+    @property
     def where(self) -> list[str]:
         """Where they first go wrong, beside right tokens of strings of the kind, in a sentence."""
         return self.compared.where if self.compared is not None else []
@@ -453,7 +458,8 @@ class _Kinds:
         # One of the length that is told; without one, of another at which it fails.
         first = sorted((row for row in rows if row.weak or row is told), key=lambda row: row is not told)
         every = [part for row in first for part in self.fresh[kind, row.length]]
-        ones = (select(batch, [row]) for batch, good in every for row in failing(batch, good))
+        kept = ((batch, good, self._kept(batch, worse)) for batch, good in every)
+        ones = (select(batch, [row]) for batch, good, own in kept for row in failing(batch, good) if own[row])
         example = next(filter(None, (self.replayed(one, kind) for one in ones)), None)
         return WeakKind(kind, rows, mistake, example, train=train)
 

@@ -13,6 +13,7 @@ from lengthwise.core.errors import LengthwiseError
 if TYPE_CHECKING:
     from lengthwise.hf.attachment import attach as attach
     from lengthwise.hf.attachment import detach as detach
+    from lengthwise.hf.attachment import token_ids as token_ids
     from lengthwise.hf.data import collate as collate
     from lengthwise.hf.data import dataset as dataset
     from lengthwise.hf.data import text_dataset as text_dataset
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 # No module may have the name of a function: its import would take the function's place.
 _NAMES = {
-    "attachment": "attach detach",
+    "attachment": "attach detach token_ids",
     "data": "collate dataset text_dataset",
     "extension": "extend",
     "influence": "language_model task_windows",

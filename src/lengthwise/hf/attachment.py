@@ -20,6 +20,7 @@ from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.hf.probe import Places, position_modules
 from lengthwise.hf.rules import (
+    CoupledPlaces,
     Ends,
     IdFunction,
     IdRule,
@@ -31,7 +32,7 @@ from lengthwise.hf.rules import (
     described,
     refuse_packed,
 )  # fmt: skip
-from lengthwise.positions.saved import SAVED, STATE
+from lengthwise.positions.saved import SAVED, STATE, attached
 
 
 def padding_mask(mask: Tensor | None, tokens: Int[Tensor, "B T"]) -> Bool[Tensor, "B T"]:
@@ -370,6 +371,17 @@ def _prepare(self: Any, input_ids: Tensor, *args: Any, **kwargs: Any) -> dict[st
 
 def _no_continuous_batching(*args: Any, **kwargs: Any) -> Any:
     raise LengthwiseError("continuous batching hides the tokens before a step from the rule; use generate")
+
+
+def token_ids(model: Any) -> dict[str, int]:
+    """A model's ids of the tokens of its task, as the attached `CoupledPlaces` has them; `dataset` takes them.
+
+    Raises `LengthwiseError` for a model without such a rule.
+    """
+    rule = getattr(attached(stock(model)), "rule", None)
+    if not isinstance(rule, CoupledPlaces):
+        raise LengthwiseError("no CoupledPlaces is attached to the model; give token_ids as a mapping")
+    return dict(rule.token_ids)
 
 
 def stock(model: Any) -> PreTrainedModel:

@@ -122,13 +122,14 @@ def guess_at_how(first: SystemSummary, at: int, other: SystemSummary | None = No
     """
     of, ours = other or first, first.positions.scheme
     plain = other is None or of.positions.scheme in PLAIN
-    theirs, scheme = ("plain", "sequential") if plain else (of.positions.scheme, "")
+    theirs, scheme = ("ids that count tokens", "sequential") if plain else (f"{of.positions.scheme} ids", "")
     far, had = needed_back(of, at, scheme=scheme), needed_back(of, of.max_length, training=True, scheme=scheme)
     near, known = needed_back(first, at), needed_back(first, first.max_length, training=True)
-    if ours in (theirs, *PLAIN) or not (far or 0) > (had or 0) > 0 or (near or 0) > (known or 0):
+    farther = (far or 0) > (had or 0) > 0 and (near or 0) <= (known or 0)
+    if ours in PLAIN or (not plain and ours == of.positions.scheme) or not farther:
         return ""
     other_side = "" if near is None else f", {ours} ids {near}, as in training"
-    return f"{GUESS}to answer at {at}, {theirs} ids must look {far} ids back (training had {had}){other_side}."
+    return f"{GUESS}to answer at {at}, {theirs} must look {far} back (training had {had}){other_side}."
 
 
 def beyond_reach(system: SystemSummary) -> str:
