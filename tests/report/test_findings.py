@@ -35,7 +35,7 @@ from lengthwise.tasks import TASKS
 
 FOLDERS = sorted({path.parent.parent for path in Path("studies").glob("*/results/*/*/result.json")})
 GUESSED = (
-    " A guess at how: to answer at 40, ids that count tokens must look 82 back (training had 18), coupled ids 1, as in "
+    " A weak guess at how: to answer at 40, ids that count tokens must look 82 back (training had 18), coupled ids 1, as in "
     "training."
 )
 """Of coupled ids and their control on addition, trained to 8."""
@@ -970,7 +970,7 @@ def test_a_control_that_is_not_shown_is_shown_before_anything_is_trained() -> No
         ))  # fmt: skip
 
     table = made().only(systems=[best, rival]).wide()
-    assert table.answer[WHY].startswith("Not tested by the systems shown. A guess at how: to answer at 16, ")
+    assert table.answer[WHY].startswith("Not tested by the systems shown. A weak guess at how: to answer at 16, ")
     assert steps_of(table)[0].startswith("show the control: `.only(systems=[")
     assert any("3 in all, also of systems not shown; p by Holm" in line for line in table.advice)
     assert f"`.only(systems={[best, control]})`" in steps_of(table)[0]

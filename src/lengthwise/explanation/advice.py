@@ -252,6 +252,10 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
     values *= not within
     beyond = [each.kind for each in failures.kinds if not within and can_make(subject.task, each.kind)][:1]
     rows, how = HALF_OF, ON
+    tried = before.common if before is not None else None
+    if values and common is not None and tried is not None and tried.worst.name in {of.name for of in common.values}:
+        again = "Rows with such values were advised before, and it fails still."
+        return f"{again} Another seed may do; that was not measured.", ""
     if values and common is not None:
         rows, made = ONE_IN_TEN, [values]
         measured = (

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from lengthwise.core.config import from_fields
-from lengthwise.core.errors import require
+from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import read_json
+from lengthwise.core.rng import stream
 from lengthwise.explanation.common_cause import SURE, right_with
 from lengthwise.explanation.failures import Failures
 from lengthwise.explanation.features import surprise
-from lengthwise.explanation.kinds import TOLD, WeakKind
+from lengthwise.explanation.kinds import FRESH, TOLD, WeakKind
 from lengthwise.explanation.model import Subject
 from lengthwise.explanation.verdict import Share, Verdict
+from lengthwise.tasks.kinds import drawn_of
 from lengthwise.tasks.values import with_values
 
 PAGE = "explain-{}"
@@ -61,26 +64,42 @@ class Before:
     def since(self, now: Failures, subject: Subject, seed: int) -> list[str]:
         """What became better or worse, in sentences.
 
-        To which length random strings were and are right; the worst kind that failed; and what surely changed besides:
-        of kinds that failed or fail, where most did or do, and of values that fail now, in the same strings.
+        To which length random strings were and are right; the worst kind that failed, and the worst values; and which
+        others surely changed that failed or fail. Where the earlier model is there, both are asked the same strings.
         """
         held = [Verdict(each.rows, each.train).of("random").held for each in (self.failures, now)]
         right, far = ("no length" if n is None else f"length {n}" for n in held)
         found = [f"{self.model} was right on random strings to {right}, this one to {far}."]
-        before, after = ({way.how: dict(way.rows) for way in each.asked} for each in (self.failures, now))
-        for kind in _each_once([*self.failures.kinds[:TOLD], *now.kinds[:TOLD]]):
-            old, new = before.get(kind.kind, {}), after.get(kind.kind, {})
-            both = [row.length for row in kind.rows if row.weak and row.length in old and row.length in new]
-            at = max(both, key=lambda n: (n == kind.length, n), default=0)
-            if at and (len(found) == 1 or _differ(old[at], new[at])):
-                found.append(f"Where {kind.kind}: {old[at].wrong} wrong at {at}, now {new[at].wrong}.")
-        if (cause := now.common) is not None and self.subject is not None:
-            kinds = [kind.kind for kind in now.kinds if kind.kind in subject.task.kinds]
-            then, share = (right_with(cause, of, kinds, seed) for of in (self.subject, subject))
+        both = (self.subject, subject) if self.subject is not None else ()
+
+        def tell(strings: str, shares: Sequence[Share], length: int, always: bool) -> None:
+            if len(shares) == 2 and (always or _differ(*shares)):
+                unsure = ", not surely changed" * (not _differ(*shares))
+                found.append(f"Where {strings}: {shares[0].wrong} wrong at {length}, now {shares[1].wrong}{unsure}.")
+
+        for number, kind in enumerate(_each_once([*self.failures.kinds[:TOLD], *now.kinds[:TOLD]])):
+            first = number == 0 and bool(self.failures.kinds)
+            tell(kind.kind, self._shares(kind, now, both, seed), kind.length, first)
+        causes = {each.worst.name: each for each in (now.common, self.failures.common) if each is not None}
+        for cause in causes.values():
+            kinds = [kind.kind for kind in self.failures.kinds if kind.kind in subject.task.kinds]
             strings = with_values(cause.what, [cause.worst.name], cause.worst.planted)
-            if _differ(then, share):
-                found.append(f"Where {strings}: {then.wrong} wrong at {cause.trained}, now {share.wrong}.")
+            shares = [right_with(cause, of, kinds, seed) for of in both]
+            tell(strings, shares, cause.trained, cause is self.failures.common)
         return found
+
+    def _shares(self, kind: WeakKind, now: Failures, both: Sequence[Subject], seed: int) -> list[Share]:
+        """Right strings of a kind before and now: those that were asked of it, or else the same fresh ones."""
+        ways = [way for each in (self.failures, now) for way in each.asked if way.how == kind.kind]
+        shares = [way.at(kind.length) for way in ways]
+        if len(shares) == 2 and all(share.n for share in shares):
+            return shares
+        with suppress(LengthwiseError):
+            rng = stream(seed, "explain", "before", kind.kind, kind.length)
+            some = drawn_of(both[0].task, kind.length, FRESH, kind.kind, rng) if both else None
+            if some is not None:
+                return [Share(int(of.right(some).all(axis=1).sum()), some.size) for of in both]
+        return []
 
 
 def _differ(one: Share, other: Share) -> bool:

@@ -78,9 +78,8 @@ class Tested:
             return "not shown to be due to"
         if self.moved.n:
             return "partly due to" if _worse(self.drawn, self.moved) < CERTAIN else "due to"
-        if self.without.holds:
-            return "due to"
-        return "mostly due to" if 2 * (1 - self.without.value) <= 1 - self.drawn.value else "partly due to"
+        left, drawn = 1 - self.without.value, 1 - self.drawn.value
+        return "due to" if 4 * left <= drawn else "mostly due to" if 2 * left <= drawn else "partly due to"
 
     def first(self, what: str, letter: str) -> str:
         """Whether values, which have a letter, are the cause, and how many are wrong with and without them."""
@@ -264,8 +263,8 @@ class CommonCause:
         return f"{'; '.join(said)}." if said else ""
 
     def due(self, kind: str) -> str:
-        """How much strings of a kind, or random ones, fail by these values, as far as that holds at all lengths."""
-        found = {each.how for each in self.of(kind) if each.caused}
+        """How much strings of a kind, or random ones, fail by these values: the least of all tested lengths."""
+        found = {each.how if each.caused else "partly due to" for each in self.of(kind)}
         return next(how for how in ("partly due to", "mostly due to", "due to") if how in found)
 
     @property

@@ -66,7 +66,7 @@ MOST_COMPARED = 4
 """Systems of a comparison that is proposed."""
 GOOD_FROM = 0.9
 """The probability from which a system is named instead of another, the cheapest first."""
-SHORT, DRAWN, LONGEST_EXAMPLE, MOST_ACCEPTING = 3, 16, 36, 2
+SHORT, DRAWN, LONGEST_EXAMPLE, MOST_ACCEPTING = 3, 16, 36, 6
 """Symbols of an example of a scratchpad, strings of which it is one, its most letters, and accepting states named."""
 CHEAPEST = ("nope", "ape", "alibi", "rope")
 """Systems that are tried first, since they cost nothing but another setting."""

@@ -16,6 +16,7 @@ from lengthwise.report.differences import Difference, between, differences, leng
 from lengthwise.report.longer import has_few_steps, train_longer
 from lengthwise.report.summary import (
     MOST_COMPARED,
+    RIGHT,
     SystemSummary,
     ids_alone,
     is_untrained,
@@ -29,7 +30,7 @@ from lengthwise.report.summary import (
 from lengthwise.report.why import needed_back
 
 PLAIN = ("sequential", RANDOM_START)
-GUESS = " A guess at how: "
+GUESS = " A weak guess at how: "
 """How what is known of the ids goes on with how far back, in ids, the farthest needed token is."""
 NEARLY = 0.9
 """From which part of the largest gap on a gap between medians tells as much."""
@@ -90,6 +91,9 @@ def control_says(first: SystemSummary, control: SystemSummary, tests: Sequence[D
         return f"Not shown that it is the ids: {there}, but {other}."
     if ours[at] < MOSTLY:
         return f"Not shown that it is the ids: {there}, both mostly wrong."
+    if theirs.get(control.max_length, 1.0) < RIGHT:
+        trained = f"{control.label} has {rounded(theirs[control.max_length])} at {control.max_length}"
+        return f"Not shown that it is the ids: {there}, but {trained}, a trained length, already."
     return what_differs(first, control, tests, "ids") + guess_at_how(first, at, control)
 
 
