@@ -35,8 +35,8 @@ from lengthwise.tasks import TASKS
 
 FOLDERS = sorted({path.parent.parent for path in Path("studies").glob("*/results/*/*/result.json")})
 GUESSED = (
-    " A weak guess at how: to answer at 40, ids that count tokens must look 82 back (training had 18), coupled ids 1, as in "
-    "training."
+    " A weak guess at how: to answer at 40, ids that count tokens must look 82 back (training had 18), coupled ids 1, "
+    "as in training."
 )
 """Of coupled ids and their control on addition, trained to 8."""
 
