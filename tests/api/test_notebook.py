@@ -244,16 +244,3 @@ def test_names_that_exist_are_listed() -> None:
     found = lw.available()
     assert "addition" in found.names("tasks")
     assert "fire" in repr(found)
-
-
-@pytest.mark.parametrize("train", [4, 7])
-def test_a_run_says_before_training_that_its_strings_are_shorter_than_those_of_any_measured_task(
-    train: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    one = lw.Experiment("reverse", max_length=train, test_lengths=[train], steps=1)
-    one.run(out=tmp_path, progress=False)
-    assert capsys.readouterr().err == ""
-    one.run(out=tmp_path)
-    said = capsys.readouterr().err.splitlines()
-    assert said[0].startswith("trained to 4: no measured task was trained to less than 7") is (train == 4)
-    assert len(said) == 1 + (train == 4)

@@ -31,7 +31,7 @@ NEEDS = {
     "transformers": {
         "LengthwiseConfig", "LengthwiseForCausalLM", "attach", "decode", "detach", "encode_prompt", "extend",
         "from_run", "language_model", "model_card", "right_answers", "save_with_card", "task_tokenizer",
-        "task_windows", "to_run",
+        "task_windows", "to_run", "token_ids",
     },
     "datasets peft accelerate": {"collate", "dataset", "text_dataset"},
 }  # fmt: skip

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from lengthwise.core.deadline import FIRST_WORD, NEXT_WORD
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, harmless
-from lengthwise.measured.cells import SHORTEST_TRAINED
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -208,15 +207,9 @@ class SweepProgress:
         self._steps: dict[tuple[str, int], int] = {}
         self._clock = TrainingClock(recipe)
         self._said = time.monotonic()
-        made = [job.experiment for job in recipe.jobs if job.steps]
-        trained = [one.training.max_length for one in made if one.task.name != "language"]
-        self._short = min((length for length in trained if length < SHORTEST_TRAINED), default=0)
 
     def __enter__(self) -> SweepProgress:
         self._progress.start()
-        if self._short:
-            least = f"no measured task was trained to less than {SHORTEST_TRAINED}"
-            self._say(f"trained to {self._short}: {least}, as on short strings other rules are right, too")
         return self
 
     def __exit__(self, *error: object) -> None:
