@@ -217,7 +217,8 @@ def test_an_answer_that_stops_early_is_tested_by_the_last_columns_in_strings_of_
     # Without two zeros in the last column they are not of the kind; nothing else but a carry from the one before helps.
     assert not anew.own.n
     assert anew.before.value > 0.3 > 0.2 > anew.other.value
-    assert told.why.startswith("All 118 first go wrong where no carry comes into the column before it; no right one ")
+    exactly = "It does so exactly where no carry comes into the last column: in all 118, and in none of 10 right ones."
+    assert told.why.startswith(exactly)
     assert "It depends on the last column but one: " in told.why
 
 
@@ -687,7 +688,7 @@ def test_first_line_list_and_example_are_of_the_kind_that_was_planted(fault: str
     assert example == worst.example
     assert (example.length, example.kind) == (worst.length, f"where {kind}")
     name = "example A" if len(told.faults) > 1 else "example"
-    assert told.blocks()[0][1][name] == [f"{example.shown} {TASK.written}"]
+    assert told.blocks()[0][1][name] == [*example.rows, TASK.written]
     assert TASK.written in told.html()
     prompt = list(example.tokens[: example.tokens.index("=") + 1])
     assert TASK.of_kind(kind, prompt)

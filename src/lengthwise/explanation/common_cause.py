@@ -14,10 +14,10 @@ from lengthwise.core.batch import Batch
 from lengthwise.core.config import config
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.core.rng import Rng, stream
-from lengthwise.core.statistics import wilson
 from lengthwise.explanation.features import CLEAR, LEAST, surprise
 from lengthwise.explanation.kinds import TOLD, WeakKind, of_kinds
-from lengthwise.explanation.mistakes import Failure, Mistake, Wrong, facts_of, first_wrong, most_common_mistake
+from lengthwise.explanation.manners import Manner, manners
+from lengthwise.explanation.mistakes import Failure, Mistake, Wrong, first_wrong, most_common_mistake
 from lengthwise.explanation.model import Subject
 from lengthwise.explanation.verdict import Share, Verdict
 from lengthwise.tasks.kinds import SEEN, changed, drawn_of, select
@@ -118,10 +118,13 @@ class Value:
     """`INSIDE`, `FIRST` or `LAST`."""
     right: int
     """Right ones of `CommonCause.each` strings with it in half of the places, or in the first or last."""
-    after: Share = Share(0, 0)
-    """First mistakes in these right behind it."""
-    does: str = ""
-    """What the model does in most of these, if that is one thing."""
+    manners: tuple[Manner, ...] = ()
+    """What the model does in these, the most common first: one thing in most of them, or two in two places."""
+
+    @property
+    def does(self) -> str:
+        """What it does in most of them, or at least in more than else; may be empty."""
+        return self.manners[0].what if self.manners else ""
 
     @property
     def planted(self) -> str:
@@ -227,16 +230,6 @@ class CommonCause:
             f"are wrong, with {two.places} apart {two.apart.wrong}."
         )
 
-    @property
-    def mistakes(self) -> tuple[str, ...]:
-        """In how many of the wrong ones the token behind such a value is the first wrong one, if surely in most."""
-        worst = self.worst
-        if not worst.after.n or wilson(worst.after.right, worst.after.n)[0] <= CLEAR:
-            return ()
-        return (
-            f"With {worst.name}, {worst.after.counts} wrong answers first go wrong right after such a {self.what}.",
-        )
-
     def of(self, kind: str) -> list[Tested]:
         """The tests of a kind, or of random strings, whose kind is empty."""
         return [each for each in self.tests if each.kind == kind]
@@ -269,14 +262,20 @@ class CommonCause:
 
     @property
     def does(self) -> str:
-        """What the model does with the worst value, if it is one thing; else how many fail with others."""
-        worst = self.worst
-        beside = ", worst side by side" * (self.neighbours is not None)
-        after = worst.after.n and wilson(worst.after.right, worst.after.n)[0] > CLEAR
-        which = (
-            f"{self.what}s {worst.name}" if worst.where == INSIDE else f"{worst.name} in the {worst.where} {self.what}"
-        )
-        return f"{'Right after' if after else 'With'} {which}{beside}, it {worst.does}." if worst.does else self.control
+        """What the model does with the worst value, and where, as far as known; else how many fail with others."""
+        worst, wrong, inside = self.worst, self.each - self.worst.right, self.worst.where == INSIDE
+        if not worst.manners:
+            return self.control
+        which = f"{self.what}s {worst.name}" if inside else f"{worst.name} in the {worst.where} {self.what}"
+        first, beside = worst.manners[0], ", worst side by side" * (self.neighbours is not None)
+        if first.n == wrong and first.after:
+            return f"Right after {which}{beside}, it {first.what}."
+        of, found = f" of {wrong} wrong answers", list[str]()
+        for number, each in enumerate(worst.manners):
+            count = f" ({each.n}{of * (number == 0)})" * any(other.fact for other in worst.manners)
+            does = each.what.removeprefix("writes ") if number else each.what
+            found.append(f"{does} {each.where(self.what)}".strip() + count)
+        return f"With {which}{beside}, it {spoken(found)}."
 
     @property
     def control(self) -> str:
@@ -394,7 +393,7 @@ def _told(asked: _Asked, value: Value) -> Value:
     """A value that surely fails, as it is told: how many strings with it are right, and what the others do."""
     share = asked.right(AGAIN, TOLD_STAGE.format(value.planted), [value.name], value.planted)
     right = share.right if share.n == AGAIN else value.right
-    return replace(value, right=right, after=asked.behind(value.name), does=asked.does)
+    return replace(value, right=right, manners=asked.manners(value))
 
 
 def right_with(cause: CommonCause, subject: Subject, kinds: Sequence[str], seed: int) -> Share:
@@ -484,19 +483,11 @@ class _Asked:
         """The first mistakes in the strings that were asked last."""
         return first_wrong(self.subject, *self._last) if self._last is not None else []
 
-    def behind(self, name: str) -> Share:
-        """Of the first mistakes in the last strings those right behind a column of this value."""
-        fact, task = f"where the column before is {name}", self.subject.task
-        wrong = self.wrong if self.values.what == "column" else ()
-        of = [fact in facts_of(task, each.batch, each.row, each.at) for each in wrong]
-        return Share(sum(of), len(of))
-
-    @property
-    def does(self) -> str:
-        """What the model does in most of the last strings that fail; empty where that is not one thing."""
-        wrong = self.wrong
-        found = most_common_mistake(wrong)
-        return found.what if found is not None and 2 * found.n >= len(wrong) else ""
+    def manners(self, value: Value) -> tuple[Manner, ...]:
+        """What the model does in the last strings that fail, which have this value, and where."""
+        column = value.name if self.values.what == "column" else ""
+        known = [self._last] if self._last is not None else []
+        return manners(self.subject.task, self.wrong, known, column, self.seed, inside=value.where == INSIDE)
 
     @property
     def left(self) -> str:

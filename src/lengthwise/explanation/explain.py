@@ -36,6 +36,7 @@ from lengthwise.explanation.faults import (
 from lengthwise.explanation.forecast import ModelForecast, forecast_model
 from lengthwise.explanation.given import title_of
 from lengthwise.explanation.heads import Heads, explain_heads
+from lengthwise.explanation.mistakes import HARD
 from lengthwise.explanation.model import Accuracy, RandomStrings, Subject, WordOracle, accuracy
 from lengthwise.explanation.program import ModelProgram, learn_program
 from lengthwise.explanation.verdict import CUT, Share, Verdict
@@ -47,7 +48,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 49
+VERSION = 50
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -70,8 +71,6 @@ RULES = (f"right: at least {100 * CUT:.0f} % are", "breaks: surely fewer; betwee
 AT_RANDOM = "; random strings: "
 AGAIN = "lengthwise"
 """How what explains a copy begins."""
-HARD = "\u00a0"
-"""A blank at which no line ends."""
 T = TypeVar("T")
 
 
@@ -218,6 +217,7 @@ class Explanation(Tabular):
         """
         faults, found, shown = self.faults, list[tuple[str, dict[str, list[str]]]](), False
         (by, cause), several = shared_cause(self.failures, faults), len(faults) > 1
+        values = self.failures.common.strings if self.failures.common is not None else None
         unknown = [letter for letter, each in zip(LETTERS, faults, strict=False) if UNKNOWN in each.why]
         for letter, each in zip(LETTERS, faults, strict=False):
             of, does = f" {letter}" * several, [*each.found, *each.mistakes]
@@ -230,10 +230,9 @@ class Explanation(Tabular):
                 left = ["Why is not known."] * (unknown == [letter])
                 rows = {f"how{of}": [" ".join([*does, *left])] if does else []}
                 rows = rows if UNKNOWN in each.why else {f"why{of}": [*does, *causes]}
-            if each.example is not None and (whole or not shown):
-                name = "example" if whole else f"example{of}"
-                written = f" {self.written}" * (not shown and bool(self.written))
-                rows[name] = [f"{each.example.whole if whole else each.example.shown}{written}"]
+            if each.example is not None and (whole or not shown or each.strings == values):
+                name, written = "example" if whole else f"example{of}", [self.written] * (not shown)
+                rows[name] = [*([each.example.whole] if whole else each.example.rows), *filter(None, written)]
                 shown = True
             found.append((f"{letter}. {each.heading}" * (whole and several), rows))
             if not whole and unknown[-1:] == [letter] and (unknown[1:] or not does):
@@ -260,7 +259,7 @@ class Explanation(Tabular):
         ]
         for _, rows in self.blocks():
             told += [f"{name.rstrip('.')}: {' '.join(said)}" for name, said in rows.items() if name != "command"]
-        told = [line.replace(HARD, " ") for line in told]
+        told = [" ".join(line.replace(HARD, " ").split()) for line in told]
         return [self.answer, *told, *filter(None, [self.command, self.measured]), *self.notes]
 
     def __repr__(self) -> str:

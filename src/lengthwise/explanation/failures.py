@@ -17,7 +17,15 @@ from lengthwise.core.table import Table
 from lengthwise.core.vocab import SPECIALS
 from lengthwise.explanation.common_cause import CommonCause, common_cause
 from lengthwise.explanation.coverage import covered, random_at, spread, suspected, turns
-from lengthwise.explanation.features import CLEAR, LEAST, Compared, Feature, telling_feature, telling_nearby
+from lengthwise.explanation.features import (
+    CLEAR,
+    LEAST,
+    Compared,
+    Feature,
+    telling_exactly,
+    telling_feature,
+    telling_nearby,
+)
 from lengthwise.explanation.kinds import NONE, Way, WeakKind, distinct, hard_strings, is_apart, weak_kinds, weakest_way
 from lengthwise.explanation.mistakes import STOPS, Failure, Wrong, facts, first_wrong, most_common_mistake
 from lengthwise.explanation.model import RandomStrings, Subject
@@ -414,7 +422,9 @@ def _compared(
     does = (mistake.what, mistake.n) if mistake is not None and 2 * mistake.n >= len(ones) else ("", 0)
     if len(ones) >= LEAST and (ended := _as_in_training(subject, ones)) is not None:
         does = ended
-    return Compared(random, len(wrong) - random, lengths, found, len(wrong) >= 2 * LEAST, *does, _place(ones))
+    same = [one for one in ones if does[0] in one.ways] if does[1] >= CLEAR * len(ones) else []
+    rule = telling_exactly(facts(subject.task, same, [each[1:3] for each in some], seed), list(subject.task.details))
+    return Compared(random, len(wrong) - random, lengths, found, len(wrong) >= 2 * LEAST, *does, _place(ones), rule)
 
 
 def _place(wrong: Sequence[Wrong]) -> tuple[str, int]:
@@ -510,4 +520,5 @@ def _replayed(subject: Subject, one: Batch, kind: str) -> Failure | None:
 
         expected, got = words(one.allowed[0, position]), words(logits > 0)
     sets = one.allowed is not None
-    return Failure(one.layout.length, kind, tuple(one.text(0)), position, expected, got, sets)
+    places = one.places[0, :, 0].tolist() if one.places.shape[-1] == 1 else ()
+    return Failure(one.layout.length, kind, tuple(one.text(0)), position, expected, got, sets, tuple(places))

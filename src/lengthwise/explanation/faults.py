@@ -83,7 +83,7 @@ def faults_of(failures: Failures, train: int) -> list[Fault]:
         values = Fault(
             common.strings, common.strings, common.wrong, common.by_length, (), (),
             (common.does, *filter(None, [right_again(common.by_length)])),
-            (*[common.control] * (common.control != common.does), *common.found, *common.mistakes), common.example,
+            (*[common.control] * (common.control != common.does), *common.found), common.example,
         )  # fmt: skip
         found.insert(LETTERS.index(letter), values)
     broken = verdict.broken()

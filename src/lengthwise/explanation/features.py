@@ -141,6 +141,8 @@ class Compared:
     """In how many."""
     place: tuple[str, int] = ("", 0)
     """Where in the answer most of them are, if that is a small part, and how many."""
+    rule: Nearby | None = None
+    """What holds of all of these in which the model does that, and of no right token there."""
 
     @property
     def n(self) -> int:
@@ -166,9 +168,10 @@ class Compared:
 
     @property
     def exact(self) -> list[str]:
-        """What holds of all of them, and of no right token there, in a sentence, if anything does."""
-        near = next((each for each in self.found if each.wrong == self.n and not each.right and each.right_n), None)
-        return [] if near is None else [f"All {self.n} first go wrong {near.name}; no right one has that there."]
+        """What holds of all in which it does the same, and of no right token there, in a sentence, if anything does."""
+        if (of := self.rule) is None:
+            return []
+        return [f"It does so exactly {of.name}: in all {of.wrong}, and in none of {of.right_n} right ones."]
 
     @property
     def where_of_these(self) -> list[str]:
@@ -416,3 +419,16 @@ def telling_nearby(tokens: Tokens, seed: int, own: Collection[str] = ()) -> tupl
     if len(found) > 1 and not found[0].also and not found[1].also and (name := either(found[0].name, found[1].name)):
         found[:2] = [nearby(name, tokens)]
     return tuple(found)
+
+
+def telling_exactly(tokens: Tokens, own: Collection[str]) -> Nearby | None:
+    """What holds of all wrong tokens and of no right one, clearly not by chance: first in the task's ``own`` words."""
+    wrong, right = ([facts for facts, ok in tokens if ok == kind] for kind in (False, True))
+    if len(wrong) < LEAST or not right:
+        return None
+    tried = {fact for facts in wrong for fact in facts}
+    only = frozenset.intersection(*wrong).difference(*right)
+    if surprise(len(wrong), len(wrong), 0, len(right)) * len(tried) >= CERTAIN:
+        return None
+    name = next((fact for fact in own if fact in only), min(only, default=""))
+    return Nearby(name, len(wrong), len(wrong), 0, len(right)) if name else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -23,6 +24,10 @@ MATCHED, MOST_MATCHED = 8, 4096
 """For a failing string, so many right ones of its length give a token each to compare with; and of all together."""
 LONGEST, ENDS = 272, 12
 """Where a string has more letters than this up to its wrong token, it is shown as so many tokens at its ends."""
+COLUMNS = 66
+"""Most letters of a line of `Failure.rows`."""
+HARD = "\u00a0"
+"""A blank at which no line ends."""
 FEW_SOURCES = 3
 """Tokens that a token of the answer follows from are named if they are no more."""
 PLACE = " at "
@@ -66,6 +71,12 @@ class Wrong(NamedTuple):
         places = [*(f"{PLACE}{place} of the answer" for place in ordered), ""]
         return [f"writes {what}{place}" for what in says for place in places]
 
+    @property
+    def manner(self) -> str:
+        """Of these words those that tell a digit one too large from one too small, and else the most general."""
+        plain = [way for way in self.ways if PLACE not in way]
+        return plain[1] if plain[-1].startswith("writes") and len(plain) > 2 else plain[-1]
+
 
 def first_wrong(subject: Subject, batch: Batch, good: ndarray) -> list[Wrong]:
     """The first wrong tokens of failing rows; none of a task of sets."""
@@ -94,6 +105,8 @@ class Failure:
     got: str
     sets: bool = False
     """Whether right is a set of tokens that may come next, and no answer."""
+    places: tuple[int, ...] = ()
+    """The place of each token, where it has one of one level."""
 
     @property
     def marked(self) -> str:
@@ -115,7 +128,34 @@ class Failure:
         """The string up to the wrong token, or the ends of a very long one, and the mark, which breaks nowhere."""
         whole = len(" ".join(self.before)) <= LONGEST
         before = self.before if whole else (*self.before[:ENDS], "…", *self.before[-ENDS:])
-        return " ".join([*before, self.marked.replace(" ", "\u00a0")])
+        return " ".join([*before, self.marked.replace(" ", HARD)])
+
+    @property
+    def rows(self) -> list[str]:
+        """The same with tokens that share a place below one another, in lines of hard blanks; or `shown` alone.
+
+        Each part of the string has its tokens at the same places, one on from the other, behind one of no such place.
+        Of a long string the columns around the wrong token are shown.
+        """
+        at, ids = self.position, self.places
+        starts = [0, *(n for n in range(1, at) if ids and ids[n] < ids[n - 1])]
+        runs = [range(*each) for each in itertools.pairwise([*starts, at])]
+        offsets = {ids[n] - n + run[0] for run in runs for n in run[1:]}
+        own = {ids[at] - at + starts[-1]} if ids and ids[at] else set[int]()
+        if len(runs) < 2 or len(offsets | own) != 1 or any(len(run) == 1 for run in runs[:-1]) or self.sets:
+            return [self.shown]
+        parts = [(self.tokens[run[0]], self.tokens[run[0] + 1 : run.stop]) for run in runs]
+        head = max(len(name) for name, _ in parts)
+        wide = max((len(each) for _, rest in parts for each in rest), default=1)
+        room, left = ((COLUMNS - head - 4 - letters) // (wide + 1) for letters in (0, len(self.marked)))
+        here = len(parts[-1][1])
+        first = max(0, here - left)
+        lines = list[str]()
+        for number, (name, rest) in enumerate(parts, 1):
+            cells = [f"{each:>{wide}}" for each in rest[first : first + room]]
+            end = self.marked if number == len(parts) else "…" * (first + room < len(rest))
+            lines.append(" ".join([f"{name:>{head}}", *["…"] * (first > 0), *cells, *filter(None, [end])]))
+        return [each.replace(" ", HARD) for each in lines] + [f"(token {here + 1} of the answer)"] * (first > 0)
 
 
 @config

@@ -143,6 +143,9 @@ def column_details(sign: Literal["+", "-"], base: int, *, msd_first: bool = Fals
         "where both digits of the column before are equal": lambda prompt, answer: (
             bool(answer) and pair(prompt, answer[1:], lambda a, b: a == b)
         ),
+        "where no carry comes into the last column": lambda prompt, answer: (
+            len(answer) == len(columns(*prompt)[0]) and not carried_at(prompt, len(answer) - 1)
+        ),
         "where no carry comes into the column before it": lambda prompt, answer: (
             bool(answer) and not carried_at(prompt, len(answer) - 1)
         ),

@@ -1,0 +1,123 @@
+"""Where in a string it goes wrong: examples in columns, and what a model does at first mistakes in one place or two."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lengthwise as lw
+from lengthwise.core.batch import Batch
+from lengthwise.explanation.common_cause import CommonCause, Value
+from lengthwise.explanation.features import LEAST, telling_exactly
+from lengthwise.explanation.manners import AFTER, OWN, RARE, Manner, manners
+from lengthwise.explanation.mistakes import COLUMNS, HARD, Failure, Wrong
+from lengthwise.tasks.values import FIRST, INSIDE
+
+TASK = lw.task("addition")
+STACKED, FLAT = ("addition", "copy", "subtraction"), ("reverse", "sort")
+
+
+def failure(name: str, length: int, seed: int, at: int, got: str = "<eos>") -> Failure:
+    """A string of a task whose token ``at`` of the answer is wrong, or the last one before."""
+    batch = lw.task(name).batch(length, 1, lw.stream(seed))
+    position = min(batch.prompt_length + at, batch.tokens - 1)
+    text, places = tuple(batch.text(0)), tuple(batch.places[0, :, 0].tolist())
+    return Failure(length, "", text, position, text[position], got, False, places)
+
+
+@given(st.sampled_from(STACKED), st.integers(2, 60), st.integers(0, 5), st.integers(0, 60))
+def test_tokens_of_one_place_stand_below_one_another(name: str, length: int, seed: int, at: int) -> None:
+    one = failure(name, length, seed, at)
+    *rows, last = [row.replace(HARD, " ") for row in one.rows if "(token" not in row]
+    assert rows
+    assert max(map(len, [*rows, last])) <= COLUMNS
+    before, mark = last.split("[")
+    assert f"[{mark}" == one.marked
+    if "…" in " ".join([*rows, before]):
+        return
+    shown = [list(re.finditer(r"\S+", row)) for row in [*rows, before]]
+    assert [each[0] for each in itertools.chain(*shown)] == [*one.before]
+    # Tokens of a place end in the same column, those of others in others; each row begins with one of none.
+    where = dict[int, set[int]]()
+    places = iter(one.places)
+    for row in shown:
+        next(places)
+        for each in row[1:]:
+            where.setdefault(next(places), set()).add(each.end())
+    assert all(len(ends) == 1 for ends in where.values())
+    assert len(set().union(*where.values())) == len(where)
+
+
+@pytest.mark.parametrize("name", FLAT)
+def test_tokens_without_columns_stay_in_a_line(name: str) -> None:
+    one = failure(name, 6, 0, 3)
+    assert one.rows == [one.shown]
+
+
+def slips(share: float) -> tuple[list[Wrong], list[tuple[Batch, np.ndarray]]]:
+    """Sums of eight digits that go wrong right after 9 + 9, one too small; a share of them in 0 + 0, one too large."""
+    batch = TASK.batch(8, 2000, lw.stream(3))
+    wrong, good = list[Wrong](), [True] * batch.size
+    for row in range(batch.size):
+        text = batch.text(row)
+        columns = [*zip(text[1:9], text[10:18], strict=True)]
+        after = next((n + 1 for n, each in enumerate(columns) if each == ("9", "9")), 0)
+        own = next((n for n, each in enumerate(columns) if each == ("0", "0")), -1)
+        at, by = (own, 1) if own >= 0 and row < share * batch.size else (after, -1) if after else (-1, 0)
+        if at >= 0:
+            position = batch.prompt_length + at
+            due = int(text[position])
+            wrong.append(Wrong(batch, row, position, TASK.vocab[str((due + by) % 10)]))
+            good[row] = False
+    return wrong, [(batch, np.array(good))]
+
+
+def test_one_place_is_told_of_most_mistakes_and_two_of_two_manners() -> None:
+    wrong, known = slips(0)
+    (only,) = manners(TASK, wrong, known, "9 + 9", 0, inside=True)
+    assert only == Manner("writes a digit one too small", f"{AFTER}9 + 9", len(wrong))
+    wrong, known = slips(0.4)
+    counts = Counter(each.manner for each in wrong)
+    assert min(counts.values()) >= RARE * len(wrong)
+    first, second = manners(TASK, wrong, known, "9 + 9", 0, inside=True)
+    assert (first.what, first.fact) == ("writes a digit one too small", f"{AFTER}9 + 9")
+    assert (second.what, second.n) == ("writes a digit one too large", counts["writes a digit one too large"])
+    assert not second.fact.startswith((AFTER, OWN))
+    # Of a value that has nothing to do with it, no place is told.
+    wrong, known = slips(0)
+    assert all("3 + 4" not in each.fact for each in manners(TASK, wrong, known, "3 + 4", 0, inside=True))
+
+
+def test_places_and_counts_stand_in_the_sentence() -> None:
+    two = Manner("writes a digit one too small", f"{AFTER}9 + 9", 34), Manner("writes a digit one too large", "", 10)
+
+    def says(*found: Manner, where: str = INSIDE, right: int = 50) -> str:
+        return CommonCause("column", (Value("9 + 9", where, right, found),), 47, 96, 90, ()).does
+
+    assert says(*two) == (
+        "With columns 9 + 9, it writes a digit one too small right after such a column (34 of 46 wrong answers) and a "
+        "digit one too large (10)."
+    )
+    assert says(two[1]) == "With columns 9 + 9, it writes a digit one too large."
+    all_after = Manner("writes a wrong digit", f"{AFTER}9 + 9", 46)
+    assert says(all_after) == "Right after columns 9 + 9, it writes a wrong digit."
+    assert says(all_after, where=FIRST) == "Right after 9 + 9 in the first column, it writes a wrong digit."
+    assert says() == "With other columns in place of these, 6 of 96 are wrong."
+
+
+@given(st.integers(0, 40), st.integers(0, 40), st.booleans())
+def test_what_is_exact_holds_of_all_wrong_tokens_and_of_no_right_one(n: int, m: int, broken: bool) -> None:
+    wrong, right = frozenset({"where it is", "of all"}), frozenset({"of all"})
+    tokens = [(wrong, False)] * n + [(right, True)] * m
+    found = telling_exactly([*tokens, *[(wrong, True)] * broken], ["where it is"])
+    assert found is None or (found.name, found.wrong, found.right_n) == ("where it is", n, m)
+    if broken or n < LEAST or not m:
+        assert found is None
+    elif m >= LEAST:
+        assert found is not None
