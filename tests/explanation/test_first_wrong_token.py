@@ -996,9 +996,10 @@ def test_a_kind_that_cannot_lack_such_values_fails_too_where_these_stand_elsewhe
         assert one.caused
         assert f"wrong as drawn, {one.moved.wrong} with their columns in another order (" in fault.why[0]
     assert random.by_values
-    (values_first, *_, cause, _) = [rows for _, rows in told.blocks()]
-    assert values_first["why A"][0].startswith("Right after columns 0 + 0")
-    assert cause["why B–D"] == ["B, C and D are due to A."]
+    rows = {name: lines for _, rows in told.blocks() for name, lines in rows.items()}
+    assert rows["why A"][0].startswith("Right after columns 0 + 0")
+    assert rows["why B–D"] == ["B, C and D are due to A."]
+    assert " first go wrong where the column before is 0 + 0 (" in rows["how D"][0]
     # What is right without them is by them, also of kinds that are only named.
     rest = [kind for kind in of if kind not in {fault.kind for fault in first}]
     assert rest

@@ -108,6 +108,9 @@ def test_places_and_counts_stand_in_the_sentence() -> None:
     all_after = Manner("writes a wrong digit", f"{AFTER}9 + 9", 46)
     assert says(all_after) == "Right after columns 9 + 9, it writes a wrong digit."
     assert says(all_after, where=FIRST) == "Right after 9 + 9 in the first column, it writes a wrong digit."
+    assert says(Manner("", f"{OWN}9 + 9", 40)) == (
+        "With columns 9 + 9, it first goes wrong in such a column (40 of 46 wrong answers)."
+    )
     assert says() == "With other columns in place of these, 6 of 96 are wrong."
 
 

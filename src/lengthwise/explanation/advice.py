@@ -299,7 +299,8 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
     own = f", token_ids={said}" * any(ids[name] != names[name] for name in ids)
     end = f"rows=batch, size=batch * steps, seed=1{own})"
     return text, "\n".join([
-        "import torch, transformers, lengthwise.hf as hf", *_loaded(subject, call), "batch, steps = 128, 1000  # yours",
+        "import torch, transformers, lengthwise.hf as hf", *_loaded(subject, call, anew=how != ON),
+        "batch, steps = 128, 1000  # yours",
         f"rows = hf.dataset({(task['name'] if len(task) == 1 else task)!r}, {asked}, more={{",
         *(f"    {kind!r}: {math.floor(1000 * share / len(made)) / 1000:g}," for kind in made),
         *textwrap.wrap(f"}}, {end}", 66, subsequent_indent="    ", break_on_hyphens=False),
@@ -307,8 +308,10 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
     ])  # fmt: skip
 
 
-def _loaded(subject: Subject, call: Call) -> list[str]:
-    """What loads a copy of a model of transformers from its folder, or that it is the reader's."""
+def _loaded(subject: Subject, call: Call, *, anew: bool) -> list[str]:
+    """What loads a copy of a model of transformers from its folder, or that it is the reader's, or to be made anew."""
+    if anew:
+        return ["# model: made anew, with its rule attached, as in your training"]
     if not (call.typed and isinstance(subject.network, HuggingFaceNetwork)):
         return ["# model: yours, with its rule attached"]
     return ["model = hf.attach(transformers.AutoModelForCausalLM", f"    .from_pretrained({str(call.model)!r}))"]

@@ -42,6 +42,8 @@ CERTAIN = 0.001
 TOLD_STAGE = "told {}"
 """Of the strings that are counted."""
 UNKNOWN = "Not known."
+WRONG = "first goes wrong"
+"""What a model does that does no one thing."""
 ENOUGH = 0.75
 """Strings of a length that breaks are changed if so many random ones are right; else those of the last right length."""
 
@@ -269,11 +271,11 @@ class CommonCause:
         which = f"{self.what}s {worst.name}" if inside else f"{worst.name} in the {worst.where} {self.what}"
         first, beside = worst.manners[0], ", worst side by side" * (self.neighbours is not None)
         if first.n == wrong and first.after:
-            return f"Right after {which}{beside}, it {first.what}."
+            return f"Right after {which}{beside}, it {first.what or WRONG}."
         of, found = f" of {wrong} wrong answers", list[str]()
         for number, each in enumerate(worst.manners):
             count = f" ({each.n}{of * (number == 0)})" * any(other.fact for other in worst.manners)
-            does = each.what.removeprefix("writes ") if number else each.what
+            does = each.what.removeprefix("writes ") if number else each.what or WRONG
             found.append(f"{does} {each.where(self.what)}".strip() + count)
         return f"With {which}{beside}, it {spoken(found)}."
 

@@ -223,7 +223,8 @@ class Explanation(Tabular):
             of, does = f" {letter}" * several, [*each.found, *each.mistakes]
             rows = {"found": [*each.found], "mistakes": [*each.mistakes], "why": [*each.why, *each.tested]}
             if not whole and each.by_values:
-                rows, cause = {f"why {by}" if several else "why": cause}, []  # is told once
+                where = {f"how{of}": [each.brief] * (each.strings == RANDOM)}
+                rows, cause = {**where, f"why {by}" if several else "why": cause}, []  # is told once
             elif not whole:  # of others than the first what it does, in a sentence, or else the cause
                 does = does if letter == LETTERS[0] else [*filter(None, [each.brief])]
                 causes = each.why if letter == LETTERS[0] or not does else ()

@@ -43,7 +43,7 @@ class Fault:
     example: Failure | None
     """One of the strings."""
     brief: str = ""
-    """What the model does, as in ``mistakes``, without counts."""
+    """What the model does, as in ``mistakes``, without counts; of random strings, where it first goes wrong."""
     by_values: bool = False
     """Whether it is since they have values that make any strings fail, at least in part."""
 
@@ -176,7 +176,7 @@ def _of_random(failures: Failures, verdict: Verdict, letter: str) -> Fault:
     tested = [*(line for line in (*earlier, *parts, *ids, *said) if line not in why), *_cliff(verdict)]
     return replace(
         found, found=tuple(rule[: not failures.kinds]), mistakes=tuple(lines), why=tuple(why), tested=tuple(tested),
-        example=failures.example, by_values=by_values,
+        example=failures.example, by_values=by_values, brief=next(iter(pool.where if pool is not None else ()), ""),
     )  # fmt: skip
 
 
