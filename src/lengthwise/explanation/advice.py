@@ -40,7 +40,7 @@ DRAWN = 128
 """Random rows of each trained length of which those of a kind are counted."""
 SEEDS = 3
 """Of a run, where a seed may be why strings of a kind fail."""
-ON = "train a copy of this model on as before, for as many steps again"
+ON = "train a copy of this model on, optimizer and schedule anew, for as many steps as before"
 MENDED = (
     "Of 4 adders that failed with leading zeros, this mended 3 (one row in ten 1, steps alone 1). Of 10, 2 then got "
     "fewer long random sums right (by steps alone 0): keep this model."
@@ -305,6 +305,7 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
         *(f"    {kind!r}: {math.floor(1000 * share / len(made)) / 1000:g}," for kind in made),
         *textwrap.wrap(f"}}, {end}", 66, subsequent_indent="    ", break_on_hyphens=False),
         "batches = torch.utils.data.DataLoader(", "    rows, batch, collate_fn=hf.collate())",
+        "# then your training loop: for batch in batches: …",
     ])  # fmt: skip
 
 

@@ -72,28 +72,34 @@ class Before:
         found = [f"{self.model} was right on random strings to {right}, this one to {far}."]
         both = (self.subject, subject) if self.subject is not None else ()
 
-        def tell(strings: str, shares: Sequence[Share], length: int, always: bool) -> None:
+        def tell(strings: str, shares: Sequence[Share], length: int, always: bool, told: bool) -> None:
             if len(shares) == 2 and (always or _differ(*shares)):
-                unsure = ", not surely changed" * (not _differ(*shares))
-                found.append(f"Where {strings}: {shares[0].wrong} wrong at {length}, now {shares[1].wrong}{unsure}.")
+                unsure, of = ", not surely changed" * (not _differ(*shares)), "" if told else "of new ones "
+                counts = f"{of}{shares[0].wrong} wrong at {length}, now {shares[1].wrong}"
+                found.append(f"Where {strings}: {counts}{unsure}.")
 
         for number, kind in enumerate(_each_once([*self.failures.kinds[:TOLD], *now.kinds[:TOLD]])):
             first = number == 0 and bool(self.failures.kinds)
-            tell(kind.kind, self._shares(kind, now, both, seed), kind.length, first)
+            asked = self._asked(kind, now)
+            tell(kind.kind, asked or self._anew(kind, both, seed), kind.length, first, bool(asked))
         causes = {each.worst.name: each for each in (now.common, self.failures.common) if each is not None}
         for cause in causes.values():
             kinds = [kind.kind for kind in self.failures.kinds if kind.kind in subject.task.kinds]
             strings = with_values(cause.what, [cause.worst.name], cause.worst.planted)
             shares = [right_with(cause, of, kinds, seed) for of in both]
-            tell(strings, shares, cause.trained, cause is self.failures.common)
+            same = cause is now.common and kinds == [kind.kind for kind in now.kinds]
+            tell(strings, shares, cause.trained, cause is self.failures.common, same)
         return found
 
-    def _shares(self, kind: WeakKind, now: Failures, both: Sequence[Subject], seed: int) -> list[Share]:
-        """Right strings of a kind before and now: those that were asked of it, or else the same fresh ones."""
+    def _asked(self, kind: WeakKind, now: Failures) -> list[Share]:
+        """Right strings of a kind before and now, if both were asked such."""
         ways = [way for each in (self.failures, now) for way in each.asked if way.how == kind.kind]
         shares = [way.at(kind.length) for way in ways]
-        if len(shares) == 2 and all(share.n for share in shares):
-            return shares
+        return shares if len(shares) == 2 and all(share.n for share in shares) else []
+
+    @staticmethod
+    def _anew(kind: WeakKind, both: Sequence[Subject], seed: int) -> list[Share]:
+        """The same of new strings, where the earlier model is there."""
         with suppress(LengthwiseError):
             rng = stream(seed, "explain", "before", kind.kind, kind.length)
             some = drawn_of(both[0].task, kind.length, FRESH, kind.kind, rng) if both else None

@@ -227,10 +227,13 @@ class Explanation(Tabular):
                 rows, cause = {**where, f"why {by}" if several else "why": cause}, []  # is told once
             elif not whole:  # of others than the first what it does, in a sentence, or else the cause
                 does = does if letter == LETTERS[0] else [*filter(None, [each.brief])]
-                causes = each.why if letter == LETTERS[0] or not does else ()
+                causes = () if UNKNOWN in each.why else each.why
                 left = ["Why is not known."] * (unknown == [letter])
-                rows = {f"how{of}": [" ".join([*does, *left])] if does else []}
-                rows = rows if UNKNOWN in each.why else {f"why{of}": [*does, *causes]}
+                rows = (
+                    {f"why{of}": [*does, *causes]}
+                    if causes
+                    else {f"how{of}": [" ".join([*does, *left])] if does else []}
+                )
             if each.example is not None and (whole or not shown or each.strings == values):
                 name, written = "example" if whole else f"example{of}", [self.written] * (not shown)
                 rows[name] = [*([each.example.whole] if whole else each.example.rows), *filter(None, written)]

@@ -43,7 +43,7 @@ class Fault:
     example: Failure | None
     """One of the strings."""
     brief: str = ""
-    """What the model does, as in ``mistakes``, without counts; of random strings, where it first goes wrong."""
+    """The same in fewer words; of random strings, where it first goes wrong."""
     by_values: bool = False
     """Whether it is since they have values that make any strings fail, at least in part."""
 
@@ -108,14 +108,18 @@ def _of_kind(kind: WeakKind, failures: Failures, letter: str) -> Fault:
     (earlier, parts), common = _parts(failures, kind.kind), failures.common
     said = _said(common, kind.kind, letter)
     caused = common is not None and common.causes(kind.kind) and common.alike(kind.mistake)
+    others = ""
     if common is not None and common.causes(kind.kind) and not caused:  # it is another manner of mistake
         said = [f"Others of them fail {line[0].lower()}{line[1:]}" for line in said]
+        others = f" Others of them are {common.due(kind.kind)} {letter}."
     why = said if caused else kind.exact or earlier or [UNKNOWN]
+    near = [*kind.where] * (why == [UNKNOWN])
+    brief = " ".join([kind.brief, *near]).strip() + others
     return Fault(
         kind.kind, kind.kind, kind.wrong, kind.by_length, (),
-        (*kind.does, *filter(None, [right_again(kind.by_length)])), tuple(why),
-        tuple(line for line in (*kind.where, *earlier, *parts, *said) if line not in why), kind.example, kind.brief,
-        caused,
+        (*kind.does, *near, *filter(None, [right_again(kind.by_length), others.strip()])), tuple(why),
+        tuple(line for line in (*kind.where, *earlier, *parts, *said) if line not in (*why, *near)), kind.example,
+        brief, caused,
     )  # fmt: skip
 
 
