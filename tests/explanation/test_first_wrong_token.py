@@ -362,7 +362,8 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     assert "compare" not in next_step
     kind = told.failures.kinds[0].kind
     # What is right now can be lost, so the copy is trained.
-    begins = "For A: train a copy of this model on as before, for as many steps again, one row in two where "
+    begins = "For A: train a copy of this model on, optimizer and schedule anew, for as many steps as before, "
+    begins += "one row in two where "
     begins += f"{kind} (of random rows, "
     assert next_step.startswith(begins)
     usual = int(next_step.removeprefix(begins).partition("\u00a0%")[0])

@@ -212,9 +212,8 @@ class CommonCause:
         """How many strings with the worst one are wrong, where these break first, too; of several, with its name."""
         told = dict(self.by_length) | {self.length: Share(self.worst.right, self.each)}
         first = next((n for n, share in sorted(told.items()) if share.breaks), self.length)
-        told = {
-            n: told[n] for n in dict.fromkeys((self.trained if self.trained != self.length else first, self.length))
-        }
+        first = self.trained if self.trained != self.length else first
+        told = {n: told[n] for n in dict.fromkeys((first, self.length))}
         counts = ", ".join(f"{share.wrong} at {n}" for n, share in told.items())
         return counts + f" ({self.worst.name})" * (len(self._names) > 1)
 

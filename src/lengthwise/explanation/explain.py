@@ -229,11 +229,8 @@ class Explanation(Tabular):
                 does = does if letter == LETTERS[0] else [*filter(None, [each.brief])]
                 causes = () if UNKNOWN in each.why else each.why
                 left = ["Why is not known."] * (unknown == [letter])
-                rows = (
-                    {f"why{of}": [*does, *causes]}
-                    if causes
-                    else {f"how{of}": [" ".join([*does, *left])] if does else []}
-                )
+                rows = {f"how{of}": [" ".join([*does, *left])] if does else []}
+                rows = {f"why{of}": [*does, *causes]} if causes else rows
             if each.example is not None and (whole or not shown or each.strings == values):
                 name, written = "example" if whole else f"example{of}", [self.written] * (not shown)
                 rows[name] = [*([each.example.whole] if whole else each.example.rows), *filter(None, written)]
