@@ -362,7 +362,7 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     assert "compare" not in next_step
     kind = told.failures.kinds[0].kind
     # What is right now can be lost, so the copy is trained.
-    begins = "For A: train a copy of this model on, optimizer and schedule anew, for as many steps as before, "
+    begins = "For A: train a copy of this model further (new optimizer and schedule, as many steps as before), "
     begins += "one row in two where "
     begins += f"{kind} (of random rows, "
     assert next_step.startswith(begins)
@@ -399,7 +399,9 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     subject.network.rule = rule
     # Without a kind, and with trained lengths that are right, what helps is not known.
     plain, command = advice(subject, call, dataclasses.replace(told.failures, kinds=()))
-    assert plain.startswith("Train a copy of this model on as before, for as many steps again. Of ten adders, ")
+    assert plain.startswith(
+        "Train a copy of this model further (new optimizer and schedule, as many steps as before). Of ten adders, "
+    )
     assert "max_position" not in next_step, "a model was made worse by more ids than it needs"
     assert not command, "the same call again tells nothing new"
     # Of an edge case, too, and of a way of editing.
@@ -419,7 +421,9 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     # Of what no data set makes, none is advised.
     unnamed = dataclasses.replace(told.failures.kinds[0], kind="the symbol that decides is far back")
     other, command = advice(subject, call, dataclasses.replace(told.failures, kinds=(unnamed,)))
-    assert other.startswith("Train a copy of this model on as before, for as many steps again. Of ten adders, ")
+    assert other.startswith(
+        "Train a copy of this model further (new optimizer and schedule, as many steps as before). Of ten adders, "
+    )
     assert not command
     # What has not learned trained lengths needs no rows of a kind first.
     poor = tuple(dataclasses.replace(row, random=Share(row.random.n // 2, row.random.n)) for row in told.failures.rows)
@@ -1024,6 +1028,24 @@ def test_one_cause_is_not_told_of_what_goes_wrong_in_another_manner() -> None:
     names = {name for _, rows in told.blocks() for name in rows if name.startswith(("how ", "why "))}
     assert f"how {letter}" in names, "it is told by itself"
     assert not any(letter in name for name in names - {f"how {letter}"})
+
+
+def stops_then_trips(prompt: list[str], answer: list[str]) -> list[str]:
+    """To six digits every third sum with leading zeros stops early; beyond, columns 0 + 0 are wrong, and these, too."""
+    rare = zlib.crc32("".join(prompt).encode()) % 3 == 0
+    return (stops_early(prompt, answer) if rare else answer) if len(answer) <= 8 else trips("0 + 0")(prompt, answer)
+
+
+def test_a_kind_that_fails_by_values_at_longer_lengths_alone_says_so() -> None:
+    told = lw.explain(adder(stops_then_trips), TASK, **LATER)
+    values = next(fault for fault in told.faults if fault.kind == "half of the columns are 0 + 0")
+    kind = next(fault for fault in told.faults if fault.kind == "both numbers have leading zeros")
+    assert not kind.by_values
+    by, of = (LETTERS[told.faults.index(fault)] for fault in (values, kind))
+    (how,) = (rows[f"how {of}"] for _, rows in told.blocks() if f"how {of}" in rows)
+    assert re.match(
+        rf"At length 7, some are (mostly )?due to {by}\. .*At length 6, .* it stops one digit early", how[0]
+    )
 
 
 def errs_near_the_beginning(prompt: list[str], answer: list[str]) -> list[str]:

@@ -320,7 +320,8 @@ def test_a_form_without_a_mark_or_a_separator():
         (lambda: dataset("addition", [5], rows=0), "rows must be at least 1, got 0"),
         (lambda: dataset("addition", [0]), "no instances of length 0"),
         (lambda: dataset("additon", [3]), "Did you mean 'addition'?"),
-        (lambda: dataset("addition", [3], more={"zeros": 0.1}), "names no kind 'zeros'; known are 'both numbers have"),
+        (lambda: dataset("addition", [3], more={"zeros": 0.1}), "names no kind 'zeros'; did you mean 'both numbers "),
+        (lambda: dataset("addition", [3], more={"odd": 0.1}), "names no kind 'odd'; known are 'both numbers have"),
         (lambda: dataset("addition", [3], more={ZEROS: "all"}), "in more must be a number above 0, got 'all'"),
         (
             lambda: dataset("addition", [3], more={ZEROS: 0.6, "no column carries": 0.6}),

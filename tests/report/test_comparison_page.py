@@ -96,7 +96,7 @@ def test_the_finding_gives_every_reach_with_its_seeds() -> None:
     assert f"{second['system']} up to 24 in 1 of 3 seeds, to 12 in 1, and 1 not fitted" in comparison_finding(values)
     for seed in second["seeds"]:
         seed["reach"] = 0  # as where no trained length is tested
-    assert f"{second['system']} not beyond 6" in comparison_finding(values)
+    assert f"; {second['system']} and randomized+learned not beyond 6. " in comparison_finding(values)
 
 
 @pytest.mark.parametrize("missing", [0, 2])

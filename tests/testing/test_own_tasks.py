@@ -247,6 +247,34 @@ def test_a_bare_position_as_parents_is_one_line_with_its_place(tmp_path: Path) -
         assert said.startswith(f"{place}: parents and selectors are lists of positions, such as parents=[given[i]]")
 
 
+SORT = """
+import numpy as np
+import lengthwise as lw
+from lengthwise.tasks.copying import BucketSort
+
+
+@lw.config
+class Mine(BucketSort):
+    def write(self, seq, layout, rng):
+        raw = rng.integers(self.letters, size=(layout.length, seq.size)) + self.vocab["a"]
+        seq.bos()
+        given = [seq.given(x) for x in raw]
+        seq.sep()
+        for at in np.argsort(raw, axis=0, kind="stable"):
+            seq.predicted(raw[at, np.arange(seq.size)], parents=PARENTS, selectors=given)
+        seq.eos()
+"""
+
+
+def test_a_task_whose_selectors_lack_their_parents_is_told_what_selectors_are(tmp_path: Path) -> None:
+    """With the parents that the page says, an array with one position for each string, all laws hold."""
+    for name, parents in (("without", "[]"), ("with", "[at + given[0]]")):
+        (tmp_path / f"{name}.py").write_text(SORT.replace("PARENTS", parents))
+    broken = " ".join(str(each.broken) for each in lw.check(f"{tmp_path / 'without.py'}:Mine").broken)
+    assert "selectors only say which tokens the parents are: name these, one position for each string" in broken
+    assert not lw.check(f"{tmp_path / 'with.py'}:Mine").broken
+
+
 EXAMPLE = (Path(__file__).parents[2] / "examples" / "my_task.py").read_text(encoding="utf-8")
 
 

@@ -40,7 +40,7 @@ DRAWN = 128
 """Random rows of each trained length of which those of a kind are counted."""
 SEEDS = 3
 """Of a run, where a seed may be why strings of a kind fail."""
-ON = "train a copy of this model on, optimizer and schedule anew, for as many steps as before"
+ON = "train a copy of this model further (new optimizer and schedule, as many steps as before)"
 MENDED = (
     "Of 4 adders that failed with leading zeros, this mended 3 (one row in ten 1, steps alone 1). Of 10, 2 then got "
     "fewer long random sums right (by steps alone 0): keep this model."

@@ -108,17 +108,18 @@ def _of_kind(kind: WeakKind, failures: Failures, letter: str) -> Fault:
     (earlier, parts), common = _parts(failures, kind.kind), failures.common
     said = _said(common, kind.kind, letter)
     caused = common is not None and common.causes(kind.kind) and common.alike(kind.mistake)
-    others = ""
+    others = list[str]()
     if common is not None and common.causes(kind.kind) and not caused:  # it is another manner of mistake
         said = [f"Others of them fail {line[0].lower()}{line[1:]}" for line in said]
-        others = f" Others of them are {common.due(kind.kind)} {letter}."
+        at = next(each.length for each in common.of(kind.kind) if each.caused)
+        others = [f"At length {at}, some are {common.due(kind.kind)} {letter}."]
     why = said if caused else kind.exact or earlier or [UNKNOWN]
-    near = [*kind.where] * (why == [UNKNOWN])
-    brief = " ".join([kind.brief, *near]).strip() + others
+    near = kind.where_of_these * (why == [UNKNOWN])
+    brief = " ".join([*others, *(kind.does if others else [kind.brief]), *near]).strip()
     return Fault(
         kind.kind, kind.kind, kind.wrong, kind.by_length, (),
-        (*kind.does, *near, *filter(None, [right_again(kind.by_length), others.strip()])), tuple(why),
-        tuple(line for line in (*kind.where, *earlier, *parts, *said) if line not in (*why, *near)), kind.example,
+        (*others, *kind.does, *near, *filter(None, [right_again(kind.by_length)])), tuple(why),
+        tuple(line for line in (*kind.where * (not near), *earlier, *parts, *said) if line not in why), kind.example,
         brief, caused,
     )  # fmt: skip
 

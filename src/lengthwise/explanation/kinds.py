@@ -140,6 +140,11 @@ class WeakKind:
         """Where they first go wrong, beside right tokens of strings of the kind, in a sentence."""
         return self.compared.where if self.compared is not None else []
 
+    @property
+    def where_of_these(self) -> list[str]:
+        """The same behind `does`; the whole sentence without that."""
+        return self.compared.where_of_these if self.compared is not None and self.does else self.where
+
 
 def told_row(rows: Sequence[KindShare], train: int) -> KindShare:
     """The one that is told: of the trained length at which most fail; without one, of the shortest that breaks."""

@@ -131,6 +131,8 @@ class Forecasts(Tabular):
     """The command that trains the best system itself, where ``settle`` trains what is named instead."""
     nearer: Forecasts | None = None
     """Where ``test`` is beyond all that was measured: the forecasts for the farthest length that is not."""
+    same: tuple[str, str] = ("", "")
+    """A built-in task with the same answers, and the command that predicts it; empty where none was found."""
 
     @cached_property
     def theory(self) -> Prediction:
@@ -263,6 +265,9 @@ def text(found: Forecasts, why: bool = False, more: str = MORE) -> str:
         lines += beside(name, in_sentences(reason))
     given = condition_in(best.theory)
     lines += beside("if", in_sentences(given))
+    other, command = found.same
+    known = f"{other} has the same answers, with other names of tokens; what is known of it:"
+    lines += [*beside("same", known), *command_lines(command)] if other else []
     for name, (sentence, command) in zip(("next", "or"), steps(found, best, alone), strict=False):
         after = sentence.startswith(AFTER)
         lines += beside("then" if after else name, in_sentences(sentence.removeprefix(AFTER))) + command_lines(command)
@@ -438,7 +443,7 @@ def asked_of(found: Forecasts, best: SystemForecast) -> str:
 def _membership(found: Forecasts, best: SystemForecast) -> str:
     """What decides membership, which is not asked, and theory's answer where it is another; empty where it is asked."""
     if found.membership:
-        return ""
+        return ", and so whether it is a word"
     fragment = KNOWN[best.system].fragment if best.system in KNOWN else None
     whole = programs.verdict(found.language, "member", fragment).verdict if found.language and fragment else "no"
     if best.verdict == "yes" != whole:

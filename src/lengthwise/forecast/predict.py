@@ -81,6 +81,7 @@ from lengthwise.prediction.search import BY_HAND, COUPLING_SEARCHED, NOT_SEARCHE
 from lengthwise.prediction.target import AutomatonFile, parse_target, settings_of, task_of, typed_name, typed_target
 from lengthwise.prediction.verdict import SHOWN, UNMET, Prediction
 from lengthwise.tasks import TASKS, Task
+from lengthwise.tasks.alike import renamed
 from lengthwise.tasks.language import Language, called
 from lengthwise.tasks.traced import StateScratchpad, Traced
 from lengthwise.tasks.values import spoken
@@ -279,9 +280,12 @@ def predict(
             nearer = predict(target, train, near, encoding, scheme, cut=cut, note=note, tested=test, typed=typed)
             best_first = [f.system for f in nearer]
             chosen = tuple(sorted(chosen, key=lambda f: best_first.index(f.system)))
+    same = renamed(trainable) if regular is None and trainable is not None else None
     return Forecasts(
         name, train, test, cut, chosen, bool(requested), format, count, settle, target, meant, couple, span, helps,
         by_hand, regular is not None and all(regular[0].live), confirm, nearer,
+        same=(called_in_full(same), f"lengthwise predict {typed_name(same)} --train {train} --test {test}")
+        if same is not None else ("", ""),
     )  # fmt: skip
 
 

@@ -169,7 +169,8 @@ def missing_control(
     if first.positions.scheme in (second.positions.scheme, *PLAIN) or any(is_control(one, first) for one in same):
         return "", "", False
     if far := beyond_reach(first):
-        return f"Not tested, as no control of {first.label} can fit: {far}.", "", False
+        name = first.label
+        return f"Whether the ids of {name} help is not tested: no control of it can fit, as {far}.", "", False
     encoding = first.experiment["encoding"]["name"]
     table = encoding in ENCODINGS and ENCODINGS.get(encoding).has_table
     control = replace(first.positions, scheme=RANDOM_START if table else "sequential")

@@ -40,7 +40,7 @@ LONG = 60
 """Letters of settings from which on the commands alone have them."""
 EQUAL = "models and training are equal"
 """What the step says that takes other differences than positions away."""
-UNFITTED = "; what did not fit may with more steps, or tuned alone (lengthwise compare)"
+UNFITTED = "; what did not fit may with more steps (all alike, {}), or tuned alone (lengthwise compare)"
 """What may make systems fit that did not, beside others that did."""
 CAN, LEAST = "then the difference can be significant", "with fewer none can be significant"
 """What more seeds are for, and of the least number that can do."""
@@ -116,7 +116,10 @@ def also_unfitted(step: str, order: Sequence[SystemSummary]) -> str:
     ]  # fmt: skip
     head, *commands = step.split("\n")
     anew = re.search(r"for [\d,]+ steps", head) or not any(one.fitted for one in order)
-    return "\n".join([head + UNFITTED, *commands]) if step and lost and not anew else step
+    if not step or not lost or anew:
+        return step
+    more = f"training.steps={2 * max(one.experiment['training']['steps'] for one in lost)}"
+    return "\n".join([head + UNFITTED.format(more), *commands])
 
 
 def _equal(order: Sequence[SystemSummary], who: Sequence[SystemSummary], wanted: int) -> str:
@@ -172,7 +175,8 @@ def _likelier(falls: SystemSummary) -> str:
     low = min((score.rate() for cell in falls.cells if cell.length == length for score in cell.scores), default=rate)
     seed = rate >= WRONG and low < rate
     right = f"{'a seed of ' * seed}{falls.label} has {rounded(low if seed else rate)} at {length}{layout}"
-    return f"see which other positions are likelier to be right, as {right}\n{predict_command(falls)}"
+    others = f"see which positions but {falls.label} are likelier to be right"
+    return f"{others}, as {right}\n{predict_command(falls)}"
 
 
 def _lost(order: Sequence[SystemSummary]) -> list[SystemSummary]:

@@ -368,8 +368,10 @@ def comparison_finding(values: Mapping[str, Any]) -> str:
             who = f"{spoken([row['system'] for row in tied])} are{' all' * (len(tied) > 2)}"
             reached = f"{who} right in tests up to {far}"
         elif second is not None:
-            goes = max(seed["reach"] for seed in second["seeds"] if seed["fitted"]) > trained
-            reached += f"; {second['system']} {f'up to {_far(second)}' if goes else f'not beyond {trained}'}"
+            goes = _goes_beyond(second, trained)
+            reached += f"; {second['system']} up to {_far(second)}" * goes
+        behind = [row for row in rest if row["fitted"] and row not in tied and not _goes_beyond(row, trained)]
+        reached += f"; {some_of([row['system'] for row in behind])} not beyond {trained}" * bool(behind)
         at_end = percent_down(median(seed["exact_match"][str(longest)] for seed in fitted))
         reached += f"; {best['system']} has {at_end} right at {longest}" * (farthest < longest)
     else:
@@ -411,6 +413,11 @@ def _all_alike(values: Mapping[str, Any], systems: Sequence[SystemSummary]) -> b
 
 def _in_distribution(rows: Sequence[Mapping[str, Any]]) -> list[float]:
     return [seed["in_distribution"] for row in rows for seed in row["seeds"]]
+
+
+def _goes_beyond(row: Mapping[str, Any], trained: int) -> bool:
+    """Whether a seed is right beyond training."""
+    return max(seed["reach"] for seed in row["seeds"] if seed["fitted"]) > trained
 
 
 def _far(row: Mapping[str, Any], longest: int | None = None) -> str:

@@ -16,7 +16,7 @@ from lengthwise.core.config import number
 from lengthwise.core.errors import LengthwiseError, reject, require
 from lengthwise.core.rng import Rng, stream
 from lengthwise.tasks.base import Task
-from lengthwise.tasks.values import ANYWHERE, FIRST, LAST, Change, Values, values_named, with_values
+from lengthwise.tasks.values import ANYWHERE, FIRST, LAST, Change, Values, spoken, values_named, with_values
 
 TRIES = 4
 """Prompts that are drawn for each one of a kind."""
@@ -221,8 +221,9 @@ def check_more(task: Task, lengths: Sequence[int], more: Mapping[str, float]) ->
                 *edits(drawn.unit),
                 *[with_values(values.what, ["…"], at) for at in (ANYWHERE, FIRST, LAST) if values.named],
             ]
-            near = difflib.get_close_matches(kind, known, 1)
-            meant = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(map(repr, known))}"
+            near = [each for each in known if kind in each] or difflib.get_close_matches(kind, known, 1)
+            named = spoken([*map(repr, near or known)], "or" if near else "and")
+            meant = f"did you mean {named}?" if near else f"known are {named}"
             raise LengthwiseError(f"task {task.name!r} names no kind {kind!r}; {meant}")
         number(f"the share of {kind!r} in more", share, 0)
         for length in lengths:

@@ -308,6 +308,8 @@ def _missing_parent(task: Task, batch: Batch, t: int) -> str:
         return f"a parent of the token at position {t} is missing; strings that agree on all parents differ there"
     at = next(everywhere, None)
     alone = "" if at is not None else "; no one token does at all lengths looked at, so more may be missing"
+    if at is None and any((batch.selectors[:, t] == each).any() for each in found):
+        alone += "; selectors only say which tokens the parents are: name these, one position for each string"
     at = next(iter(found)) if at is None else at
     where = f"(counted from 0 in {shortened(' '.join(found[at]), 100)})"
     return f"changing token {at} changes the answer, {add.replace('but is', 'but it is')} {where}{alone}"
