@@ -27,7 +27,7 @@ $(VENV)/.small: pyproject.toml constraints.txt
 	$(INSTALL) -e .
 	touch $(VENV)/.small
 
-# A verdict, two trainings and their picture: the first page within a minute, all of it in about three.
+# A verdict, two trainings and their picture: the first page within a minute, all of it in about two.
 demo: $(VENV)/.small
 	$(BIN)/lengthwise demo --jobs 2 --out runs -o report.html
 

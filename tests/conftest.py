@@ -56,6 +56,13 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says that pages were not tried in a browser, where there is none."""
+    skipped = [one for one in terminalreporter.stats.get("skipped", ()) if "no Chromium" in str(one.longrepr)]
+    if skipped:
+        terminalreporter.write_line(f"{len(skipped)} tests of pages need a browser: apt-get install chromium")
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _no_code_of_earlier_modules() -> Iterator[None]:
     """What a module registers from files of its own is gone after it: the next one may be any, in any order."""

@@ -251,6 +251,24 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert section in {_anchor(head) for head in heads}, target
 
 
+def test_a_section_that_the_package_names_is_there() -> None:
+    """In errors and advice, as docs/howto/own-task.md#places."""
+    source = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    named = {*re.findall(r"(docs/[\w/-]+\.md)(?:#([\w-]+))?", source)}
+    assert ("docs/howto/own-task.md", "answers-of-variable-length") in named
+    for path, section in sorted(named):
+        heads = re.findall(r"^#+ (.*)$", (ROOT / path).read_text(encoding="utf-8"), re.M)
+        assert section in {"", *map(_anchor, heads)}, f"{path}#{section}"
+
+
+def test_the_page_on_own_tasks_works_out_answers_of_variable_length() -> None:
+    page = (ROOT / "docs" / "howto" / "own-task.md").read_text(encoding="utf-8")
+    section = page.partition("## Answers of variable length")[2].partition("\n## ")[0]
+    assert "def layout(self, length, rng):" in section
+    for task, shown in (("examples/remove_duplicates.py:RemoveDuplicates", 6), ("binary-addition", 8)):
+        assert f"$ lengthwise show {task} --length {shown}\n" in section
+
+
 def _anchor(head: str) -> str:
     return re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-")
 

@@ -57,6 +57,7 @@ def test_a_script_draws_the_figure_that_is_kept(gallery: dict[str, Any]) -> None
 def test_the_explorer_of_the_site_is_the_static_page(monkeypatch: pytest.MonkeyPatch) -> None:
     import lengthwise.api.explore as explore
 
+    assert len({*explore.TEN}) == 10
     monkeypatch.setattr(explore, "TEN", ("copy",))
     html = runpy.run_path(str(ROOT / "docs" / "hook.py"))["explorer"]()
     assert '"live":false,"targets":["copy"]' in html

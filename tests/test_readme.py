@@ -21,6 +21,22 @@ def test_a_sentence_a_picture_an_install_line_and_python_come_first() -> None:
     assert [README.index(text) for text in order] == sorted(README.index(text) for text in order)
 
 
+def test_it_says_for_whom_it_is_and_how_far_to_trust_it() -> None:
+    (whom,) = re.findall(r"^\*\*For whom\.\*\* (.+)", README, re.M)
+    assert whom
+    trust = README.partition("## How far to trust it\n")[2].partition("\n## ")[0].strip()
+    assert 0 < len(trust.splitlines()) <= 3
+    (study,) = re.findall(r"\]\((studies/[^)]+)\)", trust)
+    assert (ROOT / study).exists()
+
+
+def test_the_demonstration_is_said_to_take_as_long_in_all_places() -> None:
+    from lengthwise.cli import run
+
+    assert "in about a minute and a half" in README
+    assert any("about a minute and a half" in line for line in run.OPENING)
+
+
 def test_it_installs_from_a_clone_and_by_name() -> None:
     blocks = re.findall(r"```sh\n(.*?)```", README, flags=re.S)
     commands = [shlex.split(line, comments=True) for block in blocks for line in block.splitlines()]

@@ -59,6 +59,7 @@ def test_it_prints_where_to_look_and_writes_a_page(
     printed = capsys.readouterr().out
     assert printed.startswith("Can a transformer that has practised on problems of 4 lines")
     assert [line[:6] for line in printed.splitlines() if " of 3  " in line] == ["1 of 3", "2 of 3", "3 of 3"]
+    assert f"\nThe models: {workflow.differences()}.\n" in printed
     said = re.findall(r"^(.*): not as theory says$", printed, re.M)
     assert said == ["coupled (PPC)", "coupled (PPC)", "plain positions"], "after each training"
     assert f"Where to look: {page} in a browser" in " ".join(printed.split())

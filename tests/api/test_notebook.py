@@ -84,6 +84,7 @@ def test_a_task_is_checked_by_every_law() -> None:
     assert done.kind == "task"
     assert not done.broken
     assert lw.available("schemes").entries.keys() == {"schemes"}
+    assert "addition" in str(lw.available("tasks"))
 
 
 def test_certificates_of_a_decision_are_read_back(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+# Without one these tests are skipped, and the summary says so; Debian has it by the name chromium.
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 OPTIONS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",

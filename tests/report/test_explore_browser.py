@@ -113,6 +113,31 @@ def test_keys_alone_reach_and_move_everything(browser: Browser, site: str) -> No
     assert browser.value("document.activeElement.getAttribute('aria-pressed')") == "true"
 
 
+def test_all_parts_show_what_the_answer_has(browser: Browser, site: str) -> None:
+    """The tokens under each kind of ids, all measured settings, their curves, and the commands, at the shown length."""
+    browser.view(1280)
+    found = answer("addition")
+    browser.open(f"{site}#target=addition")
+    focus(browser, "#length")
+    browser.press("Home")
+    one = found["examples"][0]
+    for name in ("plain", "coupled", "modulo"):
+        tokens = browser.value(f"document.querySelectorAll('#{name} svg [data-position]').length")
+        assert tokens == len(one["tokens"]), name
+        assert text(browser, f"#{name} .says") == found["schemes"][name]["says"]
+    labels = [browser.value(f"document.querySelector('#{name} svg').getAttribute('aria-label')") for name in
+              ("plain", "coupled", "modulo")]  # fmt: skip
+    assert len({*labels}) == 3, "other ids, other distances"
+    browser.value("document.getElementById('table').open = true")
+    assert browser.value("document.querySelectorAll('#cells tr').length") == len(found["curves"])
+    assert browser.value("document.querySelectorAll('#chart path, #chart polyline').length") > 0
+    for name in ("shell", "python"):
+        shown = text(browser, f"#{name}").splitlines()
+        wanted = [re.sub(r"(--length |length=)\d+", rf"\g<1>{one['length']}", line) for line in found[name]]
+        assert shown == wanted
+        assert any(re.search(rf"(--length |length=){one['length']}\b", line) for line in shown)
+
+
 def test_the_server_answers_what_is_typed(browser: Browser, server: str) -> None:
     browser.view(1280)
     browser.open(server)

@@ -127,6 +127,14 @@ def test_the_command_line_refuses_it_too(tmp_path: Path, command: str) -> None:
     assert "changing token 1 changes the answer" in str(done.exception)
 
 
+def test_it_is_one_line_and_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from lengthwise.cli.main import main
+
+    assert main(["predict", written(tmp_path, "[1:] if layout.length > 1 else given")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "changing token 1 changes the answer" in line
+
+
 KEPT = """
 from functools import cached_property
 from lengthwise.core.batch import Layout
