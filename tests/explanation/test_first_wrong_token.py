@@ -114,7 +114,7 @@ def test_edge_cases_are_hard_strings_and_named_where_they_fail(explained) -> Non
     assert worst.share.n == FRESH
     wrong = f"{FRESH} of {FRESH} at 6"
     first = told.failures.rows[0].length
-    assert told.overview.rows[0] == ("both numbers have leading zeros", wrong, "none", f"{first}")
+    assert told.overview.rows[0] == ("both numbers have leading zeros", wrong, f"under {first}", f"{first}")
     assert told.fails_where.startswith(f"Where both numbers have leading zeros: wrong {wrong}.")
     assert "breaks" not in told.answer  # Random ones have them rarely, and kinds are counted apart.
 

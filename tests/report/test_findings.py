@@ -27,7 +27,7 @@ from lengthwise.measured import SHORTEST_TRAINED
 from lengthwise.prediction.example import to_store
 from lengthwise.report.answer import SURE, WHY, answer
 from lengthwise.report.differences import differences
-from lengthwise.report.finding import MOST_TASKS, headline, in_groups, leader, lines_of, told_lengths
+from lengthwise.report.finding import FEW, LINES_OF_FEW, MOST_TASKS, headline, in_groups, leader, lines_of, told_lengths
 from lengthwise.report.summary import LOW, SeedResult, SystemSummary, in_order, of_equal_steps, ranked
 from lengthwise.report.why import distances_text, never_trained
 from lengthwise.report.words import reaches_text
@@ -115,12 +115,13 @@ def medians(system: SystemSummary) -> dict[int, float]:
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_an_answer_has_few_lines(folder: Path) -> None:
-    """The finding four, why five, others three, commands aside; what stands below the table five, four on marks."""
+    """The finding four, of up to five systems six, why five, others three, commands aside; below the table five."""
     for found in contests(folder):
         table = wide(found)
         assert [*table.answer] == [name for name in ("finding", SURE, WHY) if name in table.answer]
         rows = {**table.answer, "next": next(iter(steps_of(table)), "")}
-        assert {name for name, says in rows.items() if lines_of(says) > {"finding": 4, WHY: 5}.get(name, 3)} == set()
+        most = {"finding": LINES_OF_FEW if len(found.systems) <= FEW else 4, WHY: 5}
+        assert {name for name, says in rows.items() if lines_of(says) > most.get(name, 3)} == set()
         assert all("  " not in says and ".." not in says for says in rows.values())
         below = repr(table).rpartition("`.advice`\n")[2]
         assert "`.advice`\n" not in repr(table) or below.count("\n") < 4

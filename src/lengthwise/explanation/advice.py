@@ -41,12 +41,17 @@ DRAWN = 128
 SEEDS = 3
 """Of a run, where a seed may be why strings of a kind fail."""
 ON = "train a copy of this model further (new optimizer and schedule, as many steps as before)"
+STUDIED = "both numbers have leading zeros"
+"""The kind of the study."""
 MENDED = (
-    "Of 4 adders that failed with leading zeros, this mended 3 (one row in ten 1, steps alone 1). Of 10, 2 then got "
-    "fewer long random sums right (by steps alone 0): keep this model."
+    "Of 4 adders that failed with leading zeros, rows of these mended 3 (one row in ten 1, steps alone 1). Of 10, 2 "
+    "then got fewer long random sums right (by steps alone 0): keep a copy of this model."
 )
 """After training on with half of the rows of a kind: studies/explain/half_of_the_rows.md."""
-SCRATCH = "Of ten other adders, 9 were then right on such sums, but 3 lost many longer random ones: keep this model."
+SCRATCH = (
+    "Of ten other adders, 9 were then right on such sums, but 3 lost many longer random ones: keep a copy of this "
+    "model."
+)
 """After training from scratch with such rows: studies/explain/rows_of_a_kind.md."""
 OTHERS = "{} what has the best record on such tasks:"
 
@@ -253,9 +258,10 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
     beyond = [each.kind for each in failures.kinds if not within and can_make(subject.task, each.kind)][:1]
     rows, how = HALF_OF, ON
     tried = before.common if before is not None else None
-    if values and common is not None and tried is not None and tried.worst.name in {of.name for of in common.values}:
-        again = "Rows with such values were advised before, and it fails still."
-        return f"{again} Another seed may do; that was not measured.", ""
+    names = {of.name for of in tried.values if of.where == tried.worst.where} if tried is not None else ()
+    if values and common is not None and common.worst.name in names:
+        again = f"Rows with {common.worst.name} were advised before, and it fails still."
+        return f"{again} Another seed, or longer strings in training, may do; neither was measured.", ""
     if values and common is not None:
         rows, made = ONE_IN_TEN, [values]
         measured = (
@@ -266,7 +272,7 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
         rows, how = ONE_IN_TEN, "train from scratch, since rows in further training did not mend it"
         measured = SCRATCH
     elif made:
-        measured = MENDED
+        measured = MENDED if made == [STUDIED] else f"Of such rows nothing was measured. {MENDED}"
     elif made := beyond:
         rows = ONE_IN_TEN
         measured = (
@@ -300,7 +306,7 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
     end = f"rows=batch, size=batch * steps, seed=1{own})"
     return text, "\n".join([
         "import torch, transformers, lengthwise.hf as hf", *_loaded(subject, call, anew=how != ON),
-        "batch, steps = 128, 1000  # yours",
+        "batch, steps = 128, 1000  # as you trained it",
         f"rows = hf.dataset({(task['name'] if len(task) == 1 else task)!r}, {asked}, more={{",
         *(f"    {kind!r}: {math.floor(1000 * share / len(made)) / 1000:g}," for kind in made),
         *textwrap.wrap(f"}}, {end}", 66, subsequent_indent="    ", break_on_hyphens=False),

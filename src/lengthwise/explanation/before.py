@@ -87,7 +87,8 @@ class Before:
             kinds = [kind.kind for kind in self.failures.kinds if kind.kind in subject.task.kinds]
             strings = with_values(cause.what, [cause.worst.name], cause.worst.planted)
             shares = [right_with(cause, of, kinds, seed) for of in both]
-            same = cause is now.common and kinds == [kind.kind for kind in now.kinds]
+            told = [kind.kind for kind in now.kinds if kind.kind in subject.task.kinds][:TOLD]
+            same = cause is now.common and kinds[:TOLD] == told
             tell(strings, shares, cause.trained, cause is self.failures.common, same)
         return found
 

@@ -325,7 +325,7 @@ def common_cause(
     names, worst = {value.name: value.where for value in cause.values}, cause.worst
     shares, failing = dict[int, Share](), list[Wrong]()
     for n in lengths:
-        asked = _Asked(subject, n, kinds_named, seed)
+        asked = _Asked(subject, n, kinds_named[:TOLD], seed)
         share, wrong = asked.right(FEW, "lengths", [worst.name], worst.planted), asked.wrong
         if share.n == FEW and not (share.holds or share.breaks):  # that few do not tell
             share, wrong = (
@@ -335,7 +335,7 @@ def common_cause(
         if share.n >= FEW:
             shares[n] = share
             failing += [] if share.holds else wrong
-    asked = _Asked(subject, cause.length, kinds_named, seed)
+    asked = _Asked(subject, cause.length, kinds_named[:TOLD], seed)
     asked.right(AGAIN, TOLD_STAGE.format(worst.planted), [worst.name], worst.planted)
     failing += asked.wrong
     shares[cause.length] = Share(worst.right, cause.each)
@@ -383,7 +383,7 @@ def _at(asked: _Asked) -> CommonCause | None:
     names = {value.name: value.where for value in values}
     if not names or not (rest := asked.values.others([*names])):
         return None
-    others = asked.right(AGAIN, "others", rest, values[0].planted)
+    others = asked.without_told.right(AGAIN, "others", rest, values[0].planted)
     if others.n < AGAIN:
         return None
     return CommonCause(
@@ -395,6 +395,7 @@ def _at(asked: _Asked) -> CommonCause | None:
 
 def _told(asked: _Asked, value: Value) -> Value:
     """A value that surely fails, as it is told: how many strings with it are right, and what the others do."""
+    asked = asked.without_told
     share = asked.right(AGAIN, TOLD_STAGE.format(value.planted), [value.name], value.planted)
     right = share.right if share.n == AGAIN else value.right
     return replace(value, right=right, manners=asked.manners(value))
@@ -403,9 +404,9 @@ def _told(asked: _Asked, value: Value) -> Value:
 def right_with(cause: CommonCause, subject: Subject, kinds: Sequence[str], seed: int) -> Share:
     """Right ones of a model of strings with the worst value, none of them of one of these kinds, at a trained length.
 
-    The strings are the same for all models.
+    The strings are the same for all models. Of the kinds those that are told are left out.
     """
-    asked, worst = _Asked(subject, cause.trained, kinds, seed), cause.worst
+    asked, worst = _Asked(subject, cause.trained, kinds[:TOLD], seed), cause.worst
     return asked.right(AGAIN, TOLD_STAGE.format(worst.planted), [worst.name], worst.planted)
 
 
@@ -454,6 +455,11 @@ class _Asked:
         """The strings that were asked last, and which are right."""
         self.drawn = subject.task.batch(length, SEEN, stream(0, "kinds", "seen"))
         self.values = Values(subject.task, self.drawn)
+
+    @property
+    def without_told(self) -> _Asked:
+        """The same, but that the kinds which are told alone are left out, as the row of the values says."""
+        return _Asked(self.subject, self.length, self.kinds[:TOLD], self.seed)
 
     def right(self, count: int, stage: str, names: Sequence[str], where: str = ANYWHERE) -> Share:
         """Right ones of so many strings with one of these values in half of the places ``where``, or as drawn."""

@@ -65,7 +65,10 @@ class Fault:
     @property
     def cells(self) -> tuple[str, str, str, str]:
         """What a table says of it: which strings, how many are wrong, to which length they are right, and the break."""
-        right, breaks = ("none" if n is None else f"{n}" for n in lengths_of(self.by_length))
+        held, broken = lengths_of(self.by_length)
+        asked = min((n for n, share in self.by_length if share.n), default=0)
+        right = f"{held}" if held is not None else f"under {asked}" if asked > 1 else "none"
+        breaks = "none" if broken is None else f"{broken}"
         return self.strings, self.wrong, right, breaks
 
 

@@ -179,7 +179,7 @@ ADVERSE = frozenset((
 UNLIKE: dict[str, tuple[float, str, str]] = {
     "r-trivial": (0.146, "states come back after they are left", "no state comes back once it is left"),
     "star-free": (0.699, "it counts modulo a number", "it counts nothing modulo a number"),
-    "monoid": (3.279, "few kinds of strings are to be told apart", "many kinds of strings are to be told apart"),
+    "monoid": (3.279, "it has a small syntactic monoid", "it has a large syntactic monoid"),
     "states": (2.077, "it has few states", "it has many states"),
     "margin": (-0.586, "counts that are close are to be compared", "no close counts are to be compared"),
 }

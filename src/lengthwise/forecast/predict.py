@@ -38,6 +38,7 @@ from lengthwise.forecast.answer import (
     FEW,
     KNOWN,
     LIKELY,
+    LOCAL_BIAS,
     NEEDS_PLACES,
     NOT_KNOWN,
     PLAIN_PLACES,
@@ -97,6 +98,8 @@ VARIANTS_OF_LADDER = ("nope", "ape", "rope", "alibi")
 """Systems that a probe trains as the frozen ladder does."""
 Z90, LEAST = 1.645, 0.001
 """The 95 % point of the normal distribution, for an interval of 90 %; no end of an interval is certain."""
+WITH_PLACES = ("coupled+learned", f"coupled+{LOCAL_BIAS}", "ape", "rope")
+"""What is compared once a task has places: coupled ids with both encodings, their control, and the usual one."""
 FAR = 50
 """How far from the length in question another is looked for, where no automaton says how far."""
 WRONG_YES: dict[tuple[Format, str], int] = {("next", "alibi"): 7, ("state", "nope"): 4, ("state", "learned"): 4}
@@ -265,7 +268,7 @@ def predict(
         by_hand = f"{AFTER}train, with the places written in" if settle else by_hand
     if no_places and trainable and couple and not helps and not requested:
         settle, by_hand = (
-            compare_command(trainable, word, (), train, at[-1]),
+            compare_command(trainable, word, WITH_PLACES, train, at[-1]),
             f"{AFTER}compare, with the places written in",
         )
     next_is = " ".join(each.words for each in chosen[0].instead if settle and each.command == settle)

@@ -11,7 +11,9 @@ from math import ceil, comb
 from lengthwise.core.statistics import LEVEL
 from lengthwise.core.table import NEXT
 from lengthwise.report.control import (
+    FOUND,
     GUESS,
+    MOSTLY,
     PLAIN,
     beyond_reach,
     control_says,
@@ -278,6 +280,13 @@ class _Contest:
             (step for one in controls if (step := longer_control(lead, one, self.enough_alone(lead, one), self.order))),
             "",
         )
+        plain = next((one for one in self.rivals if one.positions.scheme in PLAIN), None)
+        if lead.positions != first.positions and plain is not None and not said.startswith(FOUND):
+            # That the ids of the best are not tested comes before that another's are not shown to help.
+            enough, alone = self.enough_with(1, first, plain), self.enough_alone(first, plain)
+            untested, train, apart = missing_control(first, plain, self.rivals, self.order, self.there, enough, alone)
+            if untested:
+                return untested, train or step, 0 if apart or not train else enough
         mine = [two for two in (self.pair, *self.pairs) if self.pairs and (two[0] is first or not said)]
         if beyond_reach(first):  # another one with such ids may have a control
             far = (one for one in in_groups(self.ranked).far if one.positions.scheme not in PLAIN)
@@ -289,10 +298,15 @@ class _Contest:
             enough, alone = self.enough_with(1, *pair), self.enough_alone(*pair)
             untested, missing, apart = missing_control(*pair, self.rivals, self.order, self.there, enough, alone)
             if untested.startswith(UNTESTED) and not beyond_reach(pair[0]):  # which has told it
-                untested += guess_at_how(pair[0], telling_length(*pair, self.between(*pair)))
+                untested += self._guess(pair[0], telling_length(*pair, self.between(*pair)))
             counts = 0 if step or apart else enough if missing else self.enough
             return said or untested, step or missing, counts
         return said, step, 0 if step else self.enough
+
+    def _guess(self, first: SystemSummary, at: int) -> str:
+        """How its ids may help; nothing where another system with the same ids is mostly wrong at this length."""
+        same = [one for one in self.there if one.fitted and one.positions.scheme == first.positions.scheme]
+        return "" if any(median_rates(one).get(at, 1.0) < MOSTLY for one in same) else guess_at_how(first, at)
 
     @cached_property
     def by_encoding(self) -> str:
@@ -368,7 +382,7 @@ class _Contest:
             return ""
         first = leader(self.ranked or self.order)
         right = [n for n, rate in median_rates(first).items() if n > first.max_length and rate >= WRONG]
-        guess = guess_at_how(first, max(right)) if right else ""
+        guess = self._guess(first, max(right)) if right else ""
         return f"{UNTESTED} whether it is the ids, as no plain ids fitted.{guess}" * bool(guess)
 
     def has_room(self, text: str, most: int = MOST_LINES) -> bool:

@@ -36,6 +36,8 @@ NEARLY = 0.9
 """From which part of the largest gap on a gap between medians tells as much."""
 AHEAD, MOSTLY = 0.05, 0.5
 """By so much a control goes ahead at a length; and a system that is right on fewer strings tells nothing by it."""
+FOUND = "The ids make", "Probably the ids"
+"""How it begins where a control shows it, or hints at it."""
 TELLS = "if all fit, they can tell whether it is the ids"
 
 
@@ -108,7 +110,8 @@ def what_differs(first: SystemSummary, other: SystemSummary, tests: Sequence[Dif
         makes = "make" if what == "ids" else "makes"
         return f"The {what} {makes} the difference: {has}."
     mine, rival = len(first.fitted), len(other.fitted)
-    seeds = f"{mine} seeds each" if mine == rival else f"{mine} and {rival} seeds"
+    each = "one seed each" if mine == 1 else f"{mine} seeds each"
+    seeds = each if mine == rival else f"{mine} and {rival} seeds"
     return f"Probably the {what}: {has} ({seeds}: a hint)."
 
 

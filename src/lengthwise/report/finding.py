@@ -38,8 +38,8 @@ from lengthwise.report.words import NOT_THERE, reaches_text
 
 MOST_TASKS = 5
 """Tasks that a finding has a line for; of more it says how many they are."""
-MOST_LINES = 4
-"""Lines of a terminal that the finding of a task has."""
+MOST_LINES, FEW, LINES_OF_FEW = 4, 5, 6
+"""Lines of a terminal that the finding of a task has; and of so few systems, which all are named then."""
 RIGHT_MEANS = f"≥ {percent(REACH)} right"
 RIGHT_TO = f"{RIGHT_MEANS} in tests up to"
 """What is said of a length: between two that are tested nothing is known."""
@@ -80,14 +80,15 @@ def _finding(order: Sequence[SystemSummary]) -> str:
     if not any(cell.length > one.max_length for one in order for cell in one.cells):
         return _no_finding(order)
     every = (in_quotes(_goes_far(order, *room), order) for room in ROOM)
-    return next((text for text in every if lines_of(text) <= MOST_LINES), _goes_far(order, *ROOM[-1]))
+    most = LINES_OF_FEW if len(order) <= FEW else MOST_LINES
+    return next((text for text in every if lines_of(text) <= most), _goes_far(order, *ROOM[-1]))
 
 
 def _goes_far(order: Sequence[SystemSummary], names: int, partway: int, others: int, rates: bool) -> str:
     """Who goes how far, with as many names and numbers as `ROOM` says; of few systems all are named."""
-    found, alike, few = in_groups(order), same_training(order), len(order) <= MOST_COMPARED <= names
+    found, alike, few = in_groups(order), same_training(order), len(order) <= FEW and names >= MOST_COMPARED
     end = max(cell.length for one in order for cell in one.cells)
-    best, some = found.best, found.some
+    best, some, others = found.best, found.some, FEW if few else others
     of, shown = f"{len(order)} systems", some[: len(some) if few else partway]
     first, *goes = [f"{_and_trained(one, alike)} {_far_text(one, end, bool(best))}" for one in shown] or [""]
     if best:

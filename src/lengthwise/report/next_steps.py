@@ -175,7 +175,7 @@ def _likelier(falls: SystemSummary) -> str:
     low = min((score.rate() for cell in falls.cells if cell.length == length for score in cell.scores), default=rate)
     seed = rate >= WRONG and low < rate
     right = f"{'a seed of ' * seed}{falls.label} has {rounded(low if seed else rate)} at {length}{layout}"
-    others = f"see which positions but {falls.label} are likelier to be right"
+    others = f"see which positions other than {falls.label} are likelier to be right"
     return f"{others}, as {right}\n{predict_command(falls)}"
 
 
