@@ -38,7 +38,7 @@ AHEAD, MOSTLY = 0.05, 0.5
 """By so much a control goes ahead at a length; and a system that is right on fewer strings tells nothing by it."""
 FOUND = "The ids make", "Probably the ids"
 """How it begins where a control shows it, or hints at it."""
-TELLS = "if all fit, they can tell whether it is the ids"
+TELLS = "if all fit, they can tell whether the ids of {} help"
 
 
 def is_control(one: SystemSummary, of: SystemSummary) -> bool:
@@ -197,7 +197,7 @@ def missing_control(
                 fmean(run.seconds or 0.0 for run in first.results) or 1.0
             )
             do = f"train {first.label} with the settings of {name}"
-            own = step_text(do, TELLS, [(first, words)], steps=slower)
+            own = step_text(do, TELLS.format(first.label), [(first, words)], steps=slower)
             return _has_other_settings(one, first), own, False
         if one.fitted:
             pair = [of.labels[0] for of in (first, one)]
@@ -214,7 +214,9 @@ def missing_control(
     named = replace(first, name=control.name, settings="")
     runs = [(named, ("--scheme", control.scheme)), *[(first, ())] * few]
     both = f", {seeds} seeds of both" * few
-    train = step_text(f"train the control {control.name}, else as {first.label}{both}", TELLS, runs, seeds=seeds)
+    train = step_text(
+        f"train the control {control.name}, else as {first.label}{both}", TELLS.format(first.label), runs, seeds=seeds
+    )
     if any(map(is_untrained, same)) and not control.random_start:
         return "", "", False
     if unlike := next((one for one in there if one.positions == control and one.contest == first.contest), None):
@@ -246,4 +248,4 @@ def longer_control(first: SystemSummary, control: SystemSummary, enough: int, or
     if not most_lost(control) or not has_few_steps(control):
         return ""
     seeds = max(enough, len(control.results), len(first.results))
-    return train_longer([first, control], [control], TELLS, order, seeds)
+    return train_longer([first, control], [control], TELLS.format(first.label), order, seeds)
