@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import lru_cache
+from typing import Any
 
 import pytest
 import torch
@@ -13,7 +14,7 @@ from lengthwise.core.config import fields_of
 from lengthwise.core.result_file import Score
 from lengthwise.core.rng import stream
 from lengthwise.evaluation import accuracy
-from lengthwise.evaluation.accuracy import EvaluatedModel, _answers, fit_lengths, score_batch, score_layout
+from lengthwise.evaluation.accuracy import EvaluatedModel, _answers, fit_lengths, read_prompt, score_batch, score_layout
 from lengthwise.evaluation.config import EvaluationConfig
 from lengthwise.models.config import ModelConfig
 from lengthwise.models.inputs import Inputs
@@ -268,3 +269,19 @@ def test_adding_scores_adds_counts():
     assert both.first_error_at == [1, 2, 3]
     assert both.rate() == 1 / 6
     assert "exact_match" in (first + Score(length=3, n=1, correct={"exact_match": 0})).correct
+
+
+@pytest.mark.parametrize("spec", [
+    {"name": "reverse", "letters": 32}, {"name": "copy", "letters": 32}, {"name": "copy", "letters": 17}, "addition",
+    {"name": "copy", "letters": 16, "symbols": "repeats"}, "bucket-sort", "retrieval",
+])  # fmt: skip
+def test_every_prompt_of_a_task_is_read_as_one(spec: Any) -> None:
+    """A token that no other string happens to have there is none the less one that may stand there."""
+    task, scheme = TASKS.build(spec), Sequential()
+    for length in (3, 8, 14):
+        batch = task.batch(length, 200, stream(11, "read", length))
+        for row in range(batch.size):
+            ids = batch.input_ids[row, : batch.prompt_length]
+            text = " ".join(task.vocab.decode(ids.tolist()))
+            if row < 24 or row % 8 == 0:
+                assert (read_prompt(task, scheme, text).input_ids[0] == ids).all(), text

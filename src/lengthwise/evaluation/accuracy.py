@@ -240,8 +240,8 @@ def score_pairs(evaluated: EvaluatedModel, length: int, samples: int, rng: Rng) 
     return score
 
 
-PROMPT_ROWS = 128
-"""Strings of a layout that tell which tokens a column may hold."""
+PROMPT_ROWS, VARIED = 256, 16
+"""Strings of a layout that tell which tokens a column may hold; any, where the ids of these are so far apart."""
 LAYOUTS = 64
 """Layouts drawn of each length."""
 
@@ -314,5 +314,5 @@ def _fits(batch: Batch, ids: Int[ndarray, "1 P"]) -> bool:
     prompt = ids.shape[1]
     places = batch.places[:, :prompt]
     seen = (batch.input_ids[:, :prompt] == ids).any(axis=0)
-    varied = np.ptp(batch.input_ids[:, :prompt], axis=0) > PROMPT_ROWS // 4
+    varied = np.ptp(batch.input_ids[:, :prompt], axis=0) > VARIED
     return bool((seen | varied).all() and (places == places[:1]).all())
