@@ -16,7 +16,7 @@ from lengthwise.core.batch import Batch
 from lengthwise.explanation.common_cause import CommonCause, Value
 from lengthwise.explanation.features import LEAST, telling_exactly
 from lengthwise.explanation.manners import AFTER, OWN, RARE, Manner, manners
-from lengthwise.explanation.mistakes import COLUMNS, HARD, Failure, Wrong
+from lengthwise.explanation.mistakes import COLUMNS, HARD, Failure, Mistake, Wrong
 from lengthwise.tasks.values import FIRST, INSIDE
 
 TASK = lw.task("addition")
@@ -104,7 +104,12 @@ def test_places_and_counts_stand_in_the_sentence() -> None:
         "With columns 9 + 9, it writes a digit one too small right after such a column (34 of 46 wrong answers) and a "
         "digit one too large (10)."
     )
-    assert says(two[1]) == "With columns 9 + 9, it writes a digit one too large."
+    assert says(two[1]) == "With columns 9 + 9, it writes a digit one too large (10 of 46 wrong answers)."
+    assert says(Manner(two[1].what, "", 46)) == "With columns 9 + 9, it writes a digit one too large."
+    assert says(two[1], Manner("goes on where the answer ends", "", 9)) == (
+        "With columns 9 + 9, it writes a digit one too large (10 of 46 wrong answers) and goes on where the answer "
+        "ends (9)."
+    )
     all_after = Manner("writes a wrong digit", f"{AFTER}9 + 9", 46)
     assert says(all_after) == "Right after columns 9 + 9, it writes a wrong digit."
     assert says(all_after, where=FIRST) == "Right after 9 + 9 in the first column, it writes a wrong digit."
@@ -112,6 +117,23 @@ def test_places_and_counts_stand_in_the_sentence() -> None:
         "With columns 9 + 9, it first goes wrong in such a column (40 of 46 wrong answers)."
     )
     assert says() == "With other columns in place of these, 6 of 96 are wrong."
+
+
+def test_a_cause_is_not_that_of_mistakes_of_the_other_sign() -> None:
+    def alike(mistake: str, *found: str) -> bool:
+        manners = tuple(Manner(what, "", 40) for what in found)
+        cause = CommonCause("column", (Value("9 + 9", INSIDE, 50, manners),), 47, 96, 90, ())
+        return cause.alike(Mistake(mistake, 20, 20))
+
+    large, small = "writes a digit one too large", "writes a digit one too small"
+    assert alike(large, large)
+    assert not alike(large, small)
+    assert alike(large, small, large)
+    assert alike(large, "writes a digit one too large or one too small")
+    assert alike("writes a digit one too large or one too small", small)
+    assert alike(large, "writes 1 instead of 0")
+    assert not alike("stops one digit early", large)
+    assert alike(large)
 
 
 @given(st.integers(0, 40), st.integers(0, 40), st.booleans())

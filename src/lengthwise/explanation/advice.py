@@ -260,7 +260,8 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
     tried = before.common if before is not None else None
     names = {of.name for of in tried.values if of.where == tried.worst.where} if tried is not None else ()
     if values and common is not None and common.worst.name in names:
-        again = f"Rows with {common.worst.name} were advised before, and it fails still."
+        at = next((n for n, share in common.by_length if share.breaks), common.length)
+        again = f"Rows with {common.worst.name} were advised before; such strings still fail, first at length {at}."
         return f"{again} Another seed, or longer strings in training, may do; neither was measured.", ""
     if values and common is not None:
         rows, made = ONE_IN_TEN, [values]

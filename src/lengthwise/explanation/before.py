@@ -70,13 +70,13 @@ class Before:
         held = [Verdict(each.rows, each.train).of("random").held for each in (self.failures, now)]
         right, far = ("no length" if n is None else f"length {n}" for n in held)
         found = [f"{self.model} was right on random strings to {right}, this one to {far}."]
-        both = (self.subject, subject) if self.subject is not None else ()
+        both, kept = (self.subject, subject) if self.subject is not None else (), list[str]()
 
         def tell(strings: str, shares: Sequence[Share], length: int, always: bool, told: bool) -> None:
             if len(shares) == 2 and (always or _differ(*shares)):
                 unsure, of = ", not surely changed" * (not _differ(*shares)), "" if told else "of new ones "
                 counts = f"{of}{shares[0].wrong} wrong at {length}, now {shares[1].wrong}"
-                found.append(f"Where {strings}: {counts}{unsure}.")
+                (kept if unsure else found).append(f"Where {strings}: {counts}{unsure}.")
 
         for number, kind in enumerate(_each_once([*self.failures.kinds[:TOLD], *now.kinds[:TOLD]])):
             first = number == 0 and bool(self.failures.kinds)
@@ -90,7 +90,7 @@ class Before:
             told = [kind.kind for kind in now.kinds if kind.kind in subject.task.kinds][:TOLD]
             same = cause is now.common and kinds[:TOLD] == told
             tell(strings, shares, cause.trained, cause is self.failures.common, same)
-        return found
+        return [*found, *kept]
 
     def _asked(self, kind: WeakKind, now: Failures) -> list[Share]:
         """Right strings of a kind before and now, if both were asked such."""

@@ -42,6 +42,7 @@ CERTAIN = 0.001
 TOLD_STAGE = "told {}"
 """Of the strings that are counted."""
 UNKNOWN = "Not known."
+SIDES = "too large", "too small"
 WRONG = "first goes wrong"
 """What a model does that does no one thing."""
 ENOUGH = 0.75
@@ -247,9 +248,16 @@ class CommonCause:
         return any(each.caused for each in self.of(kind))
 
     def alike(self, mistake: Mistake | None) -> bool:
-        """Whether a mistake may be the same as that with the worst value, which stops, goes on or writes something."""
-        does = self.worst.does
-        return mistake is None or not does or mistake.what.split()[0] == does.split()[0]
+        """Whether a mistake may be one of those with the worst value, which stop, go on or write something.
+
+        A digit that is one too large is not one too small.
+        """
+        does = [each.what for each in self.worst.manners if each.what]
+        if mistake is None or not does:
+            return True
+        sides = [side for side in SIDES if side in mistake.what]
+        same = len(sides) != 1 or any(sides[0] in each or not any(map(each.count, SIDES)) for each in does)
+        return same and any(each.split()[0] == mistake.what.split()[0] for each in does)
 
     def said(self, kind: str, letter: str) -> str:
         """Whether these values, which have a letter, are why strings of a kind, or random ones, fail; may be empty.
@@ -276,7 +284,8 @@ class CommonCause:
             return f"Right after {which}{beside}, it {first.what or WRONG}."
         of, found = f" of {wrong} wrong answers", list[str]()
         for number, each in enumerate(worst.manners):
-            count = f" ({each.n}{of * (number == 0)})" * any(other.fact for other in worst.manners)
+            part = first.n < wrong or any(other.fact for other in worst.manners)
+            count = f" ({each.n}{of * (number == 0)})" * part
             does = each.what.removeprefix("writes ") if number else each.what or WRONG
             found.append(f"{does} {each.where(self.what)}".strip() + count)
         return f"With {which}{beside}, it {spoken(found)}."

@@ -11,7 +11,7 @@ from lengthwise.explanation.failures import Failures, first_break
 from lengthwise.explanation.kinds import TOLD, WeakKind, lengths_of, right_again
 from lengthwise.explanation.mistakes import Failure
 from lengthwise.explanation.verdict import Share, Verdict
-from lengthwise.tasks.values import spoken
+from lengthwise.tasks.values import spoken, with_values
 
 RANDOM, EDITED = "random strings", "edited strings"
 MOST_OTHERS = 2
@@ -46,6 +46,8 @@ class Fault:
     """The same in fewer words; of random strings, where it first goes wrong."""
     by_values: bool = False
     """Whether it is since they have values that make any strings fail, at least in part."""
+    counted: str = ""
+    """Which of several values the counts are of, as ``strings``; empty where they are of all."""
 
     @property
     def first(self) -> int | None:
@@ -55,7 +57,7 @@ class Fault:
     @property
     def fails(self) -> str:
         """Which strings fail, and at which length first."""
-        return f"fails where {self.strings}, first at length {self.first}"
+        return f"fails where {self.counted or self.strings}, first at length {self.first}"
 
     @property
     def heading(self) -> str:
@@ -87,6 +89,7 @@ def faults_of(failures: Failures, train: int) -> list[Fault]:
             common.strings, common.strings, common.wrong, common.by_length, (), (),
             (common.does, *filter(None, [right_again(common.by_length)])),
             (*[common.control] * (common.control != common.does), *common.found), common.example,
+            counted=with_values(common.what, [common.worst.name], common.worst.where),
         )  # fmt: skip
         found.insert(LETTERS.index(letter), values)
     broken = verdict.broken()
@@ -219,10 +222,10 @@ def others_named(failures: Failures) -> list[str]:
     rest = [each.kind for each in itertools.islice(failures.kinds, TOLD, None)]
     same = [each.kind for each in failures.common.tests if each.caused] if failures.common is not None else []
     letter = LETTERS[_first_by_values(failures)]
-    if len(rest) > MOST_OTHERS:
+    if (more := len(rest) - MOST_OTHERS) > 0:
         by_it = sum(kind in same for kind in rest)
         of = "all" if by_it == len(rest) else f"{by_it} of them"
-        named = spoken([*(f"where {kind}" for kind in rest[:MOST_OTHERS]), f"{len(rest) - MOST_OTHERS} kinds more"])
+        named = spoken([*(f"where {kind}" for kind in rest[:MOST_OTHERS]), f"{more} kind{'s' * (more > 1)} more"])
         return [f"It fails, too, {named}{f' ({of} due to {letter})' * bool(by_it)}."]
     groups = ((f"Due to {letter}, it", [kind in same for kind in rest]), ("It", [kind not in same for kind in rest]))
     found = [(how, [f"where {kind}" for kind in itertools.compress(rest, of)]) for how, of in groups]

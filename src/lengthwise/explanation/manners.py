@@ -86,5 +86,9 @@ def manners(
         return (whole,)
     common = [what for what, n in Counter(each.manner for each in wrong).most_common(MOST) if n >= RARE * len(wrong)]
     parts = [*filter(None, (manner([each for each in wrong if each.manner == what], every) for what in common))]
-    apart = len(parts) > 1 and all(each.what for each in parts) and any(each.fact in near for each in parts)
-    return tuple(parts if apart else filter(None, [manner(wrong, every)]))
+    apart = len(parts) > 1 and all(each.what for each in parts)
+    if apart and any(each.fact in near for each in parts):
+        return tuple(parts)
+    whole = manner(wrong, every)
+    clear = whole is not None and (whole.fact or whole.n >= CLEAR * len(wrong))
+    return tuple(parts if apart and not clear else filter(None, [whole]))

@@ -13,15 +13,12 @@ from lengthwise.core.table import NEXT
 from lengthwise.report.control import (
     FOUND,
     GUESS,
-    MOSTLY,
     PLAIN,
     beyond_reach,
     control_says,
-    guess_at_how,
     is_control,
     longer_control,
     missing_control,
-    telling_length,
     what_differs,
     with_controls,
 )
@@ -297,16 +294,9 @@ class _Contest:
             pair = mine[0]
             enough, alone = self.enough_with(1, *pair), self.enough_alone(*pair)
             untested, missing, apart = missing_control(*pair, self.rivals, self.order, self.there, enough, alone)
-            if untested.startswith(UNTESTED) and not beyond_reach(pair[0]):  # which has told it
-                untested += self._guess(pair[0], telling_length(*pair, self.between(*pair)))
             counts = 0 if step or apart else enough if missing else self.enough
             return said or untested, step or missing, counts
         return said, step, 0 if step else self.enough
-
-    def _guess(self, first: SystemSummary, at: int) -> str:
-        """How its ids may help; nothing where another system with the same ids is mostly wrong at this length."""
-        same = [one for one in self.there if one.fitted and one.positions.scheme == first.positions.scheme]
-        return "" if any(median_rates(one).get(at, 1.0) < MOSTLY for one in same) else guess_at_how(first, at)
 
     @cached_property
     def by_encoding(self) -> str:
@@ -381,9 +371,8 @@ class _Contest:
         if not plain or not self.order or any(one.fitted for one in plain):
             return ""
         first = leader(self.ranked or self.order)
-        right = [n for n, rate in median_rates(first).items() if n > first.max_length and rate >= WRONG]
-        guess = self._guess(first, max(right)) if right else ""
-        return f"{UNTESTED} whether it is the ids, as no plain ids fitted.{guess}" * bool(guess)
+        right = any(n > first.max_length and rate >= WRONG for n, rate in median_rates(first).items())
+        return f"{UNTESTED} whether it is the ids, as no plain ids fitted." * right
 
     def has_room(self, text: str, most: int = MOST_LINES) -> bool:
         """Whether a row below the finding, of so many lines at most, has room for a text."""
