@@ -58,6 +58,19 @@ def test_what_became_better_is_told_with_its_counts(first: Explanation) -> None:
     assert " ".join(shown.split()).index(random) < " ".join(shown.split()).index("why")
 
 
+def test_the_worst_kind_is_told_although_it_did_not_change_and_another_did() -> None:
+    def slips(prompt: list[str], answer: list[str]) -> list[str]:
+        return [*answer[:-2], "<eos>", "<eos>"] if TASK.of_kind("the numbers are equal", prompt) else answer
+
+    old = lw.explain(adder(1.0, slip=slips), TASK, **SETTINGS)
+    assert [each.kind for each in old.failures.kinds[:2]] == [ZEROS, "the numbers are equal"]
+    now = lw.explain(adder(1.0), TASK, before=old, **SETTINGS)
+    assert now.failures.kinds[0].kind == ZEROS
+    (same,) = [line for line in now.before if line.startswith(f"Where {ZEROS}: ")]
+    assert same.endswith(", not surely changed.")
+    assert any(line.startswith("Where the numbers are equal: ") for line in now.before)
+
+
 def test_a_mended_kind_is_told_although_it_fails_no_more(first: Explanation) -> None:
     now = lw.explain(adder(), TASK, before=first, **SETTINGS)
     assert now.faults == []

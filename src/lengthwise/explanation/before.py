@@ -116,5 +116,8 @@ def _differ(one: Share, other: Share) -> bool:
 
 
 def _each_once(kinds: Sequence[WeakKind]) -> list[WeakKind]:
-    """The first of each name."""
-    return [*{kind.kind: kind for kind in reversed(kinds)}.values()][::-1]
+    """The first of each name, in this order."""
+    found = dict[str, WeakKind]()
+    for kind in kinds:
+        found.setdefault(kind.kind, kind)
+    return [*found.values()]
