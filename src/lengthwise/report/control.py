@@ -122,18 +122,18 @@ def telling_length(first: SystemSummary, other: SystemSummary, tests: Sequence[D
     return max(gaps, key=lambda length: (gaps[length] >= NEARLY * max(gaps.values()), length))
 
 
-def guess_at_how(first: SystemSummary, at: int, other: SystemSummary | None = None) -> str:
-    """How far back its ids and those of ``other``, by default plain ones, look at a length, and in training.
+def guess_at_how(first: SystemSummary, at: int, other: SystemSummary) -> str:
+    """How far back its ids and those of ``other`` look at a length, and in training.
 
     Empty where it is unknown, where the others look no farther than in training, and where its own do.
     """
-    of, ours = other or first, first.positions.scheme
-    plain = other is None or of.positions.scheme in PLAIN
-    theirs, scheme = ("ids that count tokens", "sequential") if plain else (f"{of.positions.scheme} ids", "")
-    far, had = needed_back(of, at, scheme=scheme), needed_back(of, of.max_length, training=True, scheme=scheme)
+    ours, scheme = first.positions.scheme, other.positions.scheme
+    plain = scheme in PLAIN
+    theirs, under = ("ids that count tokens", "sequential") if plain else (f"{scheme} ids", "")
+    far, had = needed_back(other, at, scheme=under), needed_back(other, other.max_length, training=True, scheme=under)
     near, known = needed_back(first, at), needed_back(first, first.max_length, training=True)
     farther = (far or 0) > (had or 0) > 0 and (near or 0) <= (known or 0)
-    if ours in PLAIN or (not plain and ours == of.positions.scheme) or not farther:
+    if ours in PLAIN or ours == scheme or not farther:
         return ""
     other_side = "" if near is None else f", {ours} ids {near}, as in training"
     return f"{GUESS}to answer at {at}, {theirs} must look {far} back (training had {had}){other_side}."
