@@ -1,4 +1,4 @@
-"""The page in a real browser: values on hover and tap. Its texts are measured in test_every_page.py."""
+"""The page in a real browser: the first screen, values on hover and tap. test_every_page.py measures its texts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 from browser import BROWSER, measure
+from devtools import Browser
 from made_up_influence import influence_result
+from made_up_pages import PAGES
 from test_figures import mixed_results
 
 from lengthwise.report.influence import InfluenceResult
@@ -32,6 +34,15 @@ HOVER = """(page, view) => {
   return {before, hover, away, tap: [tip.hidden, tip.textContent], near, titles};
 }"""
 
+FIRST_SCREEN = """(() => {
+  const finding = document.querySelector("h1 ~ p > b, h2 ~ p > b"), seen = box => box.width > 0;
+  const svg = [...document.querySelectorAll("figure svg")].find(each => seen(each.getBoundingClientRect()));
+  const points = [...svg.querySelectorAll("[data-tip]")].map(each => each.getBoundingClientRect());
+  const ends = [Math.min(...points.map(box => box.top)), Math.max(...points.map(box => box.bottom))];
+  return {text: finding.textContent, finding: finding.getBoundingClientRect().bottom, points: ends,
+          top: svg.getBoundingClientRect().top, tip: svg.querySelector("[data-tip]").dataset.tip};
+})()"""
+
 
 @pytest.fixture(scope="module")
 def html() -> str:
@@ -48,3 +59,19 @@ def test_pointing_and_tapping_show_values(html: str, tmp_path: Path) -> None:
     assert ", length " in found["tap"][1]
     # The script replaces the browser's own slow tooltips.
     assert found["titles"] == 0
+
+
+def test_the_finding_and_the_curve_are_on_the_first_screen(tmp_path: Path) -> None:
+    """Without scrolling: on a laptop all of the curve's markers, on a telephone the sentence and the best of them."""
+    with Browser(tmp_path / "browser") as browser:
+        for kind in ("runs", "own task", "comparison"):
+            (tmp_path / "page.html").write_text(PAGES[kind](tmp_path), encoding="utf-8")
+            for width, height in ((1280, 800), (390, 844)):
+                browser.view(width, height)
+                browser.open((tmp_path / "page.html").as_uri())
+                found = browser.value(FIRST_SCREEN)
+                assert "right in tests up to" in found["text"], kind
+                first, last = found["points"]
+                assert 0 < found["finding"] <= found["top"] < first <= last, (kind, width)
+                assert (last if width == 1280 else first) < height, (kind, width, found)
+                assert "length" in found["tip"]
