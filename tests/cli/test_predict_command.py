@@ -20,12 +20,22 @@ TARGETS = ["addition", "variable-assignment", "parity", "copy", "sort", "majorit
 def test_one_screen_without_overclaiming(terminal: Terminal, target: str) -> None:
     answer = terminal("predict", target, "--why")
     assert answer.code == 0
-    answered = terminal("predict", target).out.partition("More: --why")[0].rstrip()
-    assert answer.out.startswith(answered), "the answer first, then the why"
-    assert len(answered.splitlines()) <= 28
-    parts = [line for line in answer.out[len(answered) :].splitlines() if line and not line.startswith(" ")]
+    answered, legend = terminal("predict", target).out.partition("More: --why")[0].rstrip().rsplit("\n\n", 1)
+    screen, whole = answered.splitlines(), answer.out.splitlines()
+    assert len(screen) + 1 + len(legend.splitlines()) <= 28
+    for at in [i for i, line in enumerate(screen) if "more rows" in line]:
+        count = int(re.fullmatch(r"  (\d+) more rows: --why", screen[at])[1])  # type: ignore[index]
+        screen[at : at + 1] = whole[at : at + count]
+        assert count >= 2, "one row is no longer than the line that would fold it"
+    assert whole[: len(screen)] == screen, "the answer first, whose folded rows are there, then the why"
+    assert "more rows" not in answer.out
+    # What words mean stands below the answer that has them, in three lines; what numbers mean is behind --why.
+    assert len(legend.splitlines()) <= 3
+    explained = re.findall(r"(\S+): ", legend)
+    assert explained[0] == "right"
+    assert all(word in answered for word in explained)
+    parts = [line for line in whole[len(screen) :] if line and not line.startswith(" ")]
     of = " of next symbols" * target.startswith("regex:")
-    parts = parts[1:] if parts[0] == "every position system" else parts
     assert parts == [f"theory{of}: does a program exist? (not: does training find it)", "measured", "numbers"]
     assert all(len(line) <= 80 for line in answer.out.splitlines())
     assert "cannot learn" not in answer.out

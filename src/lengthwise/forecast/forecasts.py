@@ -259,7 +259,7 @@ def text(found: Forecasts, why: bool = False, more: str = MORE) -> str:
     lines += fill(found.meant) * bool(found.meant)
     lines += beside("asked", in_sentences(asked_of(found, best)))
     rows = [] if alone else table(found)
-    shown = rows if len(rows) <= MOST_ROWS + 1 else rows[:MOST_ROWS]
+    shown = rows if why or len(rows) <= MOST_ROWS + 1 else rows[:MOST_ROWS]
     lines += [*shown, *[f"  {len(rows) - MOST_ROWS} more rows:\u00a0{more}"] * (shown != rows), ""] * bool(rows)
     for name, reason in reasons(found, best, alone):
         lines += beside(name, in_sentences(reason))
@@ -273,7 +273,6 @@ def text(found: Forecasts, why: bool = False, more: str = MORE) -> str:
         lines += beside("then" if after else name, in_sentences(sentence.removeprefix(AFTER))) + command_lines(command)
     lines += ["", *fill(legend(found, shown) + "." + f" More:\u00a0{more}" * (not why))]
     if why:
-        lines += ["", "every position system", *rows] * (shown != rows)
         for heading, sentences in everything(found, best).items():
             lines += ["", heading, *(line for each in sentences for line in fill(each))] * bool(sentences)
     return "\n".join(lines).replace("\u00a0", " ")
