@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import io
 import re
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
 
 import pytest
+from packaging.utils import canonicalize_name
 from rich.console import Console
 
+from fresh_process import ran
 from lengthwise.api import demo as workflow
 from lengthwise.api import progress
 from lengthwise.api.progress import SweepProgress
@@ -16,6 +21,33 @@ from lengthwise.core.errors import LengthwiseError
 from lengthwise.experiments.events import Event
 from lengthwise.experiments.recipe import RECIPES, Recipe
 from lengthwise.experiments.run import check_ids
+from test_wheel import needed
+
+EDITS = [
+    "training.steps=2", "model.width=16", "evaluation.lengths=[4]", "evaluation.samples=4", "evaluation.fit_samples=4",
+    "evaluation.probe_samples=2",
+]  # fmt: skip
+"""What makes its trainings tiny."""
+WITHOUT = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Missing(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {names!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+for name in [name for name in sys.modules if name.partition(".")[0] in {names!r}]:
+    del sys.modules[name]  # torch takes some where they are there
+sys.meta_path.insert(0, Missing())
+from lengthwise.api import demo
+from lengthwise.cli.main import main
+from lengthwise.experiments.recipe import RECIPES
+demo.demo_recipe = lambda: RECIPES.make("demo", "quick").edited({edits!r}, 1)
+demo.STAGES = demo.STAGES[1:]  # which has what the one before it trains
+sys.exit(main(["demo", "--out", {runs!r}, "-o", {page!r}, "--jobs", "1"]))
+"""
+"""The demonstration where nothing of the extras is installed."""
 
 
 def test_theory_is_in_words_and_names_the_distance() -> None:
@@ -44,11 +76,8 @@ def test_every_system_has_the_ids_that_it_needs() -> None:
 def test_it_prints_where_to_look_and_writes_a_page(
     tmp_path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    edits = ["training.steps=2", "model.width=16", "evaluation.lengths=[4]", "evaluation.samples=4"]
-    edits += ["evaluation.fit_samples=4", "evaluation.probe_samples=2"]
-
     def tiny() -> Recipe:
-        return RECIPES.make("demo", "quick").edited(edits, 1)
+        return RECIPES.make("demo", "quick").edited(EDITS, 1)
 
     monkeypatch.setattr(workflow, "demo_recipe", tiny)
     # What sets theory against measurement is tested with the page, which has the same lines.
@@ -63,6 +92,20 @@ def test_it_prints_where_to_look_and_writes_a_page(
     said = re.findall(r"^(.*): not as theory says$", printed, re.M)
     assert said == ["coupled (PPC)", "coupled (PPC)", "plain positions"], "after each training"
     assert f"Where to look: {page} in a browser" in " ".join(printed.split())
+    assert "plain positions" in page.read_text(encoding="utf-8")
+
+
+def test_it_needs_no_extras(tmp_path: Path) -> None:
+    package = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = {name: of for name, of in package["optional-dependencies"].items() if name not in ("dev", "docs")}
+    own = needed([one for of in extras.values() for one in of]).keys() - needed(package["dependencies"]).keys()
+    owners = packages_distributions().items()
+    names = {module for module, of in owners if {canonicalize_name(one) for one in of} <= own}
+    assert {"transformers", "datasets", "peft", "pandas", "sklearn", "ray", "openai"} <= names
+    page = tmp_path / "page.html"
+    done = ran(WITHOUT.format(names=names, edits=EDITS, runs=str(tmp_path / "runs"), page=str(page)))
+    assert done.returncode == 0, done.stderr
+    assert "Where to look" in done.stdout
     assert "plain positions" in page.read_text(encoding="utf-8")
 
 

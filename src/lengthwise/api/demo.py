@@ -73,6 +73,6 @@ def train_stage(
 
 STAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Training with coupled positions, where tokens that belong together share an id (two seeds)", (COUPLED,)),
-    ("Training with plain positions, numbered from left to right (two seeds, about two minutes)", (COUPLED, PLAIN)),
+    ("Training with plain positions, numbered from left to right (two seeds, about a minute)", (COUPLED, PLAIN)),
 )
 """What each training stage says first, and the systems whose results it shows; finished ones are reused."""
