@@ -22,7 +22,7 @@ from lengthwise.report.pages import (
     notes_of,
     what_next,
 )
-from lengthwise.report.summary import SeedResult, summarize
+from lengthwise.report.summary import SeedResult, ranked, summarize
 from lengthwise.report.terminal import ranking_text
 from lengthwise.tasks import TASKS
 
@@ -140,6 +140,31 @@ def test_the_step_asks_for_as_many_seeds_as_can_be_significant() -> None:
     assert what_next(values, systems) == ("up to 5 seeds of each system, since few may be luck", {"seeds": 5})
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "sure"),
+    [
+        ((100, 101, 102, 103, 104), (180, 181, 182, 183, 184), "rope is significantly above nope at 40"),
+        ((100, 140, 150), (160, 170, 180), "Not significant"),
+        ((100, 101, 102, 183, 184), (90, 181, 182, 183, 184), "Not sure"),
+        ((150, 140, 150), (150, 150, 145), "Not sure"),
+    ],
+)
+def test_of_equal_reach_the_mean_beyond_decides_and_seeds_say_whether_it_is_noise(
+    one: tuple[int, ...], other: tuple[int, ...], sure: str
+) -> None:
+    """Both are right up to 16 in every seed; of 200 strings at 40, so many are right."""
+    systems = summarize(
+        SeedResult.of(result(name, seed, scores=[score(8, 200), score(16, 200), score(40, right)]))
+        for name, rights in (("nope", one), ("rope", other))
+        for seed, right in enumerate(rights)
+    )
+    first, second = ranked(systems)
+    assert first.label == "rope"
+    assert sum(other) > sum(one)
+    assert ranked(systems[::-1]) == [first, second]
+    assert comparison_answer(comparison_values(2), systems)[SURE].startswith(sure)
+
+
 def test_the_line_says_in_what_the_models_differ() -> None:
     assert "all systems: 400 steps of the same strings, width 64, learning rate 0.003" in notes()
     assert "They differ in layers (1 for coupled+learned, predictive-coupling+learned" in notes()
@@ -147,6 +172,13 @@ def test_the_line_says_in_what_the_models_differ() -> None:
     for row in same["systems"]:
         row["copy"] = row["copy"] and {**row["copy"], "model": {**row["copy"]["model"], "layers": 1}}
     assert "They differ" not in notes(systems=same["systems"])
+    assert "log-length scaling of attention none" in notes(systems=same["systems"])
+    trained = [row for row in same["systems"] if row["copy"]]
+    for row, length in zip(trained[:3], (24, 24, 48), strict=True):
+        row["copy"]["model"]["log_length"] = length
+    first, second, third, *others = [row["system"] for row in trained]
+    said = f"1 at length 24 for {first}, {second}; 1 at length 48 for {third}; none for {', '.join(others)}"
+    assert f"They differ in log-length scaling of attention ({said})" in notes(systems=same["systems"])
 
 
 def test_what_did_not_fit_says_by_which_share_and_what_to_do() -> None:
@@ -217,8 +249,9 @@ def test_the_cut_is_named_where_it_decides() -> None:
         row |= {"fitted": 3, "mean_beyond": rate}
         row["seeds"] = [{"seed": 0, "fitted": True, "in_distribution": 1.0, "exact_match": {"6": 1.0, "12": rate}}]
     values["systems"][1]["mean_beyond"] = 0.5
-    said = " | ".join(details_of(values))
-    assert "which system is first depends on the cut: coupled+learned at 90 %, coupled+learned at 95 %" in said
+    for systems in (values["systems"], values["systems"][::-1]):  # equal at a cut: the mean beyond decides
+        said = " | ".join(details_of(values | {"systems": systems}))
+        assert "which system is first depends on the cut: coupled+learned at 90 %, coupled+learned at 95 %" in said
 
 
 @pytest.mark.parametrize(

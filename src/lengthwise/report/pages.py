@@ -17,7 +17,7 @@ from lengthwise.report.figures import NARROW, WIDE, Picture, draw_accuracy, draw
 from lengthwise.report.html import render_page
 from lengthwise.report.success import answer_rows
 from lengthwise.report.summary import SystemSummary, brackets_text, called, contradiction, percent, some_of
-from lengthwise.report.words import percent_down, reaches_text
+from lengthwise.report.words import percent_down, reaches_text, setting_text, value_text
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.values import spoken
 
@@ -315,13 +315,13 @@ def _differences(values: Mapping[str, Any]) -> str | None:
     copies = {row["system"]: row["copy"] for row in values["systems"] if row["copy"] is not None}
     if not copies:
         return None
-    same = f"all systems: {values['steps']:,} steps of the same strings"
+    same, scaling = f"all systems: {values['steps']:,} steps of the same strings", "model.log_length"
     parts = {
         "layers": {name: copy["model"]["layers"] for name, copy in copies.items()},
         "width": {name: copy["model"]["width"] for name, copy in copies.items()},
         "learning rate": {name: copy["training"]["lr"] for name, copy in copies.items()},
-        "log-length attention scaling from length": {
-            name: copy["model"].get("log_length") for name, copy in copies.items()
+        setting_text(scaling): {
+            name: value_text(copy["model"].get("log_length"), scaling) for name, copy in copies.items()
         },
         "draw of coupled ids": {
             name: copy["scheme"]["draw"] for name, copy in copies.items() if "draw" in copy.get("scheme", {})
