@@ -302,6 +302,56 @@ def test_a_budget_that_is_too_small_is_known_before_slow_steps_are_all_timed(
     assert taken == [0], "of steps that take a second, one is timed"
 
 
+def test_a_budget_that_is_too_small_is_refused_after_a_step_of_one_string_where_such_a_step_is_slow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """As with strings of length 2,000: nothing is trained on whole batches before the answer."""
+    now, taken = [0.0], list[int]()
+
+    class Slow:
+        def __init__(self, setup: Any, training: Any, seeds: Any, **named: Any) -> None:
+            self.strings = training.batch_size * len(seeds)
+
+        def step(self, number: int) -> None:
+            taken.append(self.strings)
+            now[0] += 2.0 * self.strings
+
+    monkeypatch.setattr("lengthwise.training.trainer.Trainer", Slow)
+    clock = SimpleNamespace(monotonic=lambda: now[0], perf_counter=lambda: now[0])
+    monkeypatch.setattr(comparing, "time", clock)
+    with pytest.raises(TooSmallError) as refused:
+        run_comparison(TASKS.build("parity"), tmp_path, budget=Budget(10.0), max_length=2_000)
+    assert taken == [1]
+    assert said(refused) > 10.0
+    assert not list((tmp_path / "runs").rglob("*.json")), "nothing was trained"
+
+
+def test_the_budget_ends_training_and_timing_is_part_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    now, spent = [0.0], {"time": 0.0, "tune": 0.0}
+
+    def take(seconds: float, stage: str) -> None:
+        now[0] += seconds
+        spent[stage] += seconds
+
+    def timed(folder: Path, system: PositionSystem, progress: Any, place: Any) -> None:
+        take(100.0, "time")
+        write_json(comparing.times_file(folder, system), [[0.1, 0.1], [0.2, 0.2]])
+
+    def trained(folder: Path, system: PositionSystem, progress: Any, place: Any) -> None:
+        for step in range(1_000):
+            take(5.0, "tune")
+            progress(Event(system.name, 0, "train", step, 1_000, 0.1))
+
+    monkeypatch.setattr(comparing, "STAGES", {"time": timed, "tune": trained})
+    monkeypatch.setattr(comparing, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    words: dict[str, Any] = {"systems": ["rope", "nope"], "budget": Budget(600.0)}
+    run_comparison(TASKS.build("parity"), tmp_path, **words)
+    assert spent == {"time": 200.0, "tune": 405.0}, "up to the first step that ends behind the budget"
+    # The same call has a budget of its own and times nothing again.
+    run_comparison(TASKS.build("parity"), tmp_path, **words)
+    assert spent == {"time": 200.0, "tune": 405.0 + 605.0}
+
+
 def test_what_else_the_machine_does_does_not_make_a_step_longer(monkeypatch: pytest.MonkeyPatch):
     """Each step is timed more than once, and the least counts."""
     now, seen = [0.0], dict[int, int]()
