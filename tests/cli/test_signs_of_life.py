@@ -6,10 +6,11 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
-from lengthwise.api import progress
+from lengthwise.api import explore, progress
 from lengthwise.cli import main as command_line
 
 
@@ -47,6 +48,14 @@ def test_who_says_something_is_not_interrupted(capsys: pytest.CaptureFixture[str
             sys.stderr.write(progress_line)
             time.sleep(0.001)
     assert set(capsys.readouterr().err.splitlines()) <= {"step 3", "work: at work for 0 s"}
+
+
+def test_a_page_that_is_served_is_no_work(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    served = SimpleNamespace(server_port=1, serve_forever=lambda: time.sleep(0.4), server_close=lambda: None)
+    monkeypatch.setattr(explore, "serve", lambda *_: served)
+    with progress.signs_of_life("work"):
+        explore.explore("copy", browser=False, note=lambda address: print(address, capsys.readouterr().err))
+        assert "at work" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", [*command_line.COMMANDS, *command_line.GROUPS])

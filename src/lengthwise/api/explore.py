@@ -17,6 +17,7 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
+from lengthwise.api.progress import now_waits
 from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.table import rounded
@@ -80,6 +81,7 @@ def explore(
         return file
     server = serve(given, arguments.whole("port", port), page(given or TEN, answers, live=True).encode())
     address = f"http://{LOCAL[0]}:{server.server_port}"
+    now_waits()
     note(f"{address}   (Ctrl-C ends it)")
     if browser:
         # Some browsers run in this terminal and return when they end.

@@ -69,10 +69,10 @@ def progress_bars(console: Console) -> Progress:
 
 
 class _Heard:
-    """A stream that knows when something was last written to it."""
+    """A stream that knows when something was last written to it, and whether the work has ended."""
 
     def __init__(self, stream: TextIO) -> None:
-        self.stream, self.at = stream, time.monotonic()
+        self.stream, self.at, self.ended = stream, time.monotonic(), threading.Event()
 
     def write(self, text: str) -> int:
         self.at = time.monotonic()
@@ -88,12 +88,12 @@ def signs_of_life(what: str) -> Iterator[None]:
 
     Into a file or a pipe, later than a line of progress would come.
     """
-    before, began, ended = sys.stderr, time.monotonic(), threading.Event()
+    before, began = sys.stderr, time.monotonic()
     heard, later = _Heard(before), NEXT_WORD if sys.stderr.isatty() else 1.1 * QUIET_SECONDS
 
     def watch() -> None:
         patience = FIRST_WORD
-        while not ended.wait(max(0.01, heard.at + patience - time.monotonic())):
+        while not heard.ended.wait(max(0.01, heard.at + patience - time.monotonic())):
             if time.monotonic() - heard.at >= patience:
                 patience = later
                 print(f"{what}: at work for {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
@@ -104,9 +104,15 @@ def signs_of_life(what: str) -> Iterator[None]:
     try:
         yield
     finally:
-        ended.set()
+        heard.ended.set()
         thread.join()
         sys.stderr = before
+
+
+def now_waits() -> None:
+    """Say no more that the command is at work: from here on it waits for its user."""
+    if isinstance(sys.stderr, _Heard):
+        sys.stderr.ended.set()
 
 
 class TrainingClock:
