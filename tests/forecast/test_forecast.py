@@ -115,7 +115,10 @@ def agree(found: Forecasts) -> None:
     assert len(found.text().rpartition("\n\n")[2].splitlines()) <= 3, "what right and % mean"
     whole_commands = re.sub(r" \\\n *", " ", found.text()).splitlines()
     assert len([line for line in whole_commands if not line.startswith("  lengthwise ")]) <= 26
-    assert whole.startswith(found.text().partition("More: ")[0].rstrip())
+    # All of the screen but its legend, with more rows of the table.
+    top, *rest = re.split(r"\n  \d+ more rows: .*\n", found.text().rpartition("\n\n")[0])
+    assert whole.startswith(top)
+    assert all(part in whole.removeprefix(top) for part in rest)
     best = found.systems[0]
     assert re.match(rf"{best.answer}[ ,]", lines[0])
     assert "…" not in found.text()
