@@ -71,6 +71,25 @@ def test_the_worst_kind_is_told_although_it_did_not_change_and_another_did() -> 
     assert any(line.startswith("Where the numbers are equal: ") for line in now.before)
 
 
+def test_right_tokens_that_became_likelier_are_told_of_a_kind_that_is_wrong_as_often() -> None:
+    def nearly(share: float):
+        wrong, right = adder(1.0), adder()
+
+        def logits(ids: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+            return 8 * (wrong(ids, places) + share * right(ids, places))
+
+        return logits
+
+    old = lw.explain(nearly(0.0), TASK, **SETTINGS)
+    for share, told in ((0.9, True), (0.1, False)):
+        subjects = [subject_of(nearly(of), TASK, train=5) for of in (0.0, share)]
+        now = lw.explain(nearly(share), TASK, **SETTINGS)
+        said = Before(old.model, old.task, old.failures, subjects[0]).since(now.failures, subjects[1], 0)
+        (line,) = [each for each in said if each.startswith(f"Where {ZEROS}: ")]
+        assert ", not surely changed" in line
+        assert ("the right token had a probability of 0.00 there, and now 0." in line) is told
+
+
 def test_a_mended_kind_is_told_although_it_fails_no_more(first: Explanation) -> None:
     now = lw.explain(adder(), TASK, before=first, **SETTINGS)
     assert now.faults == []

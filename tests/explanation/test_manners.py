@@ -8,15 +8,18 @@ from collections import Counter
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 import lengthwise as lw
 from lengthwise.core.batch import Batch
 from lengthwise.explanation.common_cause import CommonCause, Value
+from lengthwise.explanation.failures import AT_RANDOM, _compared
 from lengthwise.explanation.features import LEAST, telling_exactly
 from lengthwise.explanation.manners import AFTER, OWN, RARE, Manner, manners
 from lengthwise.explanation.mistakes import COLUMNS, HARD, Failure, Mistake, Wrong
+from lengthwise.explanation.model import subject_of
 from lengthwise.tasks.values import FIRST, INSIDE
 
 TASK = lw.task("addition")
@@ -40,6 +43,10 @@ def test_tokens_of_one_place_stand_below_one_another(name: str, length: int, see
     before, mark = last.split("[")
     assert f"[{mark}" == one.marked
     if "…" in " ".join([*rows, before]):
+        # Of a longer one the first columns are there, too: a value of the first may be what it is about.
+        begins = [row.replace("…", " … ").split() for row in [*rows, before]]
+        starts = [0, *(n for n in range(1, one.position) if one.places[n] < one.places[n - 1])]
+        assert "…" not in before or [each[:3] for each in begins] == [[*one.tokens[at : at + 3]] for at in starts]
         return
     shown = [list(re.finditer(r"\S+", row)) for row in [*rows, before]]
     assert [each[0] for each in itertools.chain(*shown)] == [*one.before]
@@ -146,3 +153,17 @@ def test_what_is_exact_holds_of_all_wrong_tokens_and_of_no_right_one(n: int, m: 
         assert found is None
     elif m >= LEAST:
         assert found is not None
+
+
+def test_what_it_does_says_itself_what_is_due_there() -> None:
+    """An answer that stops before every second 0 at its end: that a 0 is due there is not told again."""
+    batch = TASK.batch(6, 400, lw.stream(4))
+    at, eos = batch.tokens - 2, batch.vocab.ids["<eos>"]
+    ends = [row for row in range(batch.size) if batch.text(row)[at] == "0"][::2]
+    good = np.isin(np.arange(batch.size), ends, invert=True)
+    wrong = [Wrong(batch, row, at, eos) for row in ends]
+    subject = subject_of(lambda ids, _: torch.zeros(*ids.shape, len(TASK.vocab)), TASK, train=8)
+    found = _compared(subject, [(AT_RANDOM, batch, good, wrong)], 0, lambda length: length == 6)
+    assert found is not None
+    assert found.does == "stops one digit early, where 0 is due"
+    assert found.lines == [f"Of {len(wrong)} wrong answers at length 6, in all it {found.does}."]

@@ -76,8 +76,16 @@ class Call:
     @property
     def after(self) -> str:
         """What explains a copy that was trained on, beside this model."""
-        copy = replace(self, model="COPY").again(before=str(self.model))
-        return copy if self.typed else "lengthwise.explain(copy, …, before=found)"
+        if not self.typed:
+            return "lengthwise.explain(copy, …, before=found)"
+        return replace(self, model=self.copy).again(before=str(self.model))
+
+    @property
+    def copy(self) -> str:
+        """A folder that is not there yet, for a copy that is trained on: the model's name with the next number."""
+        name, _, number = str(self.model).rpartition("-")
+        stem, first = (name, int(number) + 1) if name and number.isdecimal() else (str(self.model), 2)
+        return next(path for n in itertools.count(first) if not Path(path := f"{stem}-{n}").exists())
 
     def again(self, **changes: Any) -> str:
         """The same with other settings: a command, or what does the same in Python for a model in memory."""
@@ -305,22 +313,24 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
     said = "hf.token_ids(model)" if rule and ids.items() <= rule.items() else f"{ids}"
     own = f", token_ids={said}" * any(ids[name] != names[name] for name in ids)
     end = f"rows=batch, size=batch * steps, seed=1{own})"
+    stock = call.typed and isinstance(subject.network, HuggingFaceNetwork)
+    saved = [f"model.save_pretrained({call.copy!r})"] if stock and how == ON else []
     return text, "\n".join([
-        "import torch, transformers, lengthwise.hf as hf", *_loaded(subject, call, anew=how != ON),
+        "import torch, transformers, lengthwise.hf as hf", *_loaded(call, stock=stock, anew=how != ON),
         "batch, steps = 128, 1000  # as you trained it",
         f"rows = hf.dataset({(task['name'] if len(task) == 1 else task)!r}, {asked}, more={{",
         *(f"    {kind!r}: {math.floor(1000 * share / len(made)) / 1000:g}," for kind in made),
         *textwrap.wrap(f"}}, {end}", 66, subsequent_indent="    ", break_on_hyphens=False),
         "batches = torch.utils.data.DataLoader(", "    rows, batch, collate_fn=hf.collate())",
-        "# then your training loop: for batch in batches: …",
+        "# your training loop, on these rows: for batch in batches: …", *saved,
     ])  # fmt: skip
 
 
-def _loaded(subject: Subject, call: Call, *, anew: bool) -> list[str]:
+def _loaded(call: Call, *, stock: bool, anew: bool) -> list[str]:
     """What loads a copy of a model of transformers from its folder, or that it is the reader's, or to be made anew."""
     if anew:
         return ["# model: made anew, with its rule attached, as in your training"]
-    if not (call.typed and isinstance(subject.network, HuggingFaceNetwork)):
+    if not stock:
         return ["# model: yours, with its rule attached"]
     return ["model = hf.attach(transformers.AutoModelForCausalLM", f"    .from_pretrained({str(call.model)!r}))"]
 

@@ -8,6 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
+from lengthwise.core.batch import Batch
 from lengthwise.core.config import from_fields
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import read_json
@@ -16,6 +19,7 @@ from lengthwise.explanation.common_cause import SURE, right_with
 from lengthwise.explanation.failures import Failures
 from lengthwise.explanation.features import surprise
 from lengthwise.explanation.kinds import FRESH, TOLD, WeakKind
+from lengthwise.explanation.mistakes import first_wrong
 from lengthwise.explanation.model import Subject
 from lengthwise.explanation.verdict import Share, Verdict
 from lengthwise.tasks.kinds import drawn_of
@@ -24,6 +28,8 @@ from lengthwise.tasks.values import with_values
 PAGE = "explain-{}"
 """The folder of the explanation of a model, where none is named."""
 FILE = "explanation.json"
+GAINED = 0.05
+"""By so much at least the probability of a right token is larger, and twice as large, where it is told."""
 
 
 @dataclass(frozen=True)
@@ -72,16 +78,16 @@ class Before:
         found = [f"{self.model} was right on random strings to {right}, this one to {far}."]
         both, kept = (self.subject, subject) if self.subject is not None else (), list[str]()
 
-        def tell(strings: str, shares: Sequence[Share], length: int, always: bool, told: bool) -> None:
+        def tell(strings: str, shares: Sequence[Share], length: int, always: bool, told: bool, more: str = "") -> None:
             if len(shares) == 2 and (always or _differ(*shares)):
-                unsure, of = ", not surely changed" * (not _differ(*shares)), "" if told else "of new ones "
-                counts = f"{of}{shares[0].wrong} wrong at {length}, now {shares[1].wrong}"
-                (kept if unsure else found).append(f"Where {strings}: {counts}{unsure}.")
+                unsure, of = ", not surely changed" * (not _differ(*shares)), "" if told else " (fresh strings)"
+                counts = f"{shares[0].wrong} wrong at {length}, now {shares[1].wrong}{of}"
+                (kept if unsure else found).append(f"Where {strings}: {counts}{unsure}{more * bool(unsure)}.")
 
         for number, kind in enumerate(_each_once([*self.failures.kinds[:TOLD], *now.kinds[:TOLD]])):
             first = number == 0 and bool(self.failures.kinds)
-            asked = self._asked(kind, now)
-            tell(kind.kind, asked or self._anew(kind, both, seed), kind.length, first, bool(asked))
+            asked, anew = self._asked(kind, now), self._anew(kind, both, seed)
+            tell(kind.kind, asked or anew[0], kind.length, first, bool(asked), anew[1] * first)
         causes = {each.worst.name: each for each in (now.common, self.failures.common) if each is not None}
         for cause in causes.values():
             kinds = [kind.kind for kind in self.failures.kinds if kind.kind in subject.task.kinds]
@@ -99,14 +105,35 @@ class Before:
         return shares if len(shares) == 2 and all(share.n for share in shares) else []
 
     @staticmethod
-    def _anew(kind: WeakKind, both: Sequence[Subject], seed: int) -> list[Share]:
-        """The same of new strings, where the earlier model is there."""
+    def _anew(kind: WeakKind, both: Sequence[Subject], seed: int) -> tuple[list[Share], str]:
+        """The same of fresh strings, where the earlier model is there; and whether right tokens became likelier."""
         with suppress(LengthwiseError):
             rng = stream(seed, "explain", "before", kind.kind, kind.length)
             some = drawn_of(both[0].task, kind.length, FRESH, kind.kind, rng) if both else None
             if some is not None:
-                return [Share(int(of.right(some).all(axis=1).sum()), some.size) for of in both]
-        return []
+                shares = [Share(int(of.right(some).all(axis=1).sum()), some.size) for of in both]
+                return shares, _likelier(some, both)
+        return [], ""
+
+
+def _likelier(batch: Batch, both: Sequence[Subject]) -> str:
+    """That right tokens, where both models first go wrong, are clearly likelier by now, in the middle; may be empty."""
+    wrong = [first_wrong(of, batch, np.asarray(of.right(batch).all(axis=1))) for of in both]
+    alike = sorted({(one.row, one.at) for one in wrong[0]} & {(one.row, one.at) for one in wrong[1]})
+    if not alike:
+        return ""
+    rows, at = (np.array(each) for each in zip(*alike, strict=True))
+    due, middle = batch.input_ids[rows, at], list[float]()
+    for of in both:
+        logits = of.logits(batch)[rows, at - 1]
+        parts = np.exp(logits - logits.max(axis=1, keepdims=True))
+        middle.append(float(np.median(parts[range(len(rows)), due] / parts.sum(axis=1))))
+    if middle[1] < max(2 * middle[0], middle[0] + GAINED):
+        return ""
+    return (
+        f"; but the right token had a probability of {middle[0]:.2f} there, and now {middle[1]:.2f} (median), so more "
+        "steps with such rows may do (not measured)"
+    )
 
 
 def _differ(one: Share, other: Share) -> bool:

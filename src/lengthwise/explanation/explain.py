@@ -48,7 +48,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 52
+VERSION = 53
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -219,6 +219,7 @@ class Explanation(Tabular):
         (by, cause), several = shared_cause(self.failures, faults), len(faults) > 1
         values = self.failures.common.strings if self.failures.common is not None else None
         unknown = [letter for letter, each in zip(LETTERS, faults, strict=False) if UNKNOWN in each.why]
+        bare = list[str]()
         for letter, each in zip(LETTERS, faults, strict=False):
             of, does = f" {letter}" * several, [*each.found, *each.mistakes]
             rows = {"found": [*each.found], "mistakes": [*each.mistakes], "why": [*each.why, *each.tested]}
@@ -228,7 +229,7 @@ class Explanation(Tabular):
             elif not whole:  # of others than the first what it does, in a sentence, or else the cause
                 does = does if letter == LETTERS[0] else [*filter(None, [each.brief])]
                 causes = () if UNKNOWN in each.why else each.why
-                left = ["Why is not known."] * (unknown == [letter])
+                left = ["Why is not known."] * (letter in unknown)
                 rows = {f"how{of}": [" ".join([*does, *left])] if does else []}
                 rows = {f"why{of}": [*does, *causes]} if causes else rows
             if each.example is not None and (whole or not shown or each.strings == values):
@@ -236,8 +237,8 @@ class Explanation(Tabular):
                 rows[name] = [*([each.example.whole] if whole else each.example.rows), *filter(None, written)]
                 shown = True
             found.append((f"{letter}. {each.heading}" * (whole and several), rows))
-            if not whole and unknown[-1:] == [letter] and (unknown[1:] or not does):
-                found.append(("", {f"why {run_of(unknown)}" if several else "why": [UNKNOWN]}))
+            bare += [letter] * (not whole and letter in unknown and not does)
+        found += [("", {f"why {run_of(bare)}" if several else "why": [UNKNOWN]})] * bool(bare)
         advised = self.next.splitlines()
         rows = {
             "why": [f"{self.accuracy.not_finite} They count as wrong: it is broken there, not mistaken."]

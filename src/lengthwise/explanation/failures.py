@@ -416,12 +416,14 @@ def _compared(
         return None
     ones, random = [one for _, one in wrong], sum(drawn for drawn, _ in wrong)
     lengths = tuple(sorted({one.batch.layout.length for one in ones}))
-    tokens = facts(subject.task, ones, [each[1:3] for each in some], seed)
-    found = telling_nearby(tokens, seed, list(subject.task.details))
     mistake = most_common_mistake(ones, CLEAR) if len(ones) >= LEAST else None
     does = (mistake.what, mistake.n) if mistake is not None and 2 * mistake.n >= len(ones) else ("", 0)
     if len(ones) >= LEAST and (ended := _as_in_training(subject, ones)) is not None:
         does = ended
+    tokens = facts(subject.task, ones, [each[1:3] for each in some], seed)
+    # What it does may say of itself what is due there.
+    tokens = [(frozenset(fact for fact in facts if fact not in does[0]), right) for facts, right in tokens]
+    found = telling_nearby(tokens, seed, list(subject.task.details))
     same = [one for one in ones if does[0] in one.ways] if does[1] >= CLEAR * len(ones) else []
     rule = telling_exactly(facts(subject.task, same, [each[1:3] for each in some], seed), list(subject.task.details))
     return Compared(random, len(wrong) - random, lengths, found, len(wrong) >= 2 * LEAST, *does, _place(ones), rule)

@@ -219,16 +219,18 @@ def run_of(some: Sequence[str]) -> str:
 
 def others_named(failures: Failures) -> list[str]:
     """The kinds that fail besides, those that values are the cause of by themselves, in sentences."""
-    rest = [each.kind for each in itertools.islice(failures.kinds, TOLD, None)]
+    some = [*itertools.islice(failures.kinds, TOLD, None)]
+    told = {each.kind: f"where {each.kind} ({each.share.wrong} wrong at {each.length})" for each in some}
+    rest = [*told]
     same = [each.kind for each in failures.common.tests if each.caused] if failures.common is not None else []
     letter = LETTERS[_first_by_values(failures)]
     if (more := len(rest) - MOST_OTHERS) > 0:
         by_it = sum(kind in same for kind in rest)
         of = "all" if by_it == len(rest) else f"{by_it} of them"
-        named = spoken([*(f"where {kind}" for kind in rest[:MOST_OTHERS]), f"{more} kind{'s' * (more > 1)} more"])
+        named = spoken([*(told[kind] for kind in rest[:MOST_OTHERS]), f"{more} kind{'s' * (more > 1)} more"])
         return [f"It fails, too, {named}{f' ({of} due to {letter})' * bool(by_it)}."]
     groups = ((f"Due to {letter}, it", [kind in same for kind in rest]), ("It", [kind not in same for kind in rest]))
-    found = [(how, [f"where {kind}" for kind in itertools.compress(rest, of)]) for how, of in groups]
+    found = [(how, [told[kind] for kind in itertools.compress(rest, of)]) for how, of in groups]
     return [f"{how} fails, too, {spoken(kinds)}." for how, kinds in found if kinds]
 
 

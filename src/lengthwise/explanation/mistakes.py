@@ -26,6 +26,8 @@ LONGEST, ENDS = 272, 12
 """Where a string has more letters than this up to its wrong token, it is shown as so many tokens at its ends."""
 COLUMNS = 66
 """Most letters of a line of `Failure.rows`."""
+BEGIN = 2
+"""First columns of a longer one that are shown."""
 HARD = "\u00a0"
 """A blank at which no line ends."""
 FEW_SOURCES = 3
@@ -135,7 +137,7 @@ class Failure:
         """The same with tokens that share a place below one another, in lines of hard blanks; or `shown` alone.
 
         Each part of the string has its tokens at the same places, one on from the other, behind one of no such place.
-        Of a long string the columns around the wrong token are shown.
+        Of a long string the first columns and those around the wrong token are shown.
         """
         at, ids = self.position, self.places
         starts = [0, *(n for n in range(1, at) if ids and ids[n] < ids[n - 1])]
@@ -150,11 +152,15 @@ class Failure:
         room, left = ((COLUMNS - head - 4 - letters) // (wide + 1) for letters in (0, len(self.marked)))
         here = len(parts[-1][1])
         first = max(0, here - left)
+        begin = BEGIN * (first > 0)
+        first += begin
+        room -= begin
         lines = list[str]()
         for number, (name, rest) in enumerate(parts, 1):
             cells = [f"{each:>{wide}}" for each in rest[first : first + room]]
             end = self.marked if number == len(parts) else "…" * (first + room < len(rest))
-            lines.append(" ".join([f"{name:>{head}}", *["…"] * (first > 0), *cells, *filter(None, [end])]))
+            cells = [*(f"{each:>{wide}}" for each in rest[:begin]), *["…"] * (first > 0), *cells]
+            lines.append(" ".join([f"{name:>{head}}", *cells, *filter(None, [end])]))
         return [each.replace(" ", HARD) for each in lines] + [f"(token {here + 1} of the answer)"] * (first > 0)
 
 
