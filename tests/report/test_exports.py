@@ -483,8 +483,7 @@ def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
     frame = found.differences().to_frame()
     assert frame[["system", "against", "length", "ranges disjoint"]].to_numpy().tolist() == [
         ["a", "b", n, "yes"] for n in (40, 16)
-    ], "the longest length that the finding names comes first, and a terminal has that alone"
-    assert found.differences().most == 1
+    ], "the longest length that the finding names comes first"
     assert frame["p"].tolist() == pytest.approx([2 / 252] * 2)
     assert frame["Holm p"].tolist() == pytest.approx([4 / 252] * 2)
     assert found.differences(against="b").to_frame()["against"].tolist() == ["b", "b"]
@@ -500,6 +499,20 @@ def test_differences_are_tested_exactly_and_corrected_for_all_of_them() -> None:
     (then,) = [line for line in found.wide().advice if line.startswith("next: ")]
     assert then.startswith("next: train the control random-start+learned")
     assert "One seed each cannot tell." in how_sure(_of([*_seeds("a", [200]), *_seeds("b", [10])]).systems)
+
+
+@pytest.mark.parametrize("folder", ["studies/methods/results", "studies/huang/results"])
+def test_a_terminal_has_p_of_each_pair_at_each_length(folder: str) -> None:
+    """In 80 columns, of as many tests as two screens hold."""
+    every = lw.results(folder)
+    for group in {(one.recipe, one.contest) for one in every.systems}:
+        names = [one.label for one in every.systems if (one.recipe, one.contest) == group][:4]
+        table = every.only(systems=names).differences()
+        text = " ".join(repr(table).split())
+        left_out = re.search(r"not shown: (.*?) \(all", text)
+        assert left_out is None or not re.search(r"\b(rows?|p|median|length)\b", left_out[1])
+        assert left_out is None or "ranges disjoint: " not in text or "ranges disjoint" not in left_out[1]
+        assert max(map(len, repr(table).splitlines())) <= 80
 
 
 def test_what_overlaps_is_not_told_apart_and_asks_for_seeds() -> None:
@@ -538,9 +551,12 @@ def test_the_one_system_that_each_is_held_against_goes_by_all_its_names() -> Non
     ]  # fmt: skip
     every = {(frozenset(row[:2]), row[2]): row[-1] for row in found.differences().rows}
     assert all(every[frozenset(row[:2]), row[2]] == row[-1] for row in found.differences(against="rope").rows)
-    assert found.wide(labels={"fire": "x", "pose+rope": "y", "unheard of": "z"}) == found.wide(), (
+    assert found.wide(labels={"fire": "x", "pose+rope": "y", "coupled+Mine (width 9)": "z"}) == found.wide(), (
         "those of other results"
     )
+    for call in (found.wide, found.plot, found.differences):
+        with pytest.raises(UnknownNameError, match="Known: coupled\\+learned, other, sequential\\+rope"):
+            call(labels={"unheard of": "z"})
     for typo, meant in (("couple", "coupled"), ("rop", "rope"), ("othr", "other")):
         for call in (lambda typo=typo: found.wide(labels={typo: "ours"}), lambda typo=typo: found.differences(typo)):
             with pytest.raises(UnknownNameError, match=f"'{meant}"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,17 +16,18 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
 from lengthwise.core import config as arguments
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, did_you_mean, listed, require, warn
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, listed, require, warn
 from lengthwise.core.files import read_json
 from lengthwise.core.rank import REACH
 from lengthwise.core.result_file import CONFIG, RESULT, Score, each_once, result_files
 from lengthwise.core.statistics import Estimate, wilson
-from lengthwise.core.table import DIGITS, MOST_ROWS, STUDY, Spread, Table, Tabular, rounded
+from lengthwise.core.table import DIGITS, STUDY, Spread, Table, Tabular, rounded
 from lengthwise.core.table import shown as cell_text
 from lengthwise.experiments.run_directory import LEASES, divergence
+from lengthwise.models.mixers import MIXERS
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
-from lengthwise.positions.system import ALIASES, RANDOM_START, SYSTEMS
+from lengthwise.positions.system import ALIASES, SYSTEMS
 from lengthwise.report.answer import answer
 from lengthwise.report.differences import differences
 from lengthwise.report.finding import headline, in_groups, leader, told_lengths
@@ -82,6 +84,8 @@ FAILED = 0.5
 """A best median below it is a failure, and not in bold."""
 COMPARISON = "comparison.json"
 """The file of `lengthwise.compare` with its numbers."""
+MOST_TESTS = 60
+"""Tests that a terminal shows."""
 METRICS = ("exact_match", "exact_match_ids", "oracle_ids", "answer")
 
 
@@ -98,8 +102,8 @@ class Measured(Tabular):
 
         The test is Wilcoxon's of rank sums, two-sided and exact, ties by midranks, over the fitted seeds; `Holm p` is
         corrected for all tests of a task (Holm 1979), also those of systems that `Result.only` left out. Systems of
-        different tasks are not compared. A terminal shows of one task the best system against each other, at the
-        longest length that the finding names; `to_frame` has all tests. ``ranges disjoint`` says whether every seed of
+        different tasks are not compared. Of one task those of the best system come first, at the longest length that
+        the finding names. ``ranges disjoint`` says whether every seed of
         one is above every one of the other; one seed has no range. With n seeds of each, no p is below 2 of all ways to
         choose n of 2n: 0.10 for 3 seeds, 0.008 for 5; with unequal numbers of seeds, ties can halve p.
 
@@ -116,13 +120,12 @@ class Measured(Tabular):
         fitted = [one.results for one in rivals if one.fitted]
         require(not rivals or bool(fitted), f"no seed of {against!r} fitted, so it can't be compared")
         chosen = [new for new in named if any(new.results is runs for runs in fitted)]
-        tests, most = differences(named, of.metric, chosen, of.whole), MOST_ROWS
+        tests = differences(named, of.metric, chosen, of.whole)
         if against is None and tests and len({one.contest for one in named}) == 1:
             best, names = leader(in_order(named, of.metric)), {one.label for one in named}
             at = max(told_lengths([headline(named)], names), default=0)
             tests = [test.turned if test.other is best else test for test in tests]
-            tests.sort(key=lambda test: test.one is not best or test.length != at)
-            most = sum(test.one is best and test.length == at for test in tests) or most
+            tests.sort(key=lambda test: (test.one is not best, test.length != at))
         rows = tuple(
             (
                 test.one.label, test.other.label, test.length, axes_text(test.axes), median(test.rates),
@@ -141,13 +144,12 @@ class Measured(Tabular):
         made = listed(map(str, dict.fromkeys(test.made for test in tests)))
         more = " in all of these results" * (len(of.systems) < len(of.whole))
         tried = f"all {made} tests of systems that are compared{more}"
-        said = (
-            "ranges disjoint: every fitted seed of one is above every one of the other; a dash where one has one seed",
-            f"p: exact rank test, two-sided; Holm p: corrected for {tried}",
-        )[all(row[8] is None for row in rows) :]
+        disjoint = "every fitted seed of one is above every one of the other; a dash where one has one seed"
         return Table(
-            columns, rows, caption=f"{of._what}: differences between systems at lengths beyond training.", notes=said,
-            named=frozenset(("median", "median against", "Holm p")), most=most,
+            columns, rows, caption=f"{of._what}: differences between systems at lengths beyond training.",
+            legend={"ranges disjoint": disjoint} if any(row[8] for row in rows) else {},
+            notes=(f"p: exact rank test, two-sided; Holm p: corrected for {tried}",),
+            named=frozenset(("median", "median against", "p", "Holm p")), most=MOST_TESTS,
         )  # fmt: skip
 
     def wide(
@@ -170,12 +172,12 @@ class Measured(Tabular):
             lengths: the columns, or ``"all"``; by default at most six with brackets: the last, and those nearest to the
                 training length, twice, four times it, and so on.
             labels: names to show instead of those of systems; settings stay behind one that several shown systems have.
-                Names of systems that these results lack have no effect.
+                Names of other systems of the package have no effect.
             brackets: what stands in brackets, as what `plot` draws as its band: ``"interval"`` of the median, exact by
                 order statistics (the range, up to five seeds), ``"range"`` from the lowest to the highest seed, or
                 ``"none"``.
 
-        Raises: `LengthwiseError` for a length that was not tested, and for a label of a mistyped system.
+        Raises: `LengthwiseError` for a length that was not tested, and for a label of no system.
         """
         if brackets not in BRACKETS:
             raise UnknownNameError("kind of brackets", brackets, BRACKETS)
@@ -339,7 +341,7 @@ class Measured(Tabular):
         Returns: the figure, or ``ax``; its ``alt`` is a text for the caption that says what is drawn.
 
         Raises: `LengthwiseError` if no seed of any system fitted, since there is nothing to draw then, if there are
-            too many systems or tasks for it, for a label of a mistyped system, and for values that can't be drawn with.
+            too many systems or tasks for it, for a label of no system, and for values that can't be drawn with.
         """
         from matplotlib.axes import Axes
 
@@ -452,7 +454,7 @@ class Accuracy(Measured):
     def _labelled(self, labels: Mapping[str, str] | None) -> Systems:
         """The systems under these names, `in_order`; those of systems that are not there have no effect.
 
-        Raises `LengthwiseError` for a name that may be one of these mistyped, or a label used twice.
+        Raises `LengthwiseError` for a name of no system, or a label used twice.
         """
         if labels is not None and not isinstance(labels, Mapping):
             raise LengthwiseError(f"labels must be a dictionary from systems to names, got {labels!r}")
@@ -460,9 +462,7 @@ class Accuracy(Measured):
         given = {drawn.get(name, name): label for name, label in (labels or {}).items()}
         elsewhere = Systems(self.whole)
         self.systems.check(
-            name
-            for name in given
-            if name in self.systems or not (name in elsewhere or _may_be_elsewhere(name, elsewhere))
+            name for name in given if name in self.systems or not (name in elsewhere or _may_be_elsewhere(name))
         )
         for name, label in given.items():
             require(bool(arguments.text(f"the label of {name!r}", label).strip()), f"the label of {name!r} is empty")
@@ -510,17 +510,17 @@ def main_lengths(tested: Mapping[int, int], trained: int, told: Iterable[int] = 
     return sorted(kept)
 
 
-def _may_be_elsewhere(name: object, systems: Systems) -> bool:
-    """Whether a name may be that of a system of other results: one of the package, or like none of these."""
-    if not isinstance(name, str) or not name:
+def _may_be_elsewhere(name: object) -> bool:
+    """Whether a name may be that of a system of other results: of parts of the package, or of classes of the user's."""
+    if not isinstance(name, str):
         return False
-    scheme, _, encoding = name.rpartition("+")
-    if name in {*ALIASES, *(one.known_as for one in SYSTEMS)}:
+    mixer, _, positions = re.sub(r" \(.*\)$", "", name.rpartition(", ")[2]).rpartition("@")
+    scheme, _, encoding = positions.rpartition("+")
+    if all(layer in MIXERS for layer in (mixer or positions).split("+")):
         return True
-    if encoding in ENCODINGS and (not scheme or scheme == RANDOM_START or scheme in SCHEMES):
-        return True
-    known = [known for one in systems for known in one.known_as]
-    return not did_you_mean(name, known) and not any(name.lower() in each.lower() for each in known)
+    if not scheme:
+        return positions in {*SCHEMES, *ENCODINGS, *ALIASES, *(one.known_as for one in SYSTEMS)}
+    return all(part in known or part[:1].isupper() for part, known in ((scheme, SCHEMES), (encoding, ENCODINGS)))
 
 
 def empty(systems: Iterable[SystemSummary]) -> tuple[str, ...]:

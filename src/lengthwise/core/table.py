@@ -151,8 +151,8 @@ class Table:
 
         Where it is too wide, first headings break, then go all brackets, and names break between words. Then go columns
         of numbers from the last but one on; those that are ``named``, or else the first and the last, stay. At last go
-        columns without measured numbers behind those that are ``named``, and their texts break. One without measured
-        numbers is whole.
+        columns without measured numbers behind those that are ``named``, their texts break, and of those ``named`` the
+        last but one goes and so on. One without measured numbers is whole.
         """
         room, kept, rows = max(WIDTH, shutil.get_terminal_size().columns), self._filled(), self.rows
         numbers = [at for at in kept if any(isinstance(row[at], float) for row in rows)]
@@ -197,6 +197,7 @@ class Table:
             *(partial(wrap, width) for width in WRAPPED[: 0 if texts else -1]),
             *(partial(drop, at) for at in (*others, *texts)),
             *(partial(wrap, width) for width in WRAPPED[0 if texts else -1 :]),
+            *(partial(drop, at) for at in reversed(wanted[:-1])),
         ]
         for step in steps:
             if max(map(len, (written := text()).splitlines())) <= room:
@@ -232,7 +233,7 @@ class Table:
         if bold == "*" and "…" in legend:
             legend["…"] = "`.advice`"
         said = [f"{bold if mark == 'bold' else mark}: {says}" for mark, says in legend.items()
-                if there.get(mark, mark not in left_out)]  # fmt: skip
+                if there.get(mark, mark not in "; ".join(left_out))]  # fmt: skip
         return [*["; ".join(said)] * bool(said), *self.notes]
 
     @property
@@ -565,10 +566,11 @@ def _broken(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _wrapped(cell: Any, width: int) -> Any:
-    """A cell whose text is broken into lines of so many letters, between words and behind a plus."""
+    """A cell whose text is broken into lines of so many letters, between words, behind a plus, at last at hyphens."""
     if not isinstance(cell, str):
         return cell
-    text = textwrap.fill(cell.replace("+", "+\0 "), width, break_long_words=False, break_on_hyphens=False)
+    hyphens = width == WRAPPED[-1]
+    text = textwrap.fill(cell.replace("+", "+\0 "), width, break_long_words=False, break_on_hyphens=hyphens)
     return text.replace("\0 ", "").replace("\0\n", "\n")
 
 
