@@ -150,7 +150,7 @@ def test_theory_and_measurement_are_set_against_each_other_in_words() -> None:
     _, found = page(result("coupled+learned", config=experiment(), scores=[score(8, 200), *layouts]))
     text = " ".join(found.text.split())
     assert "yet the models are right on 0.015 of the strings of length 40 with chains 1." in text
-    assert "is not ≥ 95 % right beyond training (0.015 at 40 with chains 1)." in text
+    assert "is not ≥ 95 % right at the next test (0.015 at 40 with chains 1)." in text
     _, found = page(result("coupled+learned", config=experiment(), scores=good))
     assert "theory against measurement" not in found.text
 

@@ -11,6 +11,8 @@ from math import ceil, comb
 from lengthwise.core.statistics import LEVEL
 from lengthwise.core.table import NEXT
 from lengthwise.report.control import (
+    DO,
+    FIRST,
     FOUND,
     GUESS,
     PLAIN,
@@ -300,9 +302,13 @@ class _Contest:
 
     @cached_property
     def by_encoding(self) -> str:
-        """That the encoding makes the first go farther than one with the same ids and all else; empty without one."""
+        """That the encoding makes the first go farther than one with the same ids and all else; empty without one.
+
+        One seed each shows nothing.
+        """
         first = self.ranked[0]
         same = (one for one in self.rivals if encoding_alone(one, first) and self.above(first, one))
+        same = (one for one in same if len(first.fitted) + len(one.fitted) > 2)
         return next((what_differs(first, one, self.between(first, one), "encoding") for one in same), "")
 
     @property
@@ -356,13 +362,16 @@ class _Contest:
             return Answer(why=why, step=next_step(self.order, fails, "", [], [], False, False) if self.order else "")
         cause, control, _ = self.cause
         sure, enough = self.sure
-        short = cause.partition(GUESS)[0]
+        short = cause.partition(GUESS)[0].partition(DO)[0]
         left = (cause, never), (short, never), (cause, ""), (short, ""), ("", never), ("", "")
         every = [" ".join(filter(None, (first, *rest))) for first, rest in product((self.by_encoding, ""), left)]
         why = next((text for text in every if self.has_room(text, MOST_OF_WHY)), every[-1]) or self._without_plain
         step = next_step(self.order, fails, control, self.seeds, self.pair, bool(self.pairs), self.is_least)
-        also = also_unfitted(step, self.order)
-        return Answer(sure, why, also if self.has_room(also) else step, enough=enough)
+        head, *commands = step.split("\n")
+        dear = "\n".join([head.partition(FIRST)[0], *commands])
+        ways = (also_unfitted(step, self.order), step, also_unfitted(dear, self.order), dear)
+        step = next((way for way in ways if self.has_room(way)), dear)
+        return Answer(sure, why, step, enough=enough)
 
     @property
     def _without_plain(self) -> str:

@@ -30,15 +30,19 @@ from lengthwise.report.summary import (
 from lengthwise.report.why import needed_back
 
 PLAIN = ("sequential", RANDOM_START)
-GUESS = " A weak guess at how: "
-"""How what is known of the ids goes on with how far back, in ids, the farthest needed token is."""
+GUESS, DO = " A weak guess at how: ", " Known: "
+"""Before how near ids bring what is needed: where a control shows that they are the cause, and where none is there."""
 NEARLY = 0.9
 """From which part of the largest gap on a gap between medians tells as much."""
 AHEAD, MOSTLY = 0.05, 0.5
 """By so much a control goes ahead at a length; and a system that is right on fewer strings tells nothing by it."""
+OWN = {"ids": "the number of ids", "encoding": "its own parameters"}
+"""What differs between models that differ in nothing else than this, where one has more parameters."""
 FOUND = "The ids make", "Probably the ids"
 """How it begins where a control shows it, or hints at it."""
 TELLS = "if all fit, they can tell whether the ids of {} help"
+FIRST, IS_HINT, FITS = "; --seeds 1 of ", "is a hint", "shows whether it fits"
+"""The cheapest step to that: one seed of a control, beside several of what it is the control of, or beside one."""
 
 
 def is_control(one: SystemSummary, of: SystemSummary) -> bool:
@@ -96,22 +100,21 @@ def control_says(first: SystemSummary, control: SystemSummary, tests: Sequence[D
     if theirs.get(control.max_length, 1.0) < RIGHT:
         trained = f"{control.label} has {rounded(theirs[control.max_length])} at {control.max_length}"
         return f"Not shown that it is the ids: {there}, but {trained}, a trained length, already."
-    return what_differs(first, control, tests, "ids") + guess_at_how(first, at, control)
+    return what_differs(first, control, tests, "ids") + what_ids_do(GUESS, first, at, control)
 
 
 def what_differs(first: SystemSummary, other: SystemSummary, tests: Sequence[Difference], what: str) -> str:
     """That the ids, or another setting, make the difference between two systems that are alike else, or probably do."""
     at = telling_length(first, other, tests)
     sizes = {run.parameters for run in (*first.results, *other.results)} - {None}
-    but = " but the number of ids" * (what == "ids" and len(sizes) > 1)
+    but = f" but {OWN[what]}" * (len(sizes) > 1)
     ours, theirs = (rounded(median_rates(one)[at]) for one in (first, other))
     has = f"at {at} {first.label} has {ours}, {other.label} {theirs}, all else{but} equal"
     if surely_above(tests):
         makes = "make" if what == "ids" else "makes"
         return f"The {what} {makes} the difference: {has}."
     mine, rival = len(first.fitted), len(other.fitted)
-    each = "one seed each" if mine == 1 else f"{mine} seeds each"
-    seeds = each if mine == rival else f"{mine} and {rival} seeds"
+    seeds = f"{mine} seeds each" if mine == rival else f"{mine} and {rival} seeds"
     return f"Probably the {what}: {has} ({seeds}: a hint)."
 
 
@@ -122,21 +125,25 @@ def telling_length(first: SystemSummary, other: SystemSummary, tests: Sequence[D
     return max(gaps, key=lambda length: (gaps[length] >= NEARLY * max(gaps.values()), length))
 
 
-def guess_at_how(first: SystemSummary, at: int, other: SystemSummary) -> str:
-    """How far back its ids and those of ``other`` look at a length, and in training.
+def what_ids_do(begin: str, first: SystemSummary, at: int, other: SystemSummary | None = None) -> str:
+    """How near its ids, and those of ``other``, bring the farthest token that is needed at a length, and in training.
 
-    Empty where it is unknown, where the others look no farther than in training, and where its own do.
+    Other ids are those that count tokens, by default. Empty where it is unknown, where under the others it is no
+    farther than in training, and where under its own it is.
     """
-    ours, scheme = first.positions.scheme, other.positions.scheme
-    plain = scheme in PLAIN
-    theirs, under = ("ids that count tokens", "sequential") if plain else (f"{scheme} ids", "")
+    ours, scheme = first.positions.scheme, PLAIN[0] if other is None else other.positions.scheme
+    plain, other = scheme in PLAIN, other or first
+    theirs, under = ("in tokens", "sequential") if plain else (f"under {scheme} ids", "")
     far, had = needed_back(other, at, scheme=under), needed_back(other, other.max_length, training=True, scheme=under)
     near, known = needed_back(first, at), needed_back(first, first.max_length, training=True)
     farther = (far or 0) > (had or 0) > 0 and (near or 0) <= (known or 0)
     if ours in PLAIN or ours == scheme or not farther:
         return ""
-    other_side = "" if near is None else f", {ours} ids {near}, as in training"
-    return f"{GUESS}to answer at {at}, {theirs} must look {far} back (training had {had}){other_side}."
+    within = "at the same id" if not near else f"within {near} id{'s' * (near > 1)}"
+    keep = (
+        "what a token needs is " if near is None else f"{ours} ids keep what a token needs {within}, as in training; "
+    )
+    return f"{begin}{keep}{theirs} up to {far} back at {at} (training had {had})."
 
 
 def beyond_reach(system: SystemSummary) -> str:
@@ -202,11 +209,8 @@ def missing_control(
         if one.fitted:
             pair = [of.labels[0] for of in (first, one)]
             return "Not tested by the systems shown.", f"show the control: `.only(systems={pair})`", False
-        return (
-            f"Not tested: the control {name} of {first.label} did not fit; train it for more steps.",
-            longer_control(first, one, alone, order),
-            True,
-        )
+        untested = f"Not tested: the control {name} of {first.label} did not fit.{_what_its_ids_do(first)}"
+        return untested, longer_control(first, one, alone, order), True
     if ENCODINGS.is_built_in(encoding):  # its settings are those of the first, too, such as a sink
         with suppress(LengthwiseError, TypeError):
             control = replace(control, encoding=ENCODINGS.build(first.experiment["encoding"]).label)
@@ -214,18 +218,19 @@ def missing_control(
     named = replace(first, name=control.name, settings="")
     runs = [(named, ("--scheme", control.scheme)), *[(first, ())] * few]
     both = f", {seeds} seeds of both" * few
-    train = step_text(
-        f"train the control {control.name}, else as {first.label}{both}", TELLS.format(first.label), runs, seeds=seeds
-    )
+    tells = f"{TELLS.replace(' of {}', '')}{FIRST}the control {IS_HINT if len(first.fitted) > 1 else FITS}"
+    train = step_text(f"train the control {control.name}, else as {first.label}{both}", tells, runs, seeds=seeds)
     if any(map(is_untrained, same)) and not control.random_start:
         return "", "", False
     if unlike := next((one for one in there if one.positions == control and one.contest == first.contest), None):
         return _has_other_settings(unlike, first), train, False
-    return (
-        f"Not tested: no system differs from {first.label} in its ids alone; train {control.name} (a control).",
-        train,
-        False,
-    )
+    return f"Not tested: none differs from {first.label} in its ids alone.{_what_its_ids_do(first)}", train, False
+
+
+def _what_its_ids_do(first: SystemSummary) -> str:
+    """`what_ids_do` at the longest test beyond training at which it is mostly right; empty without one."""
+    far = [n for n, right in median_rates(first).items() if n > first.max_length and right >= MOSTLY]
+    return what_ids_do(DO, first, max(far)) if far else ""
 
 
 def _has_other_settings(one: SystemSummary, first: SystemSummary) -> str:
@@ -248,4 +253,5 @@ def longer_control(first: SystemSummary, control: SystemSummary, enough: int, or
     if not most_lost(control) or not has_few_steps(control):
         return ""
     seeds = max(enough, len(control.results), len(first.results))
-    return train_longer([first, control], [control], TELLS.format(first.label), order, seeds)
+    tells = f"{TELLS.format(first.label)}{FIRST}{control.label} {FITS}"
+    return train_longer([first, control], [control], tells, order, seeds)

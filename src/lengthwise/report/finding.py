@@ -43,6 +43,8 @@ MOST_LINES, FEW, LINES_OF_FEW = 4, 5, 6
 RIGHT_MEANS = f"≥ {percent(REACH)} right"
 RIGHT_TO = f"{RIGHT_MEANS} in tests up to"
 """What is said of a length: between two that are tested nothing is known."""
+NEXT_TEST = "at the next test"
+"""Where a system is not right that is right at trained lengths: at those before it it may be right."""
 
 
 def headline(systems: Sequence[SystemSummary]) -> str:
@@ -105,11 +107,11 @@ def _goes_far(order: Sequence[SystemSummary], names: int, partway: int, others: 
         near, tested = found.near or found.low, [*found.near, *found.low]
         whose = f"{some_of([_with_fitted(one, alike, rates) for one in tested])} {_are(tested)} not"
         who = whose if few else f"none of {of} is"
-        said = [f"{who} {RIGHT_MEANS} {_beyond(near)}{_best_of(near, named=not few) * rates}"]
+        said = [f"{who} {RIGHT_MEANS} {NEXT_TEST}{_best_of(near, named=not few) * rates}"]
     more = (len(some) - len(shown)) * bool(best or shown)
     said += [*goes, f"{more} more go{'es' * (more == 1)} beyond training" * (more > 0)]
     rest = list[str]()
-    for group, how in ((found.near, f"not right {_beyond(found.near)}"), (found.low, NOT_THERE)) * bool(found.far):
+    for group, how in ((found.near, f"not right {NEXT_TEST}"), (found.low, NOT_THERE)) * bool(found.far):
         the = "the " * (group is found.near)
         count = f"{the}other" if the and len(group) == 1 else f"{the}{len(group)} other{'s' * (len(group) > 1)}"
         who = some_of([_with_fitted(one, alike, rates) for one in group]) if len(group) <= others else count
@@ -128,12 +130,6 @@ def _with_fitted(system: SystemSummary, alike: bool, counts: bool) -> str:
 
 def _are(systems: Sequence[SystemSummary]) -> str:
     return "is" if len(systems) == 1 else "are"
-
-
-def _beyond(systems: Sequence[SystemSummary]) -> str:
-    """Where they are not right: beyond training, or, where one is right behind it again, at the first length there."""
-    beyond = (cell for one in systems for cell in one.cells if cell.length > one.max_length)
-    return "at the first longer length" if any(rate_of(cell) >= REACH for cell in beyond) else "beyond training"
 
 
 def _in_seeds(best: Sequence[SystemSummary]) -> str:
@@ -243,8 +239,8 @@ def _no_finding(systems: Sequence[SystemSummary]) -> str:
         return f"{said} was tested at a longer length."
     steps = {text.partition(" of at most")[0] for text in map(steps_text, systems)} - {"unknown"}
     said += (" did not fit" if len(systems) == 1 else " fitted") + f" after {listed(sorted(steps))} steps" * bool(steps)
-    it = "it" if len(systems) == 1 else best.label
-    return f"{said}: {it} is right on {rounded(best.in_distribution.median)} of strings of trained lengths."
+    it = "it is" if len(systems) == 1 else f"at best {best.label} is"
+    return f"{said}: {it} right on {rounded(best.in_distribution.median)} of strings of trained lengths."
 
 
 def _and_trained(system: SystemSummary, alike: bool) -> str:

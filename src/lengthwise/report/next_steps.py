@@ -72,9 +72,11 @@ def next_step(
     if any("encoding.window" in one.flat and one.positions.scheme not in PLAIN for one in order):
         fails = None  # nothing likelier is known than attention to near ids
     if fails is not None and not any(fails is one for one in in_groups(order).far):
-        return _likelier(fails)
+        return longer or _likelier(fails)
     if control:
         return control
+    if not differ and all(one in in_groups(order).best for one in pair):
+        pair, seeds = pair[:1], ()  # more seeds of what is right at all tests tell no difference
     if equal := _equal(order, pair, max((n for _, n in seeds), default=0)):
         return equal
     first = next(iter(pair), order[0])
@@ -104,7 +106,7 @@ def next_step(
             tells = f"{len(short)} of {len(first.fitted)} seeds of {first.label} {are} not right up to {end}"
             words = ("--set", f"training.steps={twice}")
             return step_text("see whether twice the steps do", tells, [(first, words)], steps=2)
-        return f"to test longer than {end}, train all anew: by default the longest test says how many ids there are"
+        return f"to test longer than {end}, train all anew: by default there are as many ids as the longest test needs"
     return longer
 
 

@@ -62,8 +62,8 @@ def percent_down(share: float) -> str:
     return f"{int(100 * share + 1e-9)} %"
 
 
-NOT_FAR = "not beyond training"
-"""How far systems and seeds go that are wrong at the first length beyond training."""
+NOT_FAR = "not at the first test"
+"""How far seeds go that are wrong at the first length that was tested."""
 NOT_THERE = "below 95 % at a trained length already"
 """How far systems go that are wrong at one."""
 MOST_REACHES = 3
