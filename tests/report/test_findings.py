@@ -679,12 +679,12 @@ def test_the_control_is_trained_before_more_seeds() -> None:
 
     before = steps_of(made(coupled=200, sequential=100, pose=50).wide())
     assert [step.partition(",")[0] for step in before[:1]] == ["train the control random-start+learned"]
-    assert "--seeds 1 of the control is a hint" in before[0]
+    assert "one seed of the control is a hint" in before[0]
     whole = made(coupled=200, sequential=100, random_start=10)
     few = lw.Result([*whole.files[:6], *whole.files[-1:]])
     assert "(3 and 1 seeds: a hint)" in few.wide().answer[WHY], "what one seed of it tells"
     pilot = steps_of(lw.Result(made(coupled=200, sequential=0).files[::3]).wide())
-    assert "--seeds 1 of the control shows whether it fits" in pilot[0], "beside one seed it is no hint"
+    assert "one seed of the control shows whether it fits" in pilot[0], "beside one seed it is no hint"
     after = made(coupled=200, sequential=100, pose=50, random_start=10).wide()
     two = "coupled+learned and random-start+learned"
     assert [step.partition(":")[0] for step in steps_of(after)] == [f"train {two} to 7 seeds"]

@@ -41,7 +41,7 @@ OWN = {"ids": "the number of ids", "encoding": "its own parameters"}
 FOUND = "The ids make", "Probably the ids"
 """How it begins where a control shows it, or hints at it."""
 TELLS = "if all fit, they can tell whether the ids of {} help"
-FIRST, IS_HINT, FITS = "; --seeds 1 of ", "is a hint", "shows whether it fits"
+FIRST, IS_HINT, FITS = "; one seed of ", "is a hint", "shows whether it fits"
 """The cheapest step to that: one seed of a control, beside several of what it is the control of, or beside one."""
 
 
