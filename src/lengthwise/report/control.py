@@ -41,8 +41,8 @@ OWN = {"ids": "the number of ids", "encoding": "its own parameters"}
 FOUND = "The ids make", "Probably the ids"
 """How it begins where a control shows it, or hints at it."""
 TELLS = "if all fit, they can tell whether the ids of {} help"
-FIRST, IS_HINT, FITS = "; one seed of ", "is a hint", "shows whether it fits"
-"""The cheapest step to that: one seed of a control, beside several of what it is the control of, or beside one."""
+FIRST, IS_HINT, FITS = "; one seed of the control ", "is a hint", "shows whether it fits"
+"""The cheapest step to that: one seed of it, beside several of what it is the control of, or beside one."""
 
 
 def is_control(one: SystemSummary, of: SystemSummary) -> bool:
@@ -218,7 +218,7 @@ def missing_control(
     named = replace(first, name=control.name, settings="")
     runs = [(named, ("--scheme", control.scheme)), *[(first, ())] * few]
     both = f", {seeds} seeds of both" * few
-    tells = f"{TELLS.replace(' of {}', '')}{FIRST}the control {IS_HINT if len(first.fitted) > 1 else FITS}"
+    tells = f"{TELLS.replace(' of {}', '')}{FIRST}{IS_HINT if len(first.fitted) > 1 else FITS}"
     train = step_text(f"train the control {control.name}, else as {first.label}{both}", tells, runs, seeds=seeds)
     if any(map(is_untrained, same)) and not control.random_start:
         return "", "", False
@@ -253,5 +253,5 @@ def longer_control(first: SystemSummary, control: SystemSummary, enough: int, or
     if not most_lost(control) or not has_few_steps(control):
         return ""
     seeds = max(enough, len(control.results), len(first.results))
-    tells = f"{TELLS.format(first.label)}{FIRST}{control.label} {FITS}"
+    tells = f"{TELLS.format(first.label)}{FIRST}{FITS}"
     return train_longer([first, control], [control], tells, order, seeds)
