@@ -257,20 +257,21 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
     Where a kind fails still, of which rows were advised ``before``, it is to be trained from scratch with them. What is
     said was measured: studies/explain/half_of_the_rows.md, rows_with_values.md and rows_of_a_kind.md.
     """
-    within, common = _trained(subject, failures), failures.common
-    made = [each for each in within if can_make(subject.task, each)][:NAMED]
-    values = common.strings if common is not None and common.worst.where == INSIDE else ""
-    if common is not None and any(n <= subject.train and share.breaks for n, share in common.by_length):
-        made = [*filter(None, [values * bool(made)]), *made][:NAMED]
-    values *= not within
+    common, tried = failures.common, before.common if before is not None else None
+    made, values = _rows(subject, failures)
+    within = _trained(subject, failures)
     beyond = [each.kind for each in failures.kinds if not within and can_make(subject.task, each.kind)][:1]
     rows, how = HALF_OF, ON
-    tried = before.common if before is not None else None
-    names = {of.name for of in tried.values if of.where == tried.worst.where} if tried is not None else ()
-    if values and common is not None and common.worst.name in names:
-        at = next((n for n, share in common.by_length if share.breaks), common.length)
-        again = f"Rows with {common.worst.name} were advised before; such strings still fail, first at length {at}."
-        return f"{again} Another seed, or longer strings in training, may do; neither was measured.", ""
+    if values and common is not None and before is not None and tried is not None:
+        kinds, advised = _rows(subject, before)
+        names = {of.name for of in tried.values if of.where == INSIDE} if advised or tried.strings in kinds else set()
+        if common.worst.name in names:
+            at, earlier = (next((n for n, share in of.by_length if share.breaks), of.length) for of in (common, tried))
+            then = f" (before: {earlier})" * (tried.worst.name == common.worst.name)
+            return (
+                f"Rows with {common.worst.name} were advised before; such strings now first fail at length {at}{then}. "
+                "Another seed, or longer strings in training, may do; neither was measured."
+            ), ""
     if values and common is not None:
         rows, made = ONE_IN_TEN, [values]
         measured = (
@@ -324,6 +325,16 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
         "batches = torch.utils.data.DataLoader(", "    rows, batch, collate_fn=hf.collate())",
         "# your training loop, on these rows: for batch in batches: …", *saved,
     ])  # fmt: skip
+
+
+def _rows(subject: Subject, failures: Failures) -> tuple[list[str], str]:
+    """Kinds that fail at trained lengths of which rows are advised, the worst first; else values, if any."""
+    within, common = _trained(subject, failures), failures.common
+    made = [each for each in within if can_make(subject.task, each)][:NAMED]
+    values = common.strings if common is not None and common.worst.where == INSIDE else ""
+    if common is not None and any(n <= subject.train and share.breaks for n, share in common.by_length):
+        made = [*filter(None, [values * bool(made)]), *made][:NAMED]
+    return made, values * (not within)
 
 
 def _loaded(call: Call, *, stock: bool, anew: bool) -> list[str]:
