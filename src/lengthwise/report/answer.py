@@ -275,10 +275,8 @@ class _Contest:
         """
         first, (lead, controls) = self.ranked[0], self.led
         said = next((control_says(lead, other, self.between(lead, other)) for other in controls), "")
-        step = next(
-            (step for one in controls if (step := longer_control(lead, one, self.enough_alone(lead, one), self.order))),
-            "",
-        )
+        longer = (longer_control(lead, one, one, self.enough_alone(lead, one), self.order) for one in controls)
+        step = next(filter(None, longer), "")
         plain = next((one for one in self.rivals if one.positions.scheme in PLAIN), None)
         if lead.positions != first.positions and plain is not None and not said.startswith(FOUND):
             # That the ids of the best are not tested comes before that another's are not shown to help.

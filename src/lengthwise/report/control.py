@@ -26,6 +26,7 @@ from lengthwise.report.summary import (
     some_of,
     stands_for,
     step_text,
+    steps_of,
 )
 from lengthwise.report.why import needed_back
 
@@ -133,17 +134,14 @@ def what_ids_do(begin: str, first: SystemSummary, at: int, other: SystemSummary 
     """
     ours, scheme = first.positions.scheme, PLAIN[0] if other is None else other.positions.scheme
     plain, other = scheme in PLAIN, other or first
-    theirs, under = ("in tokens", "sequential") if plain else (f"under {scheme} ids", "")
+    of, under = ("tokens", "sequential") if plain else (f"{scheme} ids", "")
     far, had = needed_back(other, at, scheme=under), needed_back(other, other.max_length, training=True, scheme=under)
     near, known = needed_back(first, at), needed_back(first, first.max_length, training=True)
     farther = (far or 0) > (had or 0) > 0 and (near or 0) <= (known or 0)
     if ours in PLAIN or ours == scheme or not farther:
         return ""
-    within = "at the same id" if not near else f"within {near} id{'s' * (near > 1)}"
-    keep = (
-        "what a token needs is " if near is None else f"{ours} ids keep what a token needs {within}, as in training; "
-    )
-    return f"{begin}{keep}{theirs} up to {far} back at {at} (training had {had})."
+    by_own = f", under {ours} ids at most {near}" * (near is not None)
+    return f"{begin}what a token needs is up to {far} {of} back at {at} ({had} in training){by_own}."
 
 
 def beyond_reach(system: SystemSummary) -> str:
@@ -210,7 +208,8 @@ def missing_control(
             pair = [of.labels[0] for of in (first, one)]
             return "Not tested by the systems shown.", f"show the control: `.only(systems={pair})`", False
         untested = f"Not tested: the control {name} of {first.label} did not fit.{_what_its_ids_do(first)}"
-        return untested, longer_control(first, one, alone, order), True
+        lost = max((of for of in found if not of.fitted), key=steps_of)
+        return untested, longer_control(first, one, lost, alone, order), True
     if ENCODINGS.is_built_in(encoding):  # its settings are those of the first, too, such as a sink
         with suppress(LengthwiseError, TypeError):
             control = replace(control, encoding=ENCODINGS.build(first.experiment["encoding"]).label)
@@ -245,13 +244,15 @@ def _is_deeper(control: SystemSummary, first: SystemSummary) -> bool:
     return bool(control.fitted) and control.contest == first.contest and layers[0] > layers[1]
 
 
-def longer_control(first: SystemSummary, control: SystemSummary, enough: int, order: Sequence[SystemSummary]) -> str:
-    """To train these and their control for longer, with ``enough`` seeds, where most of its did not fit.
+def longer_control(
+    first: SystemSummary, control: SystemSummary, lost: SystemSummary, enough: int, order: Sequence[SystemSummary]
+) -> str:
+    """To train these and their control for longer than what is ``lost``, with ``enough`` seeds.
 
-    Empty where more did, or where these were many steps.
+    That is the control, or the same with more steps. Empty where most of its seeds fitted, or these were many steps.
     """
-    if not most_lost(control) or not has_few_steps(control):
+    if not most_lost(lost) or not has_few_steps(lost):
         return ""
     seeds = max(enough, len(control.results), len(first.results))
     tells = f"{TELLS.format(first.label)}{FIRST}{FITS}"
-    return train_longer([first, control], [control], tells, order, seeds)
+    return train_longer([first, control], [lost], tells, order, seeds)

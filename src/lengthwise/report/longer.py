@@ -44,7 +44,7 @@ def train_longer(
     do = f"train {all_of}{f' on strings to {to}' * bool(to)}{f' for {steps:,} steps' * bool(lost)}"
     do += f"{' with 2 layers' * deeper}{f', {seeds} seeds each' * bool(seeds)}"
     runs, beside = [(one, words) for one in these], [f"to-{to}"] * bool(to) + [f"{steps}-steps"] * bool(lost)
-    slower = (1 + bool(lost)) * (1 + deeper) * (to / these[0].max_length if to else 1)
+    slower = (steps / (steps_of(these[0]) or steps or 1)) * (1 + deeper) * (to / these[0].max_length if to else 1)
     return step_text(do, tells, runs, seeds=seeds, steps=slower, beside="-".join(beside))
 
 
