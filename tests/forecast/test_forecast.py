@@ -114,7 +114,7 @@ def agree(found: Forecasts) -> None:
     assert all(len(line) <= WIDTH for line in (*lines, *whole.splitlines())), lines
     assert len(found.text().rpartition("\n\n")[2].splitlines()) <= 3, "what right and % mean"
     whole_commands = re.sub(r" \\\n *", " ", found.text()).splitlines()
-    assert len([line for line in whole_commands if not line.startswith("  lengthwise ")]) <= 26
+    assert len([line for line in whole_commands if not line.startswith("  lengthwise ")]) <= 27
     # All of the screen but its legend, with more rows of the table.
     top, *rest = re.split(r"\n  \d+ more rows: .*\n", found.text().rpartition("\n\n")[0])
     assert whole.startswith(top)
@@ -149,8 +149,10 @@ def agree(found: Forecasts) -> None:
         # Ids of places that are positions are plain ids, which have rows of their own.
         shown = [f for f in found if found.named or PLAIN_PLACES not in f.theory]
         of = {name: row for row in rows for name in systems_in(row)[0]}
-        assert sum(systems_in(row)[1] for row in rows) == len(shown)
-        assert set(of) <= {f.system for f in shown} | {f.system for f in found}
+        # What is advised and untried has a row of its own, too.
+        advised = {each.system for each in best.instead if "untried here" in each.line and each.system != best.system}
+        assert sum(systems_in(row)[1] for row in rows) == len(shown) + len(advised)
+        assert advised <= set(of) <= {f.system for f in (*shown, *found)} | advised
 
         def seen(f: answer.SystemForecast, row: dict[str, str]) -> bool:
             """Whether a row says what was measured; of what is left open, too, it counts all that its systems have."""
@@ -1069,6 +1071,20 @@ def test_what_the_last_symbols_fix(target: str):
                 what = (dfa.accepting[state], *(dfa.live[after] for after in dfa.delta[state]))
                 follows.setdefault(prefix[-window:], set()).add(what)
         assert features.suffices(dfa, window) == all(len(each) == 1 for each in follows.values())
+    # More symbols than there are pairs of states tell no more.
+    assert features.suffices(dfa, None) is features.suffices(dfa, dfa.size**2)
+
+
+def test_attention_to_near_ids_alone_is_not_advised_where_no_number_of_last_symbols_suffices():
+    for target, possible in (("(a|b)*abb", True), ("(0|1(01*0)*1)*", False)):
+        assert features.suffices(language(target), None) is possible
+        asked = predict(target, 20, 100, encoding="local-bias-sink")
+        (only,) = asked
+        assert ("no number of last symbols suffices" in only.theory) is not possible
+        first = asked.text().partition("next ")[2].partition("  lengthwise ")[0]
+        assert first.startswith("    Train with local-bias-sink" if possible else "    Train with a scratchpad"), first
+        rows = [line.split()[0] for line in predict(target, 20, 100).text().splitlines() if "NOT KNOWN  " in line]
+        assert ("local-bias-sink" in rows) is possible
 
 
 def test_a_language_without_a_period_is_not_counted_among_those_with_one():

@@ -59,7 +59,7 @@ def test_random_words_are_named_where_others_are_harder(language: str, says: str
     [
         ((198,), (194,), "random and hard words, it is right at 16: 0.99 and 0.97 (one seed)."),
         ((200,), (100,), "random and hard words, it is not right at 16: 1.00 and 0.50 (one seed)."),
-        ((200,), (), "random words, as there are no hard ones, it is right at 16: 1.00 (one seed)."),
+        ((200,), (), "random words (none is hard; rare ones were not asked), it is right at 16: 1.00 (one seed)."),
         ((200,), None, ""),
         ((200, 180, 200), (180, 200, 180),
          "random and hard words, it is not right at 16: 1.00 and 0.90 (medians of 3 seeds)."),

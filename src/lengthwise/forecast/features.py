@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Literal
 
 from lengthwise.crasp.decide import no_counting
@@ -58,14 +58,18 @@ def seen_nearby(dfa: Dfa, format: Format, encoding: str) -> int:
     return next((n for n in range(1, spec.window + 2) if suffices(dfa, n)), 0)
 
 
-def suffices(dfa: Dfa, window: int) -> bool:
+def suffices(dfa: Dfa, window: int | None) -> bool:
     """Whether the last ``window`` symbols of what begins a word fix which symbols may come next, and whether it ends.
 
-    Two live states that the same ``window`` symbols can lead to, from whatever states, must agree in both.
+    Two live states that the same ``window`` symbols can lead to, from whatever states, must agree in both. None asks
+    whether any number of symbols does: fewer and fewer pairs are left, until these stay.
     """
     live = [state for state in range(dfa.size) if dfa.live[state]]
-    pairs = {(p, q) for p in live for q in live if p < q}
-    for _ in range(window):
+    pairs, before = {(p, q) for p in live for q in live if p < q}, set[tuple[int, int]]()
+    for _ in range(window) if window is not None else count():
+        if pairs == before:
+            break
+        before = pairs
         steps = (zip(dfa.delta[p], dfa.delta[q], strict=True) for p, q in pairs)
         pairs = {(min(p, q), max(p, q)) for p, q in chain(*steps) if p != q and dfa.live[p] and dfa.live[q]}
 

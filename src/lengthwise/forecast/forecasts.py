@@ -53,6 +53,7 @@ from lengthwise.forecast.answer import (
     UNTRIED,
     USUAL,
     WRONG,
+    Instead,
     SystemForecast,
     counted,
     exceptions,
@@ -295,11 +296,11 @@ def steps(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tuple
             if best.counted is None and of and 100 * right <= UNLIKELY_TO * of:
                 proof += f", which is unlikely to be right: {right} of {of} {SIMILAR} were"
             yield f"train with {best.words}{proof}", found.confirm
-    elif found.by_hand or settle:
-        yield found.by_hand or purpose(found, best), settle
-    for each in instead:
-        if each is not better and each.command:
-            yield f"train with {in_short(each.line)}", each.command
+    others = [(f"train with {in_short(each.line)}", each.command) for each in instead if each is not better]
+    others = [each for each in others if each[1]]
+    own = [(found.by_hand or purpose(found, best), settle)] * (better is None and bool(found.by_hand or settle))
+    # What theory has no program for, and nothing was measured of, is not what to train first.
+    yield from [*others, *own] if best.verdict == "no" and best.counted is None else [*own, *others]
     if helps and not change:
         yield helps, ""
 
@@ -352,8 +353,8 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
         known = "asked about" if found.named else "with a forecast" if best.counted else "known"
         told = [f for f in found if f.answer != NOT_KNOWN]
         equal = {(f.answer, percent(f.probability or 0.0), f.accuracy) for f in told}
-        untried = [each.system for each in best.instead if UNTRIED in each.line and each.system != best.system]
-        advised = f". Advised, and untried: {spoken(untried)}" * bool(untried)
+        untried = [each.system for each in untried_of(best)]
+        advised = f". Advised, untried: {spoken(untried)}" * bool(untried)
         if len(equal) == 1 and len(told) > len(alike):  # None is the best; the widest interval counts.
             widest = max(told, key=lambda f: f.interval[1] if f.interval else 0.0)
             unsure = f"; least sure: {widest.words}" * (len({f.interval for f in told}) > 1)
@@ -363,6 +364,11 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
         best_ones = f", the best {known}" * (len(told) > len(alike))
         return f"{best.answer} {best.in_brackets}: {found.target}{trained}{even}{of}{best_ones}{advised}"
     return f"{best.answer} {best.in_brackets}: {found.target}{of}{trained}"
+
+
+def untried_of(best: SystemForecast) -> list[Instead]:
+    """What is advised instead of it that theory allows and that nothing was trained with."""
+    return [each for each in best.instead if UNTRIED in each.line and each.system != best.system]
 
 
 def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tuple[str, str]]:
@@ -525,13 +531,17 @@ def table(found: Forecasts) -> list[str]:
     heading = "answer [90 % interval]" if chances else "answer"
     rows: list[tuple[str, ...]] = [("positions", heading, "in theory", "share right")]
     rows += [("", *said[:-1], left_open(same) or said[-1]) for said, same in groups.items()]
+    untried = [(each.system, NOT_KNOWN, IN_THEORY["yes"], "–") for each in untried_of(found.systems[0])]
+    known = sum(same[0].answer != NOT_KNOWN for same in groups.values())
+    rows[known + 1 : known + 1] = untried  # the first of those that are not known
     if all(f.answer == NOT_KNOWN for f in found):
         rows = [(name, *rest) for name, _, *rest in rows]
     if all(row[-1] == "–" for row in rows[1:]):
         rows = [row[:-1] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     room = WIDTH - 2 * len(widths) - sum(widths[1:])
-    rows[1:] = [(named_within(room, same), *rest) for same, (_, *rest) in zip(groups.values(), rows[1:], strict=True)]
+    same = iter(groups.values())
+    rows[1:] = [(name or named_within(room, next(same)), *rest) for name, *rest in rows[1:]]
     widths[0] = max(len(row[0]) for row in rows)
     lines = ("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows)
     return [f"  {line}".rstrip() for line in lines]

@@ -518,7 +518,7 @@ def of_language(
     theory = in_theory(dfa, format, system)
     fragment = system.fragment
     decided = None if fragment is None else programs.verdict(dfa, format, fragment)
-    answer = "unknown" if decided is None else decided.verdict
+    answer = decided.verdict if decided is not None else "no" if theory.startswith(NO_PROGRAM) else "unknown"
     measured = measured_language(dfa, format, system, train, test / train, cut)
     domain = found.domain
     kind = features.kind(dfa, format, system.encoding)
@@ -649,7 +649,10 @@ def widened(forecast: Forecast, alike: tuple[int, int]) -> Forecast:
 def in_theory(dfa: Dfa, format: Format, system: PositionSystem) -> str:
     """Whether a program exists for what the model is asked, and by what it works."""
     if (fragment := system.fragment) is None:
-        near = features.seen_nearby(dfa, format, system.encoding) if system.scheme == "sequential" else 0
+        local = system.scheme == "sequential" and system.encoding.startswith("local-bias")
+        if local and format == "next" and not features.suffices(dfa, None):
+            return f"{NO_PROGRAM}: no number of last symbols suffices, and it attends to near ones alone"
+        near = features.seen_nearby(dfa, format, system.encoding) if local else 0
         at_all = "and it attends to near ones alone at every length (our Theorem A, unreviewed)"
         return f"possible: {features.suffice(near)}, {at_all}" if near else "no theorem covers such ids"
     found = programs.verdict(dfa, format, fragment)

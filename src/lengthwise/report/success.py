@@ -58,7 +58,7 @@ def by_forecast(system: SystemSummary) -> str:
     hard = rates(score for seed in seeds for score in seed.hard or ())
     if not random:
         return ""
-    words = "random and hard words" if hard else "random words, as there are no hard ones"
+    words = "random and hard words" if hard else "random words (none is hard; rare ones were not asked)"
     shares = " and ".join(rounded(median(rates), 2) for rates in (random, hard) if rates)
     verdict = "is right" if median(map(min, random, hard or random)) >= REACH else "is not right"
     of = "one seed" if len(seeds) == 1 else f"medians of {len(seeds)} seeds"
