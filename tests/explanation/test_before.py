@@ -48,7 +48,7 @@ def test_what_became_better_is_told_with_its_counts(first: Explanation) -> None:
     assert first.before == ()
     then = lw.explain(adder(0.3, reach=6), TASK, before=first, **SETTINGS)
     random, kind = then.before
-    assert random == "logits was right on random strings to length 8, this one to length 6."
+    assert random == "logits was right on random strings to length 8, this one to length 6: for these, keep logits."
     wrong, n, at, now, of = map(int, re.findall(r"\d+", kind))
     assert (wrong, n, at) == (n, n, first.failures.kinds[0].length)
     (asked,) = (way for way in then.failures.asked if way.how == ZEROS)

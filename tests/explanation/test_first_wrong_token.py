@@ -99,6 +99,9 @@ def test_a_shared_first_wrong_token_is_found(explained) -> None:
     assert fault.mistakes[0] == does
     # All such sums fail, and with another last column they are no such sums.
     assert fault.why == (UNKNOWN,)
+    # The sum itself is right, which who reads "wrong" may not think of.
+    (says,) = [line for _, rows in told.blocks() for line in rows.get("how", []) if does in line]
+    assert says == f"{does} Only a leading zero is missing then: the number is right. Why is not known."
     # The model's own words stand beside the failing string.
     first = fault.example
     assert first is not None
@@ -112,8 +115,10 @@ def test_edge_cases_are_hard_strings_and_named_where_they_fail(explained) -> Non
     (worst,) = told.failures.kinds
     assert (worst.kind, worst.length, worst.share.right) == ("both numbers have leading zeros", 6, 0)
     assert worst.share.n == FRESH
-    wrong = f"{FRESH} of {FRESH} at 6"
     first = told.failures.rows[0].length
+    # Where it first breaks stands before where most fail.
+    wrong = f"{dict(worst.by_length)[first].wrong} at {first}, {FRESH} of {FRESH} at 6"
+    assert first < 6
     assert told.overview.rows[0] == ("both numbers have leading zeros", wrong, f"under {first}", f"{first}")
     assert told.fails_where.startswith(f"Where both numbers have leading zeros: wrong {wrong}.")
     assert "breaks" not in told.answer  # Random ones have them rarely, and kinds are counted apart.

@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 
 import lengthwise as lw
 from lengthwise.core.batch import Batch
-from lengthwise.explanation.common_cause import CommonCause, Value
+from lengthwise.explanation.common_cause import CommonCause, Tested, Value
 from lengthwise.explanation.failures import AT_RANDOM, _compared
 from lengthwise.explanation.features import LEAST, telling_exactly
 from lengthwise.explanation.manners import AFTER, OWN, RARE, Manner, manners
 from lengthwise.explanation.mistakes import COLUMNS, HARD, Failure, Mistake, Wrong
 from lengthwise.explanation.model import subject_of
+from lengthwise.explanation.verdict import Share
 from lengthwise.tasks.values import FIRST, INSIDE
 
 TASK = lw.task("addition")
@@ -167,3 +168,17 @@ def test_what_it_does_says_itself_what_is_due_there() -> None:
     assert found is not None
     assert found.does == "stops one digit early, where 0 is due"
     assert found.lines == [f"Of {len(wrong)} wrong answers at length 6, in all it {found.does}."]
+
+
+def test_how_much_is_due_to_values_is_told_where_it_changes_with_the_length() -> None:
+    def due(*wrong: tuple[int, int]) -> str:
+        tests = [
+            Tested("", 6 + 41 * at, Share(128 - drawn, 128), Share(128 - without, 128))
+            for at, (drawn, without) in enumerate(wrong)
+        ]
+        return CommonCause("column", (Value("9 + 9", INSIDE, 50),), 47, 96, 90, tuple(tests)).due("", "B")
+
+    assert due((100, 1)) == due((100, 1), (100, 2)) == "due to B"
+    assert due((100, 1), (128, 127)) == "due to B at 6, not shown at 47"
+    assert due((100, 1), (128, 90)) == "due to B at 6, partly at 47"
+    assert due((100, 70), (128, 2)) == "partly due to B at 6, wholly at 47"

@@ -41,7 +41,7 @@ def test_explain_says_what_half_of_the_rows_mended() -> None:
     mended = [sum(longest(of[seed, arm]["of the kind"]) >= TRAIN for seed in failed) for arm in arms]
     far = {arm: [longest(of[seed, arm]["random"]) for seed in LATER] for arm in ("first", *arms)}
     less = [sum(now < then for now, then in zip(far[arm], far["first"], strict=True)) for arm in (arms[0], arms[-1])]
-    said = len(failed), *mended, len(LATER), *less
+    said = len(LATER), len(failed), *mended, len(LATER), *less
     assert re.findall(r"\d+", MENDED) == [str(n) for n in said]
     assert all(longest(of[seed, "one row in two"]["of the kind"]) >= TRAIN for seed in LATER if seed not in failed)
 

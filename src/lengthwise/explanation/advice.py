@@ -44,8 +44,8 @@ ON = "train a copy of this model further (new optimizer and schedule, as many st
 STUDIED = "both numbers have leading zeros"
 """The kind of the study."""
 MENDED = (
-    "Of 4 adders that failed with leading zeros, rows of these mended 3 (one row in ten 1, steps alone 1). Of 10, 2 "
-    "then got fewer long random sums right (by steps alone 0): keep a copy of this model."
+    "In a study of 10 adders, 4 failed so with leading zeros: such rows mended 3 of these (one row in ten 1, steps "
+    "alone 1). Of the 10, 2 then got fewer long random sums right (by steps alone 0): keep a copy of this model."
 )
 """After training on with half of the rows of a kind: studies/explain/half_of_the_rows.md."""
 SCRATCH = (
@@ -318,7 +318,7 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
     saved = [f"model.save_pretrained({call.copy!r})"] if stock and how == ON else []
     return text, "\n".join([
         "import torch, transformers, lengthwise.hf as hf", *_loaded(call, stock=stock, anew=how != ON),
-        "batch, steps = 128, 1000  # as you trained it",
+        "batch, steps = 128, 1000  # put in yours",
         f"rows = hf.dataset({(task['name'] if len(task) == 1 else task)!r}, {asked}, more={{",
         *(f"    {kind!r}: {math.floor(1000 * share / len(made)) / 1000:g}," for kind in made),
         *textwrap.wrap(f"}}, {end}", 66, subsequent_indent="    ", break_on_hyphens=False),

@@ -75,7 +75,8 @@ class Before:
         """
         held = [Verdict(each.rows, each.train).of("random").held for each in (self.failures, now)]
         right, far = ("no length" if n is None else f"length {n}" for n in held)
-        found = [f"{self.model} was right on random strings to {right}, this one to {far}."]
+        keep = f": for these, keep {self.model}" * ((held[0] or 0) > (held[1] or 0))
+        found = [f"{self.model} was right on random strings to {right}, this one to {far}{keep}."]
         both, kept = (self.subject, subject) if self.subject is not None else (), list[str]()
 
         def tell(strings: str, shares: Sequence[Share], length: int, always: bool, told: bool, more: str = "") -> None:

@@ -267,10 +267,12 @@ class CommonCause:
         said = [one.later if number else one.first(self.what, letter) for number, one in enumerate(self.of(kind))]
         return f"{'; '.join(said)}." if said else ""
 
-    def due(self, kind: str) -> str:
-        """How much strings of a kind, or random ones, fail by these values: the least of all tested lengths."""
-        found = {each.how if each.caused else "partly due to" for each in self.of(kind)}
-        return next(how for how in ("partly due to", "mostly due to", "due to") if how in found)
+    def due(self, kind: str, letter: str) -> str:
+        """How much strings of a kind, or random ones, fail by these values, which have a letter; where that changes."""
+        tests = self.of(kind)
+        first, last = tests[0], tests[-1]
+        later = "wholly" if last.how == "due to" else last.how.partition(" due" if last.caused else " to be")[0]
+        return f"{first.how} {letter}" + f" at {first.length}, {later} at {last.length}" * (first.how != last.how)
 
     @property
     def does(self) -> str:

@@ -48,7 +48,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 53
+VERSION = 54
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -60,6 +60,11 @@ COLUMNS = {
 """What columns of the table mean, by the last one that a text is about."""
 ASKED = "accuracy.json"
 """The first part, which tells of what call a folder holds the answer."""
+NUMBER = {
+    "t stops one digit early, where 0 is due.": " Only a leading zero is missing then: the number is right.",
+    "t writes 0 where the answer ends.": " If it ends then, the number is right: it has one more leading zero.",
+}
+"""What mistakes at the end of a number, written ones first, leave of it."""
 NEAR_END = 0.8
 """Where random strings break at this part of the longest length or later, it is said why that is the longest."""
 INDENT = 12
@@ -228,6 +233,10 @@ class Explanation(Tabular):
                 rows, cause = {**where, f"why {by}" if several else "why": cause}, []  # is told once
             elif not whole:  # of others than the first what it does, in a sentence, or else the cause
                 does = does if letter == LETTERS[0] else [*filter(None, [each.brief])]
+                does = [
+                    line + "".join(says for what, says in NUMBER.items() if self.written and line.endswith(what))
+                    for line in does
+                ]
                 causes = () if UNKNOWN in each.why else each.why
                 left = ["Why is not known."] * (letter in unknown)
                 rows = {f"how{of}": [" ".join([*does, *left])] if does else []}
@@ -275,9 +284,14 @@ class Explanation(Tabular):
 
         Returns: the lines.
         """
-        last, broken = self.failures.rows[-1].length, self.verdict.first("random")
-        end = "no longer ones" if broken is None or broken >= NEAR_END * last else "\0"
+        last, broken = self.failures.rows[-1], self.verdict.first("random")
+        near = broken is not None and broken >= NEAR_END * last.length
+        end, since = (
+            "no longer ones" if broken is None or near else "\0",
+            ", which may be why it breaks there (not tested)",
+        )
         left = [note for note in self.notes if why or (self.asked and note.startswith("length ")) or end in note]
+        left = [note + since * (end in note and near and last.random.breaks) for note in left]
         lines = [*fill(self._of + self.answer, "", 2), "", *_side_by_side(self.overview), ""]
         for heading, rows in [*self.blocks(why), ("", {"findings": self.others if why else [], "notes": left})]:
             lines += ["", *fill(heading, "", 3)] if heading else [""] * ("next" in rows and bool(lines[-1]))

@@ -118,7 +118,7 @@ def _of_kind(kind: WeakKind, failures: Failures, letter: str) -> Fault:
     if common is not None and common.causes(kind.kind) and not caused:  # it is another manner of mistake
         said = [f"Others of them fail {line[0].lower()}{line[1:]}" for line in said]
         at = next(each.length for each in common.of(kind.kind) if each.caused)
-        others = [f"At length {at}, some are {common.due(kind.kind)} {letter}."]
+        others = [f"At length {at}, some are {next(one.how for one in common.of(kind.kind) if one.caused)} {letter}."]
     why = said if caused else kind.exact or earlier or [UNKNOWN]
     near = kind.where_of_these * (why == [UNKNOWN])
     brief = " ".join([*others, *(kind.does if others else [kind.brief]), *near]).strip()
@@ -243,7 +243,7 @@ def shared_cause(failures: Failures, faults: Sequence[Fault]) -> tuple[str, list
         return "", []
     due: dict[str, list[str]] = {}
     for letter, each in of.items():
-        due.setdefault(f"{common.due(each.kind)} {own[0]}", []).append(letter)
+        due.setdefault(common.due(each.kind, own[0]), []).append(letter)
     names = ("" if len(of) == 1 else f"{spoken(some)} {'are' if len(some) > 1 else 'is'} " for some in due.values())
-    said = ", ".join(map("".join, zip(names, due, strict=True)))
+    said = ("; " if any("," in how for how in due) else ", ").join(map("".join, zip(names, due, strict=True)))
     return run_of([*of]), [f"{said[:1].upper()}{said[1:]}."]

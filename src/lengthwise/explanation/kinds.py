@@ -108,13 +108,18 @@ class WeakKind:
 
     @property
     def wrong(self) -> str:
-        """How many of its strings are wrong, at the length that is told and where most are; else together."""
+        """How many of its strings are wrong, where it first breaks, at the length that is told, and where most are.
+
+        Where no trained length breaks but all together do, these together.
+        """
         trained = {length: share for length, share in self.by_length if length <= self.train}
         together = _total([*trained.values()])
         if together.breaks and not any(share.breaks for share in trained.values()):
             return f"{together.wrong} at {min(trained)}–{max(trained)}"
-        rows = [self._told, self.worst] if self.worst.share.value < self.share.value else [self._told]
-        return ", ".join(f"{row.share.wrong} at {row.length}" for row in rows)
+        shares = {n: share for n, share in self.by_length if n == lengths_of(self.by_length)[1]}
+        shares |= {self.length: self.share}
+        shares |= {self.worst.length: self.worst.share} if self.worst.share.value < self.share.value else {}
+        return ", ".join(f"{share.wrong} at {n}" for n, share in sorted(shares.items()))
 
     @property
     def does(self) -> list[str]:

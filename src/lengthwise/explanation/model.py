@@ -529,10 +529,8 @@ class Subject:
             return "the task has no longer ones"
         if self.misfit(min(longer)):
             ids = getattr(getattr(self.network.rule, "scheme", None), "max_position", None)
-            if ids is None:
-                return "the model has room for no longer ones"
-            reach = f"its ids (max_position {ids}, set before training) reach no longer ones"
-            return f"{reach}, which may be why it breaks near there (not tested)"
+            of = "the model has room for" if ids is None else f"its ids (max_position {ids}, set before training) reach"
+            return f"{of} no longer ones"
         return "training showed position ids for so long ones and longer; `lengths` asks further"
 
     def _near(self, wanted: Sequence[int] | None) -> dict[int, int | None]:
