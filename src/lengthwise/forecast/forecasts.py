@@ -363,7 +363,10 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
         even = ", even" * (best.answer != UNCERTAIN)
         best_ones = f", the best {known}" * (len(told) > len(alike))
         return f"{best.answer} {best.in_brackets}: {found.target}{trained}{even}{of}{best_ones}{advised}"
-    return f"{best.answer} {best.in_brackets}: {found.target}{of}{trained}"
+    alike = next((f for f in found if f.answer == PROMISING == best.answer and f is not best), None)
+    right, tasks = (alike.others or alike.record) if alike is not None and len(tied) == 1 else (0, 0)
+    second = f" or {alike.words} ({right} of {tasks})" if alike is not None and tasks else ""
+    return f"{best.answer} {best.in_brackets}: {found.target}{of}{second}{trained}"
 
 
 def untried_of(best: SystemForecast) -> list[Instead]:
