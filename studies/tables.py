@@ -32,6 +32,7 @@ from modulo import LANGUAGES as MODULO  # noqa: E402
 from probe_matrix import tables as probe_matrix  # noqa: E402
 from rows_of_a_kind import tables as rows_of_a_kind  # noqa: E402
 from rows_with_values import tables as rows_with_values  # noqa: E402
+from second_round import tables as second_round  # noqa: E402
 from smallest_claims import tables as smallest_claims  # noqa: E402
 from table_parts import markdown, results, results_of  # noqa: E402
 from three_methods import tables as three_methods  # noqa: E402
@@ -584,6 +585,7 @@ PAGES: dict[str, Callable[[], dict[str, str]]] = {
     "studies/blind/README.md": blind,
     "studies/explain/README.md": twelve_explained,
     "studies/explain/half_of_the_rows.md": half_of_the_rows,
+    "studies/explain/second_round.md": second_round,
     "studies/explain/rows_of_a_kind.md": rows_of_a_kind,
     "studies/explain/rows_with_values.md": rows_with_values,
     "studies/forecast/modulo.md": modulo,

@@ -11,8 +11,10 @@ from half_of_the_rows import FILE as HALF
 from half_of_the_rows import SEEDS as LATER
 from rows_of_a_kind import FILE, SEEDS, TRAIN, beyond, exact, longest
 from rows_with_values import FILE as VALUES
+from second_round import ARMS, SUMS
+from second_round import FILE as TWICE_FILE
 
-from lengthwise.explanation.advice import MENDED
+from lengthwise.explanation.advice import MENDED, TWICE
 
 
 @pytest.mark.parametrize(("arm", "said"), [("continued with rows", (10, 8, 1)), ("continued without", (10, 5, 1))])
@@ -44,6 +46,21 @@ def test_explain_says_what_half_of_the_rows_mended() -> None:
     said = len(LATER), len(failed), *mended, len(LATER), *less
     assert re.findall(r"\d+", MENDED) == [str(n) for n in said]
     assert all(longest(of[seed, "one row in two"]["of the kind"]) >= TRAIN for seed in LATER if seed not in failed)
+
+
+def test_explain_says_what_a_second_round_did() -> None:
+    rows = json.loads(TWICE_FILE.read_text(encoding="utf-8"))["models"]
+    of = {(row["seed"], row["arm"]): row for row in rows}
+    both = [seed for seed in LATER if (seed, "rows twice") in of]
+    far = {arm: [longest(of[seed, arm]["with values"]) for seed in both] for arm in ARMS[1:]}
+    said = [len(both)]
+    for arm in ARMS[2:]:
+        pairs = [*zip(far[arm], far["rows once"], strict=True)]
+        said += [sum(now > then for now, then in pairs), sum(now < then for now, then in pairs)]
+    assert re.findall(r"\d+", TWICE) == [str(n) for n in said]
+    pairs = [(of[seed, "rows twice"], of[seed, "rows, then steps"]) for seed in both]
+    for sums in SUMS:
+        assert exact([beyond(one[sums]) - beyond(other[sums]) for one, other in pairs]) > 0.05, "not shown"
 
 
 def test_the_p_counts_all_signs() -> None:
