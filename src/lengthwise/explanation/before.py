@@ -87,8 +87,9 @@ class Before:
 
         for number, kind in enumerate(_each_once([*self.failures.kinds[:TOLD], *now.kinds[:TOLD]])):
             first = number == 0 and bool(self.failures.kinds)
-            asked, anew = self._asked(kind, now), self._anew(kind, both, seed)
-            tell(kind.kind, asked or anew[0], kind.length, first, bool(asked), anew[1] * first)
+            asked = self._asked(kind, now)
+            anew, likelier = ([], "") if asked and not first else self._anew(kind, both, seed)
+            tell(kind.kind, asked or anew, kind.length, first, bool(asked), likelier * first)
         causes = {each.worst.name: each for each in (now.common, self.failures.common) if each is not None}
         for cause in causes.values():
             kinds = [kind.kind for kind in self.failures.kinds if kind.kind in subject.task.kinds]
