@@ -19,7 +19,6 @@ from half_of_the_rows import SEEDS
 from rows_of_a_kind import LENGTHS, SHARE, SIZE, TRAIN, counts, longest, paired, trained
 
 import lengthwise as lw
-from lengthwise.tasks.values import INSIDE
 
 FILE = Path(__file__).with_suffix(".json")
 ARMS = ("first", "rows once", "rows twice", "rows, then steps")
@@ -30,7 +29,7 @@ SUMS = ("random", "with values")
 def values_of(folder: Path, out: Path) -> str:
     """The values in half of the columns that `explain` names, as `lengthwise.hf.dataset` draws them; else empty."""
     cause = lw.explain(folder, train=TRAIN, out=out).failures.common
-    return "" if cause is None or cause.worst.where != INSIDE else cause.strings
+    return "" if cause is None or cause.worst.where != lw.tasks.values.INSIDE else cause.strings
 
 
 def asked(seed: int, task: Any, out: Path) -> list[dict[str, Any]]:

@@ -363,9 +363,8 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
         even = ", even" * (best.answer != UNCERTAIN)
         best_ones = f", the best {known}" * (len(told) > len(alike))
         return f"{best.answer} {best.in_brackets}: {found.target}{trained}{even}{of}{best_ones}{advised}"
-    alike = next((f for f in found if f.answer == PROMISING == best.answer and f is not best), None)
-    right, tasks = (alike.others or alike.record) if alike is not None and len(tied) == 1 else (0, 0)
-    second = f" or {alike.words} ({right} of {tasks})" if alike is not None and tasks else ""
+    also = [f for f in found if f.answer == PROMISING == best.answer and f.scheme == best.scheme and f is not best]
+    second = f" or {also[0].words}" if also and len(tied) == 1 else ""  # one task more makes none the better
     return f"{best.answer} {best.in_brackets}: {found.target}{of}{second}{trained}"
 
 
