@@ -181,7 +181,7 @@ def test_a_call_is_typed_again_with_what_was_given() -> None:
 
 def test_a_copy_that_is_trained_on_has_a_name_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert [Call(name, {}).copy for name in ("my-adder", "some/my-adder-2", "9", "a-b")] == [
+    assert [Call(name, {}).copy for name in ("my-adder/", "some/my-adder-2", "9", "a-b")] == [
         "my-adder-2", "some/my-adder-3", "9-2", "a-b-2",
     ]  # fmt: skip
     (tmp_path / "my-adder-2").mkdir()

@@ -88,8 +88,9 @@ class Call:
     @property
     def copy(self) -> str:
         """A folder that is not there yet, for a copy that is trained on: the model's name with the next number."""
-        name, _, number = str(self.model).rpartition("-")
-        stem, first = (name, int(number) + 1) if name and number.isdecimal() else (str(self.model), 2)
+        whole = str(Path(self.model))  # without a last slash
+        name, _, number = whole.rpartition("-")
+        stem, first = (name, int(number) + 1) if name and number.isdecimal() else (whole, 2)
         return next(path for n in itertools.count(first) if not Path(path := f"{stem}-{n}").exists())
 
     def again(self, **changes: Any) -> str:

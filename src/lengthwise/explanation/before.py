@@ -134,7 +134,7 @@ def _likelier(batch: Batch, both: Sequence[Subject]) -> str:
         return ""
     return (
         f"; but the right token had a probability of {middle[0]:.2f} there, and now {middle[1]:.2f} (median), so more "
-        "steps with such rows may do (not measured)"
+        "steps may do (not measured)"
     )
 
 

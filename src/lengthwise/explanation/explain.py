@@ -286,10 +286,8 @@ class Explanation(Tabular):
         """
         last, broken = self.failures.rows[-1], self.verdict.first("random")
         near = broken is not None and broken >= NEAR_END * last.length
-        end, since = (
-            "no longer ones" if broken is None or near else "\0",
-            ", which may be why it breaks there (not tested)",
-        )
+        end = "no longer ones" if broken is None or near else "\0"
+        since = ", which may be why it breaks there (not tested)"
         left = [note for note in self.notes if why or (self.asked and note.startswith("length ")) or end in note]
         left = [note + since * (end in note and near and last.random.breaks) for note in left]
         lines = [*fill(self._of + self.answer, "", 2), "", *_side_by_side(self.overview), ""]
