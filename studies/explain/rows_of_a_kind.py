@@ -41,13 +41,13 @@ PAIRS = (
 )
 
 
-def train(task: Any, model: Any, seed: int, more: dict[str, float]) -> None:
-    """As docs/howto/hugging-face.md trains."""
+def train(task: Any, model: Any, seed: int, more: dict[str, float], longest: int = TRAIN) -> None:
+    """As docs/howto/hugging-face.md trains, to a longest length."""
     import torch
     from torch.utils.data import DataLoader
 
     torch.manual_seed(seed)
-    rows: Any = lw.hf.dataset(task, range(1, TRAIN + 1), rows=ROWS, size=ROWS * STEPS, seed=seed, more=more)
+    rows: Any = lw.hf.dataset(task, range(1, longest + 1), rows=ROWS, size=ROWS * STEPS, seed=seed, more=more)
     optimizer = torch.optim.AdamW(model.parameters(), lr=4e-3, betas=(0.9, 0.98), weight_decay=0.01)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 4e-3, total_steps=STEPS + 1)
     for batch in DataLoader(rows, batch_size=ROWS, collate_fn=lw.hf.collate()):
@@ -59,7 +59,9 @@ def train(task: Any, model: Any, seed: int, more: dict[str, float]) -> None:
         schedule.step()
 
 
-def trained(task: Any, folder: Path, seed: int, start: Path | None, more: dict[str, float]) -> Any:
+def trained(
+    task: Any, folder: Path, seed: int, start: Path | None, more: dict[str, float], longest: int = TRAIN
+) -> Any:
     """The model of a folder; it is trained if the folder is not there, from the model of ``start`` or from scratch."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
@@ -71,7 +73,7 @@ def trained(task: Any, folder: Path, seed: int, start: Path | None, more: dict[s
             model = lw.hf.attach(model, lw.hf.CoupledPlaces(task, IDS))
         else:
             model = lw.hf.attach(LlamaForCausalLM.from_pretrained(start))
-        train(task, model, seed + 1_000 * (start is not None), more)
+        train(task, model, seed + 1_000 * (start is not None), more, longest)
         model.save_pretrained(folder)
     return lw.hf.attach(LlamaForCausalLM.from_pretrained(folder))
 
