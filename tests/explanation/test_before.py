@@ -48,14 +48,19 @@ def test_what_became_better_is_told_with_its_counts(first: Explanation) -> None:
     assert first.before == ()
     then = lw.explain(adder(0.3, reach=6), TASK, before=first, **SETTINGS)
     random, kind = then.before
-    assert random == "logits was right on random strings to length 8, this one to length 6: for these, keep logits."
-    wrong, n, at, now, of = map(int, re.findall(r"\d+", kind))
+    assert (random.then, random.now, random.how) == ("right to 8", "right to 6", "less far")
+    assert random.more == "For random strings, keep logits."
+    assert (kind.strings, kind.how) == (ZEROS, "better")
+    wrong, n, at = map(int, re.findall(r"\d+", kind.then))
+    now, of, same = map(int, re.findall(r"\d+", kind.now))
     assert (wrong, n, at) == (n, n, first.failures.kinds[0].length)
+    assert same == at
     (asked,) = (way for way in then.failures.asked if way.how == ZEROS)
     assert (now, of) == (asked.at(at).n - asked.at(at).right, asked.at(at).n)
     assert 0 < now < wrong
-    shown = then.text()
-    assert " ".join(shown.split()).index(random) < " ".join(shown.split()).index("why")
+    shown = " ".join(then.text().split())
+    assert shown.index(f"{kind.then} {kind.now} better") < shown.index("first breaks at") < shown.index("why")
+    assert shown.index(random.more) < shown.index("first breaks at")
 
 
 def test_the_worst_kind_is_told_although_it_did_not_change_and_another_did() -> None:
@@ -66,9 +71,9 @@ def test_the_worst_kind_is_told_although_it_did_not_change_and_another_did() -> 
     assert [each.kind for each in old.failures.kinds[:2]] == [ZEROS, "the numbers are equal"]
     now = lw.explain(adder(1.0), TASK, before=old, **SETTINGS)
     assert now.failures.kinds[0].kind == ZEROS
-    (same,) = [line for line in now.before if line.startswith(f"Where {ZEROS}: ")]
-    assert same.endswith(", not surely changed.")
-    assert any(line.startswith("Where the numbers are equal: ") for line in now.before)
+    (same,) = [each for each in now.before if each.strings == ZEROS]
+    assert same.how in ("same", "unsure")
+    assert any(each.strings == "the numbers are equal" and each.how == "better" for each in now.before)
 
 
 def test_right_tokens_that_became_likelier_are_told_of_a_kind_that_is_wrong_as_often() -> None:
@@ -85,15 +90,16 @@ def test_right_tokens_that_became_likelier_are_told_of_a_kind_that_is_wrong_as_o
         subjects = [subject_of(nearly(of), TASK, train=5) for of in (0.0, share)]
         now = lw.explain(nearly(share), TASK, **SETTINGS)
         said = Before(old.model, old.task, old.failures, subjects[0]).since(now.failures, subjects[1], 0)
-        (line,) = [each for each in said if each.startswith(f"Where {ZEROS}: ")]
-        assert ", not surely changed" in line
-        assert ("the right token had a probability of 0.00 there, and now 0." in line) is told
+        (row,) = [each for each in said if each.strings == ZEROS]
+        assert row.how == "same"
+        assert row.more.startswith("The right token had a probability of 0.00 in these, and now 0.") is told
 
 
 def test_a_mended_kind_is_told_although_it_fails_no_more(first: Explanation) -> None:
     now = lw.explain(adder(), TASK, before=first, **SETTINGS)
     assert now.faults == []
-    assert re.search(rf"^Where {ZEROS}: \d+ of \d+ wrong at \d, now 0 of \d+\.$", now.before[1])
+    assert now.before[1].strings == ZEROS
+    assert re.fullmatch(r"0 of \d+ at \d", now.before[1].now)
 
 
 def test_values_that_fail_now_are_asked_of_the_earlier_model_in_the_same_strings() -> None:
@@ -112,8 +118,8 @@ def test_values_that_fail_now_are_asked_of_the_earlier_model_in_the_same_strings
     before = Before(earlier.model, earlier.task, earlier.failures, subjects[0])
     *_, said = before.since(now.failures, subjects[1], 0)
     at, n = cause.trained, cause.each
-    assert said.startswith(f"Where half of the columns are {cause.worst.name}: 0 of {n} wrong at {at}, now ")
-    asked = int(said.rpartition("now ")[2].partition(" ")[0])
+    assert (said.strings, said.then) == (f"half of the columns are {cause.worst.name}", f"0 of {n} at {at}")
+    asked = int(said.now.partition(" ")[0])
     assert at != cause.length or asked == n - cause.worst.right
 
 

@@ -209,7 +209,7 @@ def test_the_part_of_a_prompt_that_decides_is_tested_by_drawing_it_anew(monkeypa
     assert anew_each == {2}, "of the control, too, are as many tokens drawn anew as a column has"
     assert anew.before.value > 0.7 > 0.2 > max(anew.own.value, anew.other.value)
     counts = f"{anew.before.counts} failing strings become right; with others elsewhere, {anew.other.counts}."
-    assert anew.cause == f"It depends on {redrawn.COLUMNS[1]}: with other tokens there, {counts}"
+    assert anew.cause == f"Which of them fail depends on {redrawn.COLUMNS[1]}: with other tokens there, {counts}"
     assert "half of the columns are 0 + 0" in [fault.strings for fault in told.faults]
     by_chance_alone = lw.explain(adder(by_chance), TASK, train=6, lengths=[6], samples=384, seconds=4)
     assert "depends" not in by_chance_alone.why
@@ -224,7 +224,7 @@ def test_an_answer_that_stops_early_is_tested_by_the_last_columns_in_strings_of_
     assert anew.before.value > 0.3 > 0.2 > anew.other.value
     exactly = "It does so exactly where no carry comes into the last column: in all 118, and in none of 10 right ones."
     assert told.why.startswith(exactly)
-    assert "It depends on the last column but one: " in told.why
+    assert "depends on the column before the last: " in told.why
 
 
 def test_the_column_before_is_that_of_the_digit_before() -> None:

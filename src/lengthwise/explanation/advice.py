@@ -44,8 +44,8 @@ ON = "train a copy of this model further (new optimizer and schedule, as many st
 STUDIED = "both numbers have leading zeros"
 """The kind of the study."""
 MENDED = (
-    "In a study of 10 adders, 4 failed so with leading zeros: such rows mended 3 of these (one row in ten 1, steps "
-    "alone 1). Of the 10, 2 then got fewer long random sums right (by steps alone 0): keep a copy of this model."
+    "Measured: of 10 adders 4 failed so with leading zeros; such rows mended 3 of these, one row in ten 1, as many "
+    "steps alone 1. Of all 10, 2 then got fewer long random sums right (by steps alone 0): keep a copy."
 )
 """After training on with half of the rows of a kind: studies/explain/half_of_the_rows.md."""
 TWICE = (
@@ -53,10 +53,7 @@ TWICE = (
     "by as many steps without rows farther in 1, less far in 4. Another seed, or longer strings, was not measured."
 )
 """After training on with such rows once more: studies/explain/second_round.md."""
-SCRATCH = (
-    "Of ten other adders, 9 were then right on such sums, but 3 lost many longer random ones: keep a copy of this "
-    "model."
-)
+SCRATCH = "Measured: of 10 adders 9 were then right on such sums, but 3 lost many longer random ones: keep a copy."
 """After training from scratch with such rows: studies/explain/rows_of_a_kind.md."""
 OTHERS = "{} what has the best record on such tasks:"
 
@@ -281,19 +278,19 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
     if values and common is not None:
         rows, made = ONE_IN_TEN, [values]
         measured = (
-            "Of ten other adders, 8 were then right on more of such sums than after as many steps without such rows, "
+            "Measured: of 10 adders 8 were then right on more of such sums than after as many steps without such rows, "
             "1 on fewer."
         )
     elif made and before is not None and {*made} & {*_trained(subject, before)}:
         rows, how = ONE_IN_TEN, "train from scratch, since rows in further training did not mend it"
         measured = SCRATCH
     elif made:
-        measured = MENDED if made == [STUDIED] else f"Of such rows nothing was measured. {MENDED}"
+        measured = MENDED if made == [STUDIED] else f"Of these rows nothing was measured. {MENDED}"
     elif made := beyond:
         rows = ONE_IN_TEN
         measured = (
-            "It is right at trained lengths, so such rows may add little: two adders, right on such sums to 16 and 24 "
-            "digits before, were right to 24 and 61 after, by as many steps without such rows to 24 and 56."
+            "It is right at trained lengths, so such rows may add little. Measured: two adders, right on such sums to "
+            "16 and 24 digits, were then right to 24 and 61, by as many steps without such rows to 24 and 56."
         )
     elif Verdict(failures.rows, subject.train).broken() is None:
         return "What mends it is not known: no rows of this kind can be made. Keep such strings from it.", ""

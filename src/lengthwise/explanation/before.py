@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from lengthwise.core.batch import Batch
-from lengthwise.core.config import from_fields
+from lengthwise.core.config import config, from_fields
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import read_json
 from lengthwise.core.rng import stream
@@ -28,8 +28,26 @@ from lengthwise.tasks.values import with_values
 PAGE = "explain-{}"
 """The folder of the explanation of a model, where none is named."""
 FILE = "explanation.json"
+RANDOM = "random strings"
 GAINED = 0.05
 """By so much at least the probability of a right token is larger, and twice as large, where it is told."""
+
+
+@config
+class Since:
+    """What became of some strings since an earlier explanation."""
+
+    strings: str
+    """Which, as "random strings" or "the numbers are equal"."""
+    then: str
+    """How many were wrong, or to which length they were right."""
+    now: str
+    how: str
+    """Better, worse, or neither."""
+    fresh: bool = False
+    """Whether the counts are of other strings than those of the explanation."""
+    more: str = ""
+    """What follows, in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -67,23 +85,26 @@ class Before:
         """Raises `LengthwiseError` if it is of another task."""
         require(self.task == task, f"the explanation before is of {self.task}, this one of {task}; name one of {task}")
 
-    def since(self, now: Failures, subject: Subject, seed: int) -> list[str]:
-        """What became better or worse, in sentences.
+    def since(self, now: Failures, subject: Subject, seed: int) -> list[Since]:
+        """What became better or worse.
 
         To which length random strings were and are right; the worst kind that failed, and the worst values; and which
         others surely changed that failed or fail. Where the earlier model is there, both are asked the same strings.
         """
-        held = [Verdict(each.rows, each.train).of("random").held for each in (self.failures, now)]
-        right, far = ("no length" if n is None else f"length {n}" for n in held)
-        keep = f": for these, keep {self.model}" * ((held[0] or 0) > (held[1] or 0))
-        found = [f"{self.model} was right on random strings to {right}, this one to {far}{keep}."]
-        both, kept = (self.subject, subject) if self.subject is not None else (), list[str]()
+        then, held = (Verdict(each.rows, each.train).of("random").held or 0 for each in (self.failures, now))
+        how = "farther" if held > then else "less far" if held < then else "as far"
+        keep = f"For random strings, keep {self.model}." * (held < then)
+        found = [Since(RANDOM, *(f"right to {n}" if n else "right nowhere" for n in (then, held)), how, more=keep)]
+        both, kept = (self.subject, subject) if self.subject is not None else (), list[Since]()
 
         def tell(strings: str, shares: Sequence[Share], length: int, always: bool, told: bool, more: str = "") -> None:
             if len(shares) == 2 and (always or _differ(*shares)):
-                unsure, of = ", not surely changed" * (not _differ(*shares)), "" if told else " (fresh strings)"
-                counts = f"{shares[0].wrong} wrong at {length}, now {shares[1].wrong}{of}"
-                (kept if unsure else found).append(f"Where {strings}: {counts}{unsure}{more * bool(unsure)}.")
+                changed, better = _differ(*shares), shares[1].value > shares[0].value
+                how = ("better" if better else "worse") if changed else "unsure"
+                counts = [f"{share.wrong} at {length}" for share in shares]
+                how = "same" if counts[0] == counts[1] else how
+                row = Since(strings, *counts, how, not told, more * (not changed))
+                (found if changed else kept).append(row)
 
         for number, kind in enumerate(_each_once([*self.failures.kinds[:TOLD], *now.kinds[:TOLD]])):
             first = number == 0 and bool(self.failures.kinds)
@@ -133,8 +154,8 @@ def _likelier(batch: Batch, both: Sequence[Subject]) -> str:
     if middle[1] < max(2 * middle[0], middle[0] + GAINED):
         return ""
     return (
-        f"; but the right token had a probability of {middle[0]:.2f} there, and now {middle[1]:.2f} (median), so more "
-        "steps may do (not measured)"
+        f"The right token had a probability of {middle[0]:.2f} in these, and now {middle[1]:.2f} (median), so more "
+        "steps may do (not measured)."
     )
 
 

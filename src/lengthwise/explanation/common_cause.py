@@ -42,6 +42,8 @@ CERTAIN = 0.001
 TOLD_STAGE = "told {}"
 """Of the strings that are counted."""
 UNKNOWN = "Not known."
+NONE, PARTLY, MOSTLY, DUE = HOWS = "not shown to be due to", "partly due to", "mostly due to", "due to"
+"""How much of it is due to values, from none on."""
 SIDES = "too large", "too small"
 WRONG = "first goes wrong"
 """What a model does that does no one thing."""
@@ -78,11 +80,11 @@ class Tested:
     def how(self) -> str:
         """How much of it is due to the values."""
         if not self.caused:
-            return "not shown to be due to"
+            return NONE
         if self.moved.n:
-            return "partly due to" if _worse(self.drawn, self.moved) < CERTAIN else "due to"
+            return PARTLY if _worse(self.drawn, self.moved) < CERTAIN else DUE
         left, drawn = 1 - self.without.value, 1 - self.drawn.value
-        return "due to" if 4 * left <= drawn else "mostly due to" if 2 * left <= drawn else "partly due to"
+        return DUE if 4 * left <= drawn else MOSTLY if 2 * left <= drawn else PARTLY
 
     def first(self, what: str, letter: str) -> str:
         """Whether values, which have a letter, are the cause, and how many are wrong with and without them."""
@@ -241,7 +243,11 @@ class CommonCause:
 
     def mends(self, kind: str) -> bool:
         """Whether strings of a kind are mostly right without these values, at all lengths that were tested."""
-        return bool(found := self.of(kind)) and all(each.how in ("due to", "mostly due to") for each in found)
+        return bool(found := self.hows(kind)) and {*found} <= {DUE, MOSTLY}
+
+    def hows(self, kind: str) -> list[str]:
+        """How much strings of a kind, or random ones, fail by these values, at each length that was tested."""
+        return [each.how for each in self.of(kind)]
 
     def causes(self, kind: str) -> bool:
         """Whether strings of a kind, or random ones, surely fail by these values, at least in part."""
@@ -268,11 +274,14 @@ class CommonCause:
         return f"{'; '.join(said)}." if said else ""
 
     def due(self, kind: str, letter: str) -> str:
-        """How much strings of a kind, or random ones, fail by these values, which have a letter; where that changes."""
+        """How much strings of a kind, or random ones, at least fail by these values, which have a letter; or where."""
         tests = self.of(kind)
+        least = min(self.hows(kind), key=HOWS.index)
+        if least != NONE:
+            return f"{least} {letter}"
         first, last = tests[0], tests[-1]
-        later = "wholly" if last.how == "due to" else last.how.partition(" due" if last.caused else " to be")[0]
-        return f"{first.how} {letter}" + f" at {first.length}, {later} at {last.length}" * (first.how != last.how)
+        later = "not shown" if last.how == NONE else last.how.removesuffix(" to")
+        return f"{first.how} {letter} at {first.length}, {later} at {last.length}"
 
     @property
     def does(self) -> str:
@@ -281,7 +290,7 @@ class CommonCause:
         if not worst.manners:
             return self.control
         which = f"{self.what}s {worst.name}" if inside else f"{worst.name} in the {worst.where} {self.what}"
-        first, beside = worst.manners[0], ", worst side by side" * (self.neighbours is not None)
+        first, beside = worst.manners[0], ", above all side by side" * (self.neighbours is not None)
         if first.n == wrong and first.after:
             return f"Right after {which}{beside}, it {first.what or WRONG}."
         of, found = f" of {wrong} wrong answers", list[str]()

@@ -20,7 +20,7 @@ from lengthwise.core.table import Spread, Table, Tabular
 from lengthwise.core.user_code import code_of
 from lengthwise.explanation.advice import Call, advice, without_program
 from lengthwise.explanation.automaton import Automaton, learn_automaton
-from lengthwise.explanation.before import FILE, Before
+from lengthwise.explanation.before import FILE, Before, Since
 from lengthwise.explanation.common_cause import UNKNOWN
 from lengthwise.explanation.failures import Failures, find_failures
 from lengthwise.explanation.faults import (
@@ -48,7 +48,7 @@ from lengthwise.tasks.language import Language
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 54
+VERSION = 55
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -71,6 +71,8 @@ INDENT = 12
 """Of what stands beside a name."""
 WIDTHS = 28, 17, 8, 15
 """Most columns of the cells of an overview."""
+SINCE = 28, 17, 17, 8
+"""Of what became better or worse."""
 RULES = (f"right: at least {100 * CUT:.0f} % are", "breaks: surely fewer; between: unsure")
 """What is said of a length, and when."""
 AT_RANDOM = "; random strings: "
@@ -106,7 +108,7 @@ class Explanation(Tabular):
     """What the shares are shares of: which strings, and when one of them is right."""
     theory: str = ""
     """That theory has no program for such a model, if it has none; perhaps why it breaks, where that is not known."""
-    before: tuple[str, ...] = ()
+    before: tuple[Since, ...] = ()
     """What became better or worse since an earlier explanation."""
 
     @property
@@ -189,13 +191,21 @@ class Explanation(Tabular):
             named = [other for other, one in zip(LETTERS, faults, strict=False) if one.kind in kinds]
             named = [other for other in named if other < letter or each.kind == values]
             worse = named if each.kind in kinds or each.kind == values else []
-            less = [f"{', '.join(worse)} left out"] * bool(worse)
+            less = [f"without {', '.join(worse)}"] * bool(worse)
             less = [*filter(None, [common.named if common is not None and each.kind == values else "", *less])]
             but = f" ({'; '.join(one.replace(' ', HARD) for one in less)})" * bool(less)
             cells.append((f"{letter}. " * (len(faults) > 1) + each.cells[0] + but, *each.cells[1:]))
         if all(each.strings != RANDOM for each in faults):
             cells.append(at_random(self.failures).cells)
         return Table(("strings", "wrong", "right to", "first breaks at"), tuple(cells))
+
+    @property
+    def since(self) -> Table:
+        """What became better or worse since an earlier explanation, a row each; no rows without one."""
+        rows = tuple((f"{each.strings}{' *' * each.fresh}", each.then, each.now, each.how) for each in self.before)
+        notes = [each.more for each in self.before if each.more]
+        notes += ["*: fresh strings, not those that are counted below."] * any(each.fresh for each in self.before)
+        return Table(("strings", "wrong, before", "wrong, now", "now"), rows, notes=tuple(notes))
 
     @property
     def by_length(self) -> Table:
@@ -229,8 +239,7 @@ class Explanation(Tabular):
             of, does = f" {letter}" * several, [*each.found, *each.mistakes]
             rows = {"found": [*each.found], "mistakes": [*each.mistakes], "why": [*each.why, *each.tested]}
             if not whole and each.by_values:
-                where = {f"how{of}": [each.brief] * (each.strings == RANDOM)}
-                rows, cause = {**where, f"why {by}" if several else "why": cause}, []  # is told once
+                rows, cause = {f"why {by}" if several else "why": cause}, []  # is told once
             elif not whole:  # of others than the first what it does, in a sentence, or else the cause
                 does = does if letter == LETTERS[0] else [*filter(None, [each.brief])]
                 does = [
@@ -257,7 +266,7 @@ class Explanation(Tabular):
             "command": self.command.splitlines(), "then": [line for line in advised if line.startswith(AGAIN)],
             "computes": [self.computes] if not faults or whole else [],
         }  # fmt: skip
-        every = [("", {"before": [*self.before]}), *found, ("", rows)]
+        every = [*found, ("", rows)]
         told = [(heading, {name: said for name, said in rows.items() if any(said)}) for heading, rows in every]
         return [(heading, rows) for heading, rows in told if rows]
 
@@ -268,6 +277,8 @@ class Explanation(Tabular):
             f"{strings}: {wrong} wrong; right to {right}; first breaks at {breaks}"
             for strings, wrong, right, breaks in self.overview.rows
         ]
+        told += [f"{each.strings}: {each.then} before, now {each.now}: {each.how}" for each in self.before]
+        told += self.since.notes
         for _, rows in self.blocks():
             told += [f"{name.rstrip('.')}: {' '.join(said)}" for name, said in rows.items() if name != "command"]
         told = [" ".join(line.replace(HARD, " ").split()) for line in told]
@@ -290,7 +301,11 @@ class Explanation(Tabular):
         since = ", which may be why it breaks there (not tested)"
         left = [note for note in self.notes if why or (self.asked and note.startswith("length ")) or end in note]
         left = [note + since * (end in note and near and last.random.breaks) for note in left]
-        lines = [*fill(self._of + self.answer, "", 2), "", *_side_by_side(self.overview), ""]
+        lines = [*fill(self._of + self.answer, "", 2), ""]
+        if self.before:
+            lines += _side_by_side(self.since, SINCE)
+            lines += [*itertools.chain(*(fill(line, "  ", 2) for line in self.since.notes)), ""]
+        lines += [*_side_by_side(self.overview, WIDTHS), ""]
         for heading, rows in [*self.blocks(why), ("", {"findings": self.others if why else [], "notes": left})]:
             lines += ["", *fill(heading, "", 3)] if heading else [""] * ("next" in rows and bool(lines[-1]))
             for name, said in rows.items():
@@ -380,7 +395,7 @@ class Explanation(Tabular):
         names = "answer", "computes", "faults", "fails_where", "why"
         parts = {name: getattr(self, name) for name in (*names, *(field.name for field in fields(self)))}
         return {
-            name: value if value is None or isinstance(value, str | tuple) else fields_of(value)
+            name: value if value is None or isinstance(value, str) else fields_of(value)
             for name, value in parts.items()
         }
 
@@ -419,10 +434,10 @@ def _cell(share: Share) -> float | None:
     return value if value is None or share.every else Spread(value, *(round(end, 4) for end in share.interval))
 
 
-def _side_by_side(table: Table) -> list[str]:
-    """A table of texts in 80 columns, cells in as many lines as they need."""
+def _side_by_side(table: Table, most: Sequence[int]) -> list[str]:
+    """A table of texts, cells in as many lines as they need, for columns of these widths at most."""
     rows = [table.columns, *table.rows]
-    widths = [min(most, max(len(row[at]) for row in rows)) for at, most in enumerate(WIDTHS)]
+    widths = [min(width, max(len(row[at]) for row in rows)) for at, width in enumerate(most)]
     lines = list[str]()
     for number, row in enumerate(rows):
         cells = (

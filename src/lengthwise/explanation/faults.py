@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lengthwise.explanation.common_cause import UNKNOWN, CommonCause
+from lengthwise.explanation.common_cause import DUE, UNKNOWN, CommonCause
 from lengthwise.explanation.failures import Failures, first_break
 from lengthwise.explanation.kinds import TOLD, WeakKind, lengths_of, right_again
 from lengthwise.explanation.mistakes import Failure
@@ -14,8 +14,8 @@ from lengthwise.explanation.verdict import Share, Verdict
 from lengthwise.tasks.values import spoken, with_values
 
 RANDOM, EDITED = "random strings", "edited strings"
-MOST_OTHERS = 2
-"""Further kinds that are named."""
+MOST_OTHERS = 1
+"""Further kinds that are named, of each cause."""
 LETTERS = "ABCDEFGH"
 """Of the faults: numbers would be taken for digits."""
 
@@ -79,7 +79,7 @@ def faults_of(failures: Failures, train: int) -> list[Fault]:
 
     A model that is right wherever it was asked has one that says what its few wrong strings share, if anything.
     """
-    verdict, common, kinds = Verdict(failures.rows, train), failures.common, failures.kinds[:TOLD]
+    verdict, common, kinds = Verdict(failures.rows, train), failures.common, _told(failures)
     letter = LETTERS[_first_by_values(failures)]
     found = [_of_kind(each, failures, letter) for each in kinds]
     if found and failures.feature is not None:
@@ -100,9 +100,18 @@ def faults_of(failures: Failures, train: int) -> list[Fault]:
     return found
 
 
+def _told(failures: Failures) -> list[WeakKind]:
+    """Kinds that are told in full: of the worst ones, those that are not due to the values, or fail within training."""
+    common, worst = failures.common, failures.kinds[:TOLD]
+    if common is None:
+        return [*worst]
+    due = {kind.kind for kind in worst if common.alike(kind.mistake) and {*common.hows(kind.kind)} == {DUE}}
+    return [kind for kind in worst if kind.kind not in due or kind.length <= failures.train]
+
+
 def _first_by_values(failures: Failures) -> int:
     """Before how many kinds values are told that are a cause: those that fail within training, not by the values."""
-    common, kinds = failures.common, failures.kinds[:TOLD]
+    common, kinds = failures.common, _told(failures)
     if common is None or not any(each.caused for each in common.tests):
         return len(kinds)
     after = (common.causes(each.kind) or each.length > failures.train for each in kinds)
@@ -218,20 +227,18 @@ def run_of(some: Sequence[str]) -> str:
 
 
 def others_named(failures: Failures) -> list[str]:
-    """The kinds that fail besides, those that values are the cause of by themselves, in sentences."""
-    some = [*itertools.islice(failures.kinds, TOLD, None)]
-    told = {each.kind: f"where {each.kind} ({each.share.wrong} wrong at {each.length})" for each in some}
-    rest = [*told]
-    same = [each.kind for each in failures.common.tests if each.caused] if failures.common is not None else []
-    letter = LETTERS[_first_by_values(failures)]
-    if (more := len(rest) - MOST_OTHERS) > 0:
-        by_it = sum(kind in same for kind in rest)
-        of = "all" if by_it == len(rest) else f"{by_it} of them"
-        named = spoken([*(told[kind] for kind in rest[:MOST_OTHERS]), f"{more} kind{'s' * (more > 1)} more"])
-        return [f"It fails, too, {named}{f' ({of} due to {letter})' * bool(by_it)}."]
-    groups = ((f"Due to {letter}, it", [kind in same for kind in rest]), ("It", [kind not in same for kind in rest]))
-    found = [(how, [told[kind] for kind in itertools.compress(rest, of)]) for how, of in groups]
-    return [f"{how} fails, too, {spoken(kinds)}." for how, kinds in found if kinds]
+    """The kinds that fail besides, the worst ones by name, in a sentence or two: by the values, and else."""
+    told, common = {each.kind for each in _told(failures)}, failures.common
+    some = [each for each in failures.kinds if each.kind not in told]
+    same = [each.kind for each in common.tests if each.caused] if common is not None else []
+    letter, found = LETTERS[_first_by_values(failures)], list[str]()
+    for how, of in ((f"Due to {letter}, it", True), ("It", False)):
+        kinds = [each for each in some if (each.kind in same) is of]
+        names = [f"where {each.kind} ({each.share.wrong} wrong at {each.length})" for each in kinds[:MOST_OTHERS]]
+        if (more := len(kinds) - MOST_OTHERS) > 0:
+            names += [f"in {more} kind{'s' * (more > 1)} more"]
+        found += [f"{how} fails, too, {spoken(names)}."] * bool(names)
+    return found
 
 
 def shared_cause(failures: Failures, faults: Sequence[Fault]) -> tuple[str, list[str]]:

@@ -23,7 +23,7 @@ MOST = 96
 SURE = 0.001
 """p of a difference that is told, as three parts are compared."""
 COLUMNS = "the wrong token's column", "the column before the wrong token's"
-LAST = "the last column", "the last column but one"
+LAST = "the last column", "the column before the last"
 TOKENS = "the tokens that the wrong one follows from", "the tokens that the one before the wrong one follows from"
 """What the two parts are called: where tokens of a prompt share places, if the wrong one has some or not; else."""
 
@@ -66,7 +66,7 @@ class Redrawn:
             *("those of the one before" if self.parts == TOKENS else "the one before" for _ in names[1:]),
         )
         return (
-            f"It depends on {' and '.join(names)}: with other tokens there, "
+            f"Which of them fail depends on {' and '.join(names)}: with other tokens there, "
             f"{' and '.join(share.counts for share in shares)} failing strings become right; with others elsewhere, "
             f"{self.other.counts}."
         )
