@@ -184,10 +184,11 @@ def test_a_finding_is_true_of_each_system_that_it_names(folder: Path) -> None:
             if up := re.search(rf"{name} (?:is ≥ 95 % right in tests )?(up to .*? seeds?\)?)", said):
                 to = reaches_text(each, seeds, ", the longest" * (one in in_groups(found.systems).best))
                 assert f"up to {to}".startswith(up[1])
-        if at := re.search(r"not right at the next test \(medians up to (\d\.\d+) at (\d+)", said):
-            near = in_groups(found.systems).near
-            assert int(at[2]) == min(n for one in near for n in medians(one) if n > one.max_length)
-            assert max(medians(one).get(int(at[2]), 0.0) for one in near) == pytest.approx(float(at[1]), abs=6e-4)
+        if at := re.search(r"not right at the next test \(at best (.*?) with (\d\.\d+) at (\d+)", said):
+            near, length = in_groups(found.systems).near, int(at[3])
+            assert length == min(n for one in near for n in medians(one) if n > one.max_length)
+            there = {one.label: medians(one).get(length, 0.0) for one in near}
+            assert there[at[1]] == max(there.values()) == pytest.approx(float(at[2]), abs=6e-4)
 
 
 def reaches(system: SystemSummary) -> list[int]:

@@ -125,7 +125,7 @@ def next_step(done: RecipeResult) -> str:
         results = [one for one in made if isinstance(one, RunResult)]
         for system in summarize(SeedResult.of(one.to_json()) for one in results):
             if system.positions.scheme in PLAIN and (far := beyond_reach(system)):
-                return f"{job.name} cannot fit: {far}"
+                return f"{job.name} cannot fit: under plain ids {far}"
             there = [
                 one for one in summarize(load([done.folder])) if one.experiment["task"] == system.experiment["task"]
             ]

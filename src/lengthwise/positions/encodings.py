@@ -154,7 +154,7 @@ class LearnedSpec(ModuleSpec):
     """A learned vector per id, added to the token embedding; one table per level, summed (APE)."""
 
     module = "LearnedEmbedding"
-    summary = "one learned table per level, added to the token embedding"
+    summary = "a learned vector for each id, added to the token embedding"
     has_table = True
     translation_invariant = False
 

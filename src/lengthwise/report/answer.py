@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations, count, product
+from itertools import combinations, count
 from math import ceil, comb
 
 from lengthwise.core.statistics import LEVEL
 from lengthwise.core.table import NEXT
 from lengthwise.report.control import (
     DO,
+    FAR,
     FIRST,
     FOUND,
     GUESS,
     PLAIN,
+    UNFIT,
     beyond_reach,
     control_says,
     is_control,
     longer_control,
     missing_control,
     what_differs,
+    what_encodings_do,
     with_controls,
 )
 from lengthwise.report.differences import Difference, between, differences, lengths_above, surely_above
@@ -112,9 +116,12 @@ def answer(
     falls = next((see for one in order if fall(one) and (see := explain_step(one))), "")
     made = tests[0].made if tests else 0
     hidden = ", also of systems not shown" * any(test.hidden for test in tests)
+    cut = order if UNFIT.format("it") in found.why and FAR not in found.why else ()
+    far = [f"{UNFIT.format(one.label)}:{FAR.lower()}{says}" for one in cut if (says := beyond_reach(one))]
     advice = (
         f"tests: an exact rank test of each pair at each longer length, {made} in all{hidden}; p by Holm" * (made > 1),
         falls * (falls.partition("\n")[2] not in found.step),
+        *far[:1],
         distances_text(order),
     )
     return replace(found, sure=sure, why=why, step=step, advice=tuple(filter(None, advice)))
@@ -302,12 +309,14 @@ class _Contest:
     def by_encoding(self) -> str:
         """That the encoding makes the first go farther than one with the same ids and all else; empty without one.
 
-        One seed each shows nothing.
+        Behind it what the two encodings do. One seed each shows nothing.
         """
         first = self.ranked[0]
         same = (one for one in self.rivals if encoding_alone(one, first) and self.above(first, one))
-        same = (one for one in same if len(first.fitted) + len(one.fitted) > 2)
-        return next((what_differs(first, one, self.between(first, one), "encoding") for one in same), "")
+        one = next((one for one in same if len(first.fitted) + len(one.fitted) > 2), None)
+        if one is None:
+            return ""
+        return what_differs(first, one, self.between(first, one), "encoding") + what_encodings_do(first, one)
 
     @property
     def enough(self) -> int:
@@ -360,9 +369,10 @@ class _Contest:
             return Answer(why=why, step=next_step(self.order, fails, "", [], [], False, False) if self.order else "")
         cause, control, _ = self.cause
         sure, enough = self.sure
-        short = cause.partition(GUESS)[0].partition(DO)[0]
-        left = (cause, never), (short, never), (cause, ""), (short, ""), ("", never), ("", "")
-        every = [" ".join(filter(None, (first, *rest))) for first, rest in product((self.by_encoding, ""), left)]
+        short, alone = _short(cause), _short(self.by_encoding)
+        causes, without = ((cause, never), (short, never), (cause, ""), (short, "")), (("", never), ("", ""))
+        parts = [(first, *rest) for left in (causes, without) for first in (self.by_encoding, alone) for rest in left]
+        every = [" ".join(filter(None, each)) for each in (*parts, *causes, *without)]
         why = next((text for text in every if self.has_room(text, MOST_OF_WHY)), every[-1]) or self._without_plain
         step = next_step(self.order, fails, control, self.seeds, self.pair, bool(self.pairs), self.is_least)
         head, *commands = step.split("\n")
@@ -384,6 +394,11 @@ class _Contest:
     def has_room(self, text: str, most: int = MOST_LINES) -> bool:
         """Whether a row below the finding, of so many lines at most, has room for a text."""
         return lines_of(in_quotes(text, self.there)) <= most
+
+
+def _short(cause: str) -> str:
+    """Without what the screen may have no room for."""
+    return re.split("|".join((GUESS, DO, FAR)), cause)[0]
 
 
 def _enough(tests: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -31,14 +32,18 @@ from lengthwise.report.summary import (
 from lengthwise.report.why import needed_back
 
 PLAIN = ("sequential", RANDOM_START)
-GUESS, DO = " A weak guess at how: ", " Known: "
-"""Before how near ids bring what is needed: where a control shows that they are the cause, and where none is there."""
+GUESS, DO, FAR = " A weak guess at how: ", " Known: ", " Under plain ids "
+"""Before what the screen may have no room for: how near ids bring what is needed, where a control shows that they are
+the cause, and where none is there; and why none can fit."""
 NEARLY = 0.9
 """From which part of the largest gap on a gap between medians tells as much."""
 AHEAD, MOSTLY = 0.05, 0.5
 """By so much a control goes ahead at a length; and a system that is right on fewer strings tells nothing by it."""
 OWN = {"ids": "the number of ids", "encoding": "its own parameters"}
 """What differs between models that differ in nothing else than this, where one has more parameters."""
+UNFIT = "no control of {} can fit"
+SHORT = r"[;:] |, (?![\d…])"
+"""Where the first part of an encoding's summary ends."""
 FOUND = "The ids make", "Probably the ids"
 """How it begins where a control shows it, or hints at it."""
 TELLS = "if all fit, they can tell whether the ids of {} help"
@@ -126,6 +131,17 @@ def telling_length(first: SystemSummary, other: SystemSummary, tests: Sequence[D
     return max(gaps, key=lambda length: (gaps[length] >= NEARLY * max(gaps.values()), length))
 
 
+def what_encodings_do(first: SystemSummary, other: SystemSummary) -> str:
+    """What the encodings of two systems do, by their registered summaries; empty where these say no difference."""
+    specs = [one.experiment["encoding"] for one in (first, other)]
+    with suppress(LengthwiseError, TypeError):
+        if all(ENCODINGS.is_built_in(spec["name"]) for spec in specs):
+            ours, theirs = map(ENCODINGS.build, specs)
+            does, did = (re.split(SHORT, one.summary)[0] for one in (ours, theirs))
+            return f"{DO}{ours.label} ({does}) against {theirs.label} ({did})." * (does != did)
+    return ""
+
+
 def what_ids_do(begin: str, first: SystemSummary, at: int, other: SystemSummary | None = None) -> str:
     """How near its ids, and those of ``other``, bring the farthest token that is needed at a length, and in training.
 
@@ -145,16 +161,14 @@ def what_ids_do(begin: str, first: SystemSummary, at: int, other: SystemSummary 
 
 
 def beyond_reach(system: SystemSummary) -> str:
-    """Why plain ids cannot be learned with the encoding of a system, whose layers attend to near ids; else empty."""
+    """How far plain ids have to look with the encoding of a system, whose layers reach less far; else empty."""
     window, layers = system.flat.get("encoding.window"), system.flat.get("model.layers")
     needed = needed_back(system, system.max_length, scheme="sequential") or 0
     looped = system.flat.get("model.loops", 1) != 1
     if not isinstance(window, int) or not isinstance(layers, int) or looped or needed <= window * layers:
         return ""
-    name = system.positions.encoding
-    of = f"{layers} layer{'s' * (layers != 1)} of {name}"
-    reach = f"reach{'es' * (layers == 1)} {window * layers}"
-    return f"under plain ids training needs a token {needed} ids back, and {of} {reach}"
+    reach = "1 layer reaches" if layers == 1 else f"{layers} layers, {window} ids each, reach"
+    return f"it has to look {needed} ids back in training, and its {reach} {window * layers}"
 
 
 def missing_control(
@@ -178,7 +192,7 @@ def missing_control(
         return "", "", False
     if far := beyond_reach(first):
         name = first.label
-        return f"Whether the ids of {name} help is not tested: no control of it can fit, as {far}.", "", False
+        return f"Whether the ids of {name} help is not tested: {UNFIT.format('it')}.{FAR}{far}.", "", False
     encoding = first.experiment["encoding"]["name"]
     table = encoding in ENCODINGS and ENCODINGS.get(encoding).has_table
     control = replace(first.positions, scheme=RANDOM_START if table else "sequential")

@@ -162,10 +162,10 @@ def _best_of(systems: Sequence[SystemSummary], named: bool = False) -> str:
     rate, one, cell = max(lowest.values(), key=lambda each: each[0])
     guess, found = chance(one, at, cell.axes) or 0.0, cell.estimate()
     may_be = guess >= LEAST_CHANCE and found is not None and (found.low <= guess or rate < guess + WIDE_RANGE)
-    shown = f"{rounded(rate)} at {at}{layout_text(cell, tests_of(one))}" + f"; chance is {rounded(guess, 2)}" * may_be
-    if named:
-        return f": at best {one.label} with {shown}"
-    return f" ({'medians up to ' * (len(systems) > 1 and rate > 0)}{shown})"
+    whose = f"at best {one.label} with " * (named or (len(systems) > 1 and rate > 0))
+    said = f"{whose}{rounded(rate)} at {at}{layout_text(cell, tests_of(one))}"
+    said += f"; chance is {rounded(guess, 2)}" * may_be
+    return f": {said}" if named else f" ({said})"
 
 
 @dataclass(frozen=True)

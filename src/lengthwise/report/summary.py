@@ -46,7 +46,7 @@ from lengthwise.positions.system import ALIASES, RANDOM_START, PositionSystem
 from lengthwise.prediction.example import StoredTask, stored_task, title_of
 from lengthwise.prediction.target import typed_task
 from lengthwise.report.looks import FIRST, LOOKS, Look, beside, distinct
-from lengthwise.report.words import TRIFLES, setting_text, value_text, weight
+from lengthwise.report.words import DRAWN, DRAWS, TRIFLES, setting_text, value_text, weight
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.language import Language
 from lengthwise.tasks.values import spoken
@@ -927,7 +927,7 @@ def details(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
     largest = by_value(with_ids, lambda one: one.flat["scheme.max_position"]) if with_ids else ""
     low = [f"{one.label} {rounded(one.in_distribution.median)}" for one in systems if not one.fitted]
     draws = list(dict.fromkeys(value for one in systems if (value := one.flat.get("scheme.draw"))))
-    draw = f"; draw of ids {draws[0]}" if len(draws) == 1 else ""  # others differ
+    draw = f"; ids in training: {DRAWS[draws[0]]} ({draws[0]})" if len(draws) == 1 else ""  # others differ
     falls = list(filter(None, map(fall_text, in_order(systems))))
     rest = len(falls) - MOST_FALLS
     said = (
@@ -1056,8 +1056,7 @@ def _settings_of_positions(systems: Sequence[SystemSummary]) -> Iterator[tuple[S
             for key in _keys_of(same, section):
                 said = setting_text(f"{section}.{key}")
                 if not all(said in system.settings for system in same):
-                    of = "ids" if key == "draw" else value_text(name)
-                    yield (section, name, key), f"{said} of {of}", same
+                    yield (section, name, key), DRAWN if key == "draw" else f"{said} of {value_text(name)}", same
 
 
 def _told_by_names(systems: Sequence[SystemSummary], setting: str) -> bool:

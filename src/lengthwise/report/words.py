@@ -27,6 +27,12 @@ VALUES = {
 }  # fmt: skip
 PHRASES = {"model.log_length": "1 at length {}"}
 """Of settings, by section and name, whose values are no words by themselves."""
+DRAWN = "draw of ids in training"
+DRAWS = {
+    "sorted": "a random subset", "permuted": "a random subset in random order", "contiguous": "a block in a row",
+    "pose": "a block with one jump",
+}  # fmt: skip
+"""How coupled ids are drawn, in words."""
 WEIGHTY = ("steps", "batch size", "layers", "width", "heads", "learning rate")
 TRIFLES = ("initial", "log-length scaling", "steps per probe", "steps of warm-up", "seeds share", "stops once fitted")
 """Names of settings, or their beginnings, that are told before and after all others."""
