@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lengthwise.core.table import NEEDS, Spread, Table, rounded
+from lengthwise.core.table import MOST_BELOW, NEEDS, Spread, Table, rounded
 
 CELL = st.one_of(st.none(), st.integers(0, 99), st.floats(0, 1), st.booleans(), st.sampled_from(["", "a_b", "50 %"]))
 ROWS = st.integers(1, 5).flatmap(lambda width: st.lists(st.tuples(*[CELL] * width), min_size=1, max_size=5))
@@ -133,13 +133,28 @@ def test_a_terminal_shows_what_fits_and_says_what_it_leaves_out(rows: int, colum
     assert all(f"n{at}" in text for at in range(columns)), "shown, or named as missing"
     assert whole.count("(0.250–0.750)") == rows * columns
     left_out = [line for line in lines if line.startswith("not shown: ")]
-    assert bool(left_out) is (text.count("(0.250–0.750)") < rows * columns)
+    assert bool(left_out) is (text.count("(0.250–0.750)") + text.count("0.25–0.75") < rows * columns)
     assert ("row" in "".join(left_out)) is (rows > 30)
     numbers = replace(table, rows=tuple((row[0], *[0.5] * columns) for row in made))
     if "column" not in repr(numbers).partition("not shown: ")[2]:
         assert "column" not in text.partition("not shown: ")[2], "brackets go before numbers"
     plain = [line for line in lines if line.startswith("s" * letters) and line != lines[1]]
     assert len(plain) == min(rows, 30)
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=2).map(sorted), st.integers(1, 9))
+def test_where_brackets_have_no_room_they_stand_below_their_numbers_and_hold_as_much(
+    ends: list[float], rows: int
+) -> None:
+    """In few rows; a number whose ends are alike in a table has none."""
+    made = tuple((f"s{at}", *[Spread(ends[0], *ends)] * 5) for at in range(rows))
+    table = Table(("system", *"abcde"), made, legend={"brackets": "range"})
+    text, alike = repr(table), "(" not in table.to_markdown()
+    below = re.findall(r"(\d\.\d\d)–(\d\.\d\d)\b", text)
+    assert len(below) == 5 * rows * (rows <= MOST_BELOW and not alike)
+    assert all(float(low) - 1e-9 <= ends[0] and ends[1] <= float(high) + 1e-9 for low, high in below)
+    assert ("below a number: range" in text) is bool(below)
+    assert ("not shown: brackets" in text) is (rows > MOST_BELOW and not alike)
 
 
 def test_advice_prints_as_numbered_lines_of_a_terminal_s_width_and_stays_strings() -> None:

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import copysign
+from math import ceil, copysign, floor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +49,8 @@ LONGEST = 45
 """Rows of a table that a page has room for."""
 WRAPPED = (32, 24, 20, 16, 12)
 """Letters of a line of a cell, where a table is too wide otherwise."""
+MOST_BELOW = 8
+"""Rows of a table whose brackets a terminal shows below numbers, where there is no room for them beside these."""
 MOST_ROWS = 30
 """Rows of a longer table of numbers that a terminal shows, unless the table says another number."""
 
@@ -132,7 +134,7 @@ class Table:
         object.__setattr__(self, "advice", Advice(self.advice))
 
     def __repr__(self) -> str:
-        shown, left_out = self._screen() if self.rows else ("", [])
+        shown, below, left_out = self._screen() if self.rows else ("", False, [])
         gone = [f"{'; '.join(left_out)} (all: `.to_markdown()`)"] * bool(left_out) + [self.lacks] * bool(self.lacks)
         step, *commands = self.advice[0].split("\n") if self.advice else [""]
         gone = [f"not shown: {'; '.join(gone)}"] * bool(gone) + ["more: `.advice`"] * (len(self.advice) > 1)
@@ -142,17 +144,18 @@ class Table:
             rows, step = {**rows, NEXT: f"{step[:1].upper()}{step[1:]}{':' if commands else '.'}"}, ""
         told = [*answered(rows), *_commands(commands) * (NEXT in rows), *[""] * bool(rows)]
         lines = [_filled(self.caption) * bool(self.caption), shown]
-        lines += map(_filled, ("; ".join(gone), "; ".join(self._below("*", left_out)), step))
+        lines += map(_filled, ("; ".join([*self._below("*", left_out, below), *gone]), step))
         lines += _commands(commands) * (NEXT not in rows)
         return "\n".join([*told, *filter(None, lines)])
 
-    def _screen(self) -> tuple[str, list[str]]:
-        """The table as far as a terminal has room, and what is left out.
+    def _screen(self) -> tuple[str, bool, list[str]]:
+        """The table as far as a terminal has room, whether brackets stand below numbers, and what is left out.
 
-        Where it is too wide, first headings break, then go all brackets, and names break between words. Then go columns
-        of numbers from the last but one on; those that are ``named``, or else the first and the last, stay. At last go
-        columns without measured numbers behind those that are ``named``, their texts break, and of those ``named`` the
-        last but one goes and so on. One without measured numbers is whole.
+        Where it is too wide, first headings break, then what brackets hold goes below its number, and names break
+        between words; where that is not enough, brackets go, and names break. Then go columns of numbers from the last
+        but one on; those that are ``named``, or else the first and the last, stay. At last go columns without measured
+        numbers behind those that are ``named``, their texts break, and of those ``named`` the last but one goes and so
+        on. One without measured numbers is whole.
         """
         room, kept, rows = max(WIDTH, shutil.get_terminal_size().columns), self._filled(), self.rows
         numbers = [at for at in kept if any(isinstance(row[at], float) for row in rows)]
@@ -166,14 +169,16 @@ class Table:
         ]  # fmt: skip
         behind = kept[next((at for at, one in enumerate(kept) if self.columns[one] in self.named), len(kept)) :]
         texts = [at for at in reversed(behind) if at not in numbers and self.columns[at] not in self.named]
-        bare, gone, heads = set[int](), list[int](), self.columns
+        below, bare, gone, heads = set[int](), set[int](), list[int](), self.columns
+
+        def plain(at: int, cell: Any) -> Any:
+            if not isinstance(cell, Spread) or at not in below | bare:
+                return cell
+            return float(cell) if at in bare else _over_ends(cell, self.digits)
 
         def text() -> str:
-            plain = (
-                tuple(float(cell) if at in bare and isinstance(cell, Spread) else cell for at, cell in enumerate(row))
-                for row in table.rows
-            )
-            bare_heads = replace(table, columns=heads, rows=tuple(plain), above=("", frozenset()))
+            plain_rows = (tuple(plain(at, cell) for at, cell in enumerate(row)) for row in table.rows)
+            bare_heads = replace(table, columns=heads, rows=tuple(plain_rows), above=("", frozenset()))
             said = bare_heads._formatted("simple", kept)
             return table._headed(said if heads is self.columns else _tight(said), "simple", kept)
 
@@ -185,16 +190,23 @@ class Table:
             kept.remove(column)
             gone.append(column)
 
+        def go_bare() -> None:
+            nonlocal table
+            bare.update(bracketed)
+            table = replace(table, rows=rows[: len(table.rows)])  # names need not break now
+
         def wrap(width: int) -> None:
             nonlocal table, heads
             table = replace(table, rows=tuple(tuple(_wrapped(cell, width) for cell in row) for row in table.rows))
             if width == WRAPPED[-1]:
                 heads = tuple(re.sub(r"(\w{6})(?=\w{4})", "\\1-\n", head) for head in heads)
 
+        narrow = [partial(wrap, width) for width in WRAPPED[: 0 if texts else -1]]
         steps = [
             break_heads,
-            partial(bare.update, bracketed),
-            *(partial(wrap, width) for width in WRAPPED[: 0 if texts else -1]),
+            *[partial(below.update, bracketed), *narrow] * (len(table.rows) <= MOST_BELOW),
+            go_bare,
+            *narrow,
             *(partial(drop, at) for at in (*others, *texts)),
             *(partial(wrap, width) for width in WRAPPED[0 if texts else -1 :]),
             *(partial(drop, at) for at in reversed(wanted[:-1])),
@@ -206,11 +218,12 @@ class Table:
         else:
             written = text()
         names = [self.columns[at] for at in sorted(gone)]
-        return written, [
+        left_out = [
             *[f"{more} row{'s' * (more > 1)}"] * bool(more),
             *["brackets"] * any(at in kept for at in bare),
             *[f"column{'s' * (len(names) > 1)} {', '.join(names)}"] * bool(names),
         ]
+        return written, bool(below) and not bare, left_out
 
     def _repr_html_(self) -> str:
         """HTML for a notebook; all text is escaped."""
@@ -224,15 +237,16 @@ class Table:
         more = f"<details><summary>advice</summary>{more}</details>" * bool(more)
         return f"{caption}{self._formatted('html') if self.rows else ''}{notes}{more}"
 
-    def _below(self, bold: str, left_out: Sequence[str] = ()) -> list[str]:
+    def _below(self, bold: str, left_out: Sequence[str] = (), below: bool = False) -> list[str]:
         """What the marks mean that the table has and shows, on one line, and the notes.
 
-        A terminal has no room for all that names leave out.
+        A terminal has no room for all that names leave out, and may have what brackets hold ``below`` a number.
         """
         there, legend = {"bold": self.bold, "†": self.alike, "≈": self.near, "°": self.unlike}, dict(self.legend)
         if bold == "*" and "…" in legend:
             legend["…"] = "`.advice`"
-        said = [f"{bold if mark == 'bold' else mark}: {says}" for mark, says in legend.items()
+        names = {"bold": bold} | dict.fromkeys(["brackets"] * below, "below a number")
+        said = [f"{names.get(mark, mark)}: {says}" for mark, says in legend.items()
                 if there.get(mark, mark not in "; ".join(left_out))]  # fmt: skip
         return [*["; ".join(said)] * bool(said), *self.notes]
 
@@ -439,13 +453,13 @@ class Table:
 
     def _marked(self, row: int, column: int, text: str, style: str) -> str:
         """A cell with its marks at its number, not at its brackets; plain text leaves room for those of its column."""
-        number, bracket, ends = text.partition(" (")
+        number, ends = re.fullmatch(r"(.*?)( \(.*|\n.*)?", text, re.DOTALL).groups("")  # pyright: ignore
         if style == "simple":
             signs = [self._signs(at, column) for at in range(len(self.rows))]
-            return (number + signs[row].ljust(max(map(len, signs))) + bracket + ends).rstrip()
+            return (number + signs[row].ljust(max(map(len, signs))) + ends).rstrip()
         signs = self._signs(row, column).replace("*", "").replace("†", "\ue002")
         number = f"\ue000{number}\ue001" if (row, column) in self.bold else number
-        return number + signs + bracket + ends
+        return number + signs + ends
 
     def _signs(self, row: int, column: int) -> str:
         """The marks behind a number in plain text."""
@@ -557,6 +571,14 @@ def command_lines(command: str, indent: int = 2) -> list[str]:
         else:
             lines.append(f"{'':{indent + 2 * bool(lines)}}{part}")
     return [line + GOES_ON * (number < len(lines)) for number, line in enumerate(lines, start=1)]
+
+
+def _over_ends(cell: Spread, digits: int) -> str:
+    """A number, and on a line below it what its brackets hold, in two digits, which are rounded away from it."""
+    if "(" not in shown(cell, digits):
+        return shown(cell, digits)
+    low, high = floor(100 * cell.low + 1e-9) / 100, ceil(100 * cell.high - 1e-9) / 100
+    return f"{rounded(cell, digits)}\n{rounded(low, 2)}–{rounded(high, 2)}"
 
 
 def _broken(names: Sequence[str]) -> tuple[str, ...]:
