@@ -255,6 +255,29 @@ def test_a_run_says_whether_its_forecast_came_true(
             assert ("\n  lengthwise predict addition --train 3 --test 12" in answered.err) is not says_yes
 
 
+@pytest.mark.parametrize(("scheme", "control"), [("random-start", True), ("sequential", False)])
+def test_a_control_that_does_not_fit_is_to_fit_however_unlikely_it_is_to_go_far(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str, control: bool
+) -> None:
+    words = ["run", "addition", "--scheme", scheme, "--encoding", "learned", *TINY_OPTIONS, "--seeds", "1"]
+    pretend(tmp_path, 0, fitted=False, right=0)
+    (old,) = tmp_path.rglob("result.json")
+    (system,) = terminal(*words, "--print-config").json()["systems"]
+    values = json.loads(old.read_text()) | {"system": system["name"], "experiment": system["experiment"]}
+    old.unlink()
+    folder = run_directory(tmp_path, "addition", RunConfig.from_json(system["experiment"]), 0)
+    folder.mkdir(parents=True)
+    (folder / "result.json").write_text(json.dumps(values))
+    asked = lw.predict("addition", 3, 12, "coupled+learned")
+    made = replace(asked.systems[0], forecast=None, others=(0, 5), record=(0, 5), accuracy=None, own="", verdict="no",
+                   refusal="no forecast")  # fmt: skip
+    monkeypatch.setattr("lengthwise.cli.run.forecast_of", lambda _: made)
+    said = terminal(*words, "--out", tmp_path).err
+    assert f"next: {system['name']} does not fit after" in said
+    assert ("\n  lengthwise predict " in said) is not control
+    assert ("--set training.steps=" in said.partition("next: ")[2]) is control
+
+
 def test_what_a_run_says_of_its_forecast_is_measured_by_the_measure_of_the_forecast() -> None:
     """Of a language that is of hard words, too, which the tests by themselves are not."""
     made = api_recipe("(ab)*", encodings=["nope"], max_length=40, test_lengths=[200], seeds=[0])

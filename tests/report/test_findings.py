@@ -24,6 +24,7 @@ from lengthwise.core.result_file import CONFIG, RESULT
 from lengthwise.core.table import STUDY, Spread, command_lines
 from lengthwise.experiments.defaults import chosen_systems
 from lengthwise.measured import SHORTEST_TRAINED
+from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.prediction.example import to_store
 from lengthwise.report.answer import SURE, WHY, answer
 from lengthwise.report.differences import differences
@@ -1183,6 +1184,43 @@ def test_ids_are_the_cause_only_where_tests_say_so(folder: Path) -> None:
                 assert float(rate) >= 0.5 > float(less) - float(rate)
                 ahead = (median(test.other_rates) - median(test.rates) for test in mine if not test.axes)
                 assert max(ahead, default=0) < 0.05
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_what_two_encodings_do_is_what_the_registry_says_of_those_that_are_compared(folder: Path) -> None:
+    for found in contests(folder):
+        said = wide(found).answer.get(WHY, "").replace("“", "").replace("”", "")
+        known = re.search(r"Known: ([\w-]+) \((.+?)\) against ([\w-]+) \((.+?)\)\.", said)
+        assert " against " not in said or known
+        if known:
+            pair = re.search(r"encoding(?: makes the difference)?: at \d+ (.*?) has [\d.]+, (.*?) [\d.]+, all", said)
+            assert pair
+            for label, name, does in zip(pair.groups(), known.groups()[::2], known.groups()[1::2], strict=True):
+                (system,) = (one for one in found.systems if one.label == label)
+                encoding = ENCODINGS.build(system.experiment["encoding"])
+                assert encoding.label == name
+                assert encoding.summary.startswith(does)
+
+
+def test_systems_that_differ_in_their_encoding_alone_have_what_these_do_as_why() -> None:
+    made = [
+        one | {"experiment": experiment("coupled", encoding)}
+        for encoding, right in (("local-bias", 200), ("rope", 0))
+        for one in seeds(f"coupled+{encoding}", *[{8: 200, 16: right, 40: right}] * 3)
+    ]
+    says = "Known: local-bias (attention to near ids alone) against rope (queries and keys rotated by their ids)."
+    assert says in of(*made).wide().answer[WHY]
+
+
+@pytest.mark.parametrize(("right", "near"), [(391, True), (370, False)])
+def test_what_did_not_fit_by_less_than_sampling_error_is_told(right: int, near: bool) -> None:
+    """Required are 98 % of 400 strings."""
+    lost = result("lost", 0, fitted=False) | {"in_distribution": score(8, right, 400)}
+    assert ("within sampling error of 98 %" in of(lost).wide().answer["finding"]) is near
+    beside = of(lost, *seeds("a", {8: 200, 16: 200, 40: 200})).wide().answer["finding"]
+    assert ("lost (within sampling error) did not fit" in beside) is near
+    fits = of(lost, result("lost", 1), *seeds("a", {8: 200, 16: 200, 40: 200})).wide().answer["finding"]
+    assert "sampling error" not in fits
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)

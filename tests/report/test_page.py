@@ -68,6 +68,15 @@ def mixed_values() -> list[dict[str, Any]]:
     ]
 
 
+def test_what_a_first_reading_does_not_need_is_folded(mixed: tuple[str, Checker]) -> None:
+    shown = re.sub(r"<details>(?:(?!<details>).)*?</details>", "", mixed[0], flags=re.DOTALL)
+    shown = re.sub(r"<details>.*?</details>", "", shown, flags=re.DOTALL)
+    assert all(said in shown for said in ("Trained to 8, ", "How sure: ", "accuracy against length", "first error"))
+    folded = "Sparsity k is the largest number", "setting that differs", "time (UTC)"
+    assert [said in mixed[0] for said in folded] == [True] * 3
+    assert not any(said in shown for said in folded)
+
+
 def test_nothing_is_loaded_and_no_script_but_ours_may_run(mixed: tuple[str, Checker]) -> None:
     html, checker = mixed
     assert not {"link", "img", "iframe"} & {tag for tag, _ in checker.tags}
@@ -130,7 +139,7 @@ def test_the_finding_and_the_curve_stand_first_and_the_task_below(mixed: tuple[s
     assert where[1] < text.index("two numbers of n digits") < text.index("<bos>") < where[2]
     finding = mixed[0].index("PPC is ≥ 95 % right in tests up to 16 in ")
     assert finding < mixed[0].index("<svg") < mixed[0].index("addition: accuracy against length")
-    headings = re.findall(r"<h[123]>(.*?)</h[123]>", mixed[0])
+    headings = re.findall(r"<(?:h[123]|summary)>(.*?)</", mixed[0])
     assert len(headings) == len(set(headings)) > 6
 
 

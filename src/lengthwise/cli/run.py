@@ -132,7 +132,8 @@ def next_step(done: RecipeResult) -> str:
             if {one.positions for one in there} - {system.positions}:  # others are to have the same steps
                 return answer(there).step.replace("\n", "\n  ")
         more, says = {"training.steps": 2 * steps}, f"{job.name} does not fit after {steps:,} steps"
-        if (one := forecast_of(done.sweep)) is not None and one.answer in (UNLIKELY, WRONG):
+        one = None if getattr(job.experiment.scheme, "random_start", False) else forecast_of(done.sweep)  # a control
+        if one is not None and one.answer in (UNLIKELY, WRONG):
             system = summarize(SeedResult.of(one.to_json()) for one in results)[0]
             says += f", and with more it is unlikely to be right at {longest}: see what is likelier"
             return f"{says}:\n  {predict_command(system, longest)}"

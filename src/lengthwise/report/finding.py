@@ -20,11 +20,13 @@ from lengthwise.report.summary import (
     by_value,
     chance,
     fall,
+    fit_share,
     hardest_of,
     in_order,
     in_quotes,
     layout_text,
     layouts_of,
+    nearly_fits,
     of_equal_steps,
     percent,
     rate_of,
@@ -81,13 +83,18 @@ def _finding(order: Sequence[SystemSummary]) -> str:
     """The finding of systems that are compared with each other, in order, with as much as there is room for."""
     if not any(cell.length > one.max_length for one in order for cell in one.cells):
         return _no_finding(order)
-    every = (in_quotes(_goes_far(order, *room), order) for room in ROOM)
+    every = (in_quotes(_goes_far(order, *room, error=error), order) for room in ROOM for error in (True, False))
     most = LINES_OF_FEW if len(order) <= FEW else MOST_LINES
     return next((text for text in every if lines_of(text) <= most), _goes_far(order, *ROOM[-1]))
 
 
-def _goes_far(order: Sequence[SystemSummary], names: int, partway: int, others: int, rates: bool) -> str:
-    """Who goes how far, with as many names and numbers as `ROOM` says; of few systems all are named."""
+def _goes_far(
+    order: Sequence[SystemSummary], names: int, partway: int, others: int, rates: bool, *, error: bool = False
+) -> str:
+    """Who goes how far, with as many names and numbers as `ROOM` says; of few systems all are named.
+
+    With ``error``, which of those that did not fit are within sampling error of it.
+    """
     found, alike, few = in_groups(order), same_training(order), len(order) <= FEW and names >= MOST_COMPARED
     end = max(cell.length for one in order for cell in one.cells)
     best, some, others = found.best, found.some, FEW if few else others
@@ -116,7 +123,8 @@ def _goes_far(order: Sequence[SystemSummary], names: int, partway: int, others: 
         count = f"{the}other" if the and len(group) == 1 else f"{the}{len(group)} other{'s' * (len(group) > 1)}"
         who = some_of([_with_fitted(one, alike, rates) for one in group]) if len(group) <= others else count
         rest += [f"{who} {_are(group)} {how}{_best_of(group) * bool(the and rates)}"] * bool(group)
-    lost = [_and_trained(one, alike) for one in order if not one.fitted]
+    within = " (within sampling error)"
+    lost = [_and_trained(one, alike) + within * (error and nearly_fits(one)) for one in order if not one.fitted]
     rest += [f"{some_of(lost) if len(lost) <= others else len(lost)} did not fit"] * bool(lost)
     begin = f"Trained to {order[0].max_length}, " * alike
     return f"{begin}{'; '.join(filter(None, [*said, *rest]))}.".replace("; the ", ". The ")
@@ -240,7 +248,8 @@ def _no_finding(systems: Sequence[SystemSummary]) -> str:
     steps = {text.partition(" of at most")[0] for text in map(steps_text, systems)} - {"unknown"}
     said += (" did not fit" if len(systems) == 1 else " fitted") + f" after {listed(sorted(steps))} steps" * bool(steps)
     it = "it is" if len(systems) == 1 else f"at best {best.label} is"
-    return f"{said}: {it} right on {rounded(best.in_distribution.median)} of strings of trained lengths."
+    near = f", within sampling error of {fit_share([best])}" * nearly_fits(best)
+    return f"{said}: {it} right on {rounded(best.in_distribution.median)} of strings of trained lengths{near}."
 
 
 def _and_trained(system: SystemSummary, alike: bool) -> str:

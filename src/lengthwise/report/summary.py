@@ -36,7 +36,7 @@ from lengthwise.core.result_file import (
     result_files,
 )
 from lengthwise.core.rng import stream
-from lengthwise.core.statistics import LEVEL, Estimate, estimate, median_rank
+from lengthwise.core.statistics import LEVEL, Estimate, estimate, median_rank, wilson
 from lengthwise.core.table import COMMENT, rounded
 from lengthwise.core.user_code import code_words, no_new_code
 from lengthwise.models.config import ModelConfig
@@ -912,6 +912,13 @@ def fit_share(systems: Iterable[SystemSummary]) -> str:
     settings = (system.experiment.get("evaluation", {}) for system in systems)
     shares = sorted({each["fit_threshold"] for each in settings if "fit_threshold" in each})
     return " or ".join(f"{100 * share:g} %" for share in shares)
+
+
+def nearly_fits(system: SystemSummary) -> bool:
+    """Whether no seed fitted, and with other test strings one might: what is required is within sampling error."""
+    wanted = system.experiment.get("evaluation", {}).get("fit_threshold")
+    best = max((run.in_distribution for run in system.results), key=Score.rate)
+    return not system.fitted and wanted is not None and wilson(best.correct["exact_match"], best.n)[1] >= wanted
 
 
 def details(systems: Sequence[SystemSummary]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from lengthwise.report.summary import (
     chance_text,
     fit_share,
     fitted_counts,
+    nearly_fits,
     over_seeds,
     panels,
     percent,
@@ -151,6 +152,7 @@ def _number(found: Estimate | None) -> str:
 def _unfitted(system: SystemSummary) -> str:
     said = f"not fitted: right on {100 * system.in_distribution.median:.4g} % of strings of training lengths"
     said += f", {share} required" if (share := fit_share([system])) else ""
+    said += ", which is within sampling error" * nearly_fits(system)
     measured = ((cell.length, cell.estimate()) for cell in system.unfitted_cells)
     control = ", ".join(f"({rounded(found.median)}) at {length}" for length, found in measured if found)
     return f"{said}; measured as a control (unfitted_too): {control}" if control else said
