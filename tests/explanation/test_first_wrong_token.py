@@ -954,12 +954,11 @@ def test_a_kind_that_fails_only_since_it_has_such_values_more_often_is_told_so()
     assert equal.without.right == equal.without.n >= equal.drawn.n / 2
     # In such numbers each column has two equal digits, so that one column in ten is such.
     assert equal.drawn.value == pytest.approx(0.9**equal.length, abs=0.15)
-    # The cause comes first.
-    assert told.faults[0].kind == common.strings
-    same = told.faults[1].why
-    assert same[0].startswith(
-        f"Due to A: at length {equal.length}, of new ones {equal.drawn.wrong} are wrong as drawn, 0 "
-    )
+    # The cause has a row, and what it causes has none.
+    assert [each.strings for each in told.faults] == [common.strings, "random strings"]
+    assert "Due to A, it fails, too, where the numbers are equal (" in " ".join(told.text().split())
+    counts = f"at length {equal.length}, of new ones {equal.drawn.wrong} are wrong as drawn, 0 "
+    assert f"Where the numbers are equal: Due to A: {counts}" in " ".join(told.text(why=True).split())
 
 
 def trips_until_twelve(prompt: list[str], answer: list[str]) -> list[str]:
@@ -995,7 +994,7 @@ def test_values_that_are_the_cause_are_what_the_answer_names_and_the_advice_mend
     assert told.verdict.broken() is None
     assert told.faults[0].kind == told.failures.common.strings == "half of the columns are 9 + 9"
     assert ", the longest asked; fails where half of the columns are 9 + 9, " in told.answer
-    assert told.faults[1].by_values
+    assert len(told.faults) == 1
     _, command = advice(subject, Call("my-adder", {"train": 6}), told.failures)
     assert "'half of the columns are 9 + 9': 0.1," in command
 
@@ -1006,28 +1005,25 @@ def test_a_kind_that_cannot_lack_such_values_fails_too_where_these_stand_elsewhe
     common = told.failures.common
     assert common is not None
     of = {each.kind: each for each in reversed(common.tests) if each.kind}
-    values, *first, random = told.faults
+    values, random = told.faults
     assert values.kind == common.strings
-    assert {fault.kind for fault in first} == {"both numbers end in zeros", "both numbers have leading zeros"}
-    for fault in first:
-        one = of[fault.kind]
+    whole = " ".join(told.text(why=True).split())
+    for kind in ("both numbers end in zeros", "both numbers have leading zeros"):
+        one = of[kind]
         assert one.without.n == 0
         assert one.usual.right == one.usual.n
         assert one.moved.n
         assert one.caused
-        assert f"wrong as drawn, {one.moved.wrong} with their columns in another order (" in fault.why[0]
+        assert f"wrong as drawn, {one.moved.wrong} with their columns in another order (" in whole
     assert random.by_values
     rows = {name: lines for _, rows in told.blocks() for name, lines in rows.items()}
     assert rows["why A"][0].startswith("Right after columns 0 + 0")
-    assert rows["why B–D"] == ["B, C and D are due to A."]
-    assert " first go wrong where the column before is 0 + 0 (" in rows["how D"][0]
-    # What is right without them is by them, also of kinds that are only named.
-    rest = [kind for kind in of if kind not in {fault.kind for fault in first}]
-    assert rest
-    assert all(of[kind].caused for kind in rest)
+    assert rows["why B"] == ["Due to A."]
+    # What is right without them is by them, and no row of its own.
+    assert all(each.caused for each in of.values())
     (also,) = told.blocks()[-1][1]["also"]
-    assert any(kind in also for kind in rest)
-    assert len(rest) <= 2 or also.endswith("(all due to A).")
+    assert also.startswith("Due to A, it fails, too, where ")
+    assert also.endswith(f" and in {len(of) - 1} kinds more.")
 
 
 def two_faults(prompt: list[str], answer: list[str]) -> list[str]:

@@ -170,7 +170,7 @@ def test_what_it_does_says_itself_what_is_due_there() -> None:
     assert found.lines == [f"Of {len(wrong)} wrong answers at length 6, in all it {found.does}."]
 
 
-def test_how_much_is_due_to_values_is_told_where_it_changes_with_the_length() -> None:
+def test_the_least_that_is_due_to_values_is_told_or_where_it_is_shown() -> None:
     def due(*wrong: tuple[int, int]) -> str:
         tests = [
             Tested("", 6 + 41 * at, Share(128 - drawn, 128), Share(128 - without, 128))
@@ -180,5 +180,6 @@ def test_how_much_is_due_to_values_is_told_where_it_changes_with_the_length() ->
 
     assert due((100, 1)) == due((100, 1), (100, 2)) == "due to B"
     assert due((100, 1), (128, 127)) == "due to B at 6, not shown at 47"
-    assert due((100, 1), (128, 90)) == "due to B at 6, partly at 47"
-    assert due((100, 70), (128, 2)) == "partly due to B at 6, wholly at 47"
+    assert due((128, 127), (100, 1)) == "not shown to be due to B at 6, due at 47"
+    assert due((100, 1), (128, 90)) == due((128, 90), (100, 1)) == "partly due to B"
+    assert due((100, 40), (128, 2)) == "mostly due to B"

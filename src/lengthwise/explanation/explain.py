@@ -261,7 +261,7 @@ class Explanation(Tabular):
         rows = {
             "why": [f"{self.accuracy.not_finite} They count as wrong: it is broken there, not mistaken."]
             if self.accuracy.not_finite else [],
-            "also": others_named(self.failures),
+            "also": others_named(self.failures, whole=whole),
             "next": [line for line in advised if not line.startswith(AGAIN)],
             "command": self.command.splitlines(), "then": [line for line in advised if line.startswith(AGAIN)],
             "computes": [self.computes] if not faults or whole else [],

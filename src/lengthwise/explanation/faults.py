@@ -226,19 +226,24 @@ def run_of(some: Sequence[str]) -> str:
     return ", ".join(run) if len(run) < 3 else f"{run[0]}–{run[-1]}" if run in LETTERS else ",".join(run)
 
 
-def others_named(failures: Failures) -> list[str]:
-    """The kinds that fail besides, the worst ones by name, in a sentence or two: by the values, and else."""
+def others_named(failures: Failures, *, whole: bool) -> list[str]:
+    """The kinds that fail besides, in a sentence for those that values cause, and for others.
+
+    On the ``whole`` all by name, with the tests of those that are no fault of their own since values cause them.
+    """
     told, common = {each.kind for each in _told(failures)}, failures.common
     some = [each for each in failures.kinds if each.kind not in told]
     same = [each.kind for each in common.tests if each.caused] if common is not None else []
     letter, found = LETTERS[_first_by_values(failures)], list[str]()
     for how, of in ((f"Due to {letter}, it", True), ("It", False)):
         kinds = [each for each in some if (each.kind in same) is of]
-        names = [f"where {each.kind} ({each.share.wrong} wrong at {each.length})" for each in kinds[:MOST_OTHERS]]
-        if (more := len(kinds) - MOST_OTHERS) > 0:
+        some_of = kinds if whole else kinds[:MOST_OTHERS]
+        names = [f"where {each.kind} ({each.share.wrong} wrong at {each.length})" for each in some_of]
+        if more := len(kinds) - len(some_of):
             names += [f"in {more} kind{'s' * (more > 1)} more"]
         found += [f"{how} fails, too, {spoken(names)}."] * bool(names)
-    return found
+    due = [each.kind for each in failures.kinds[:TOLD] if whole and each.kind not in told]
+    return [*found, *(f"Where {kind}: {line}" for kind in due for line in _said(common, kind, letter))]
 
 
 def shared_cause(failures: Failures, faults: Sequence[Fault]) -> tuple[str, list[str]]:
