@@ -42,6 +42,7 @@ ELSEWHERE = {
     "demo": "tests/api/test_demo.py",
     "explain": "tests/explanation/test_any_model.py",
     "explore": "tests/api/test_explore.py",
+    "generate": "tests/cli/test_generate_command.py",
     "influence": "tests/cli/test_influence_command.py",
     "lm": "tests/cli/test_lm_command.py",
     "verify": "tests/cli/test_stumbles.py",

@@ -24,7 +24,8 @@ def test_fewer_than_one_thread_is_refused_before_anything_else(terminal: Termina
     more = {"couple": ["addition"], "compare": ["addition"], "plan": ["addition"], "verify": ["addition"],
             "check": ["addition"], "crasp compile": ["D-2"], "run": ["addition"],
             "audit": ["nowhere"],
-            "explain": ["nowhere"], "lm train": ["--out", "nowhere"], "lm extend": ["nowhere"]}  # fmt: skip
+            "explain": ["nowhere"], "generate": ["nowhere", "a"],
+            "lm train": ["--out", "nowhere"], "lm extend": ["nowhere"]}  # fmt: skip
     answer = terminal(*name.split(), *more.get(name, []), "--threads", 0)
     assert (answer.code, answer.out) == (2, "")
     assert answer.err == "error: --threads must be at least 1, got 0\n"

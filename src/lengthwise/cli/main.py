@@ -64,14 +64,16 @@ def _options(
 PANELS = {
     "Ask, without training": ("predict", "show", "explore", "couple", "check", "decide", "check-certificates", "list"),
     "Train and measure": ("demo", "run", "plan", "compare", "verify", "report"),
-    "Trained models, programs and language models": ("explain", "audit", "export", "influence", "crasp", "lm"),
-}
+    "Trained models, programs and language models": (
+        "explain", "generate", "audit", "export", "influence", "crasp", "lm",
+    ),
+}  # fmt: skip
 """The commands as the help groups them, the usual ones first."""
 COMMANDS = {
     "list": "show", "show": "show", "explore": "explore", "run": "run", "plan": "run", "compare": "compare",
     "report": "run", "verify": "compare", "predict": "predict", "decide": "decide", "check-certificates": "decide",
     "couple": "show", "influence": "influence", "check": "show", "demo": "run", "explain": "explain", "audit": "audit",
-    "export": "audit",
+    "export": "audit", "generate": "generate",
 }  # fmt: skip
 """The file that has the function of the same name."""
 GROUPS = {"crasp": "crasp", "lm": "influence"}

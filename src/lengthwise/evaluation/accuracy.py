@@ -258,12 +258,8 @@ class Prompt:
     """The most tokens that an answer can have, ``<eos>`` included."""
 
 
-def read_prompt(task: Task, scheme: PositionScheme, text: str) -> Prompt:
-    """Read ``text`` (tokens separated by spaces, ``<bos>`` may be left out) as a prompt of ``task``.
-
-    The layout is found by comparing the prompt with sampled strings of each length, column by column. Raises
-    `LengthwiseError` for an unknown token, or a text that fits no layout of the task.
-    """
+def prompt_tokens(task: Task, text: str) -> list[str]:
+    """The tokens of a text, separated by spaces, from ``<bos>`` on; raises `LengthwiseError` for an unknown one."""
     tokens = text.split()
     if not tokens or tokens[0] != BOS:
         tokens = [BOS, *tokens]
@@ -274,6 +270,16 @@ def read_prompt(task: Task, scheme: PositionScheme, text: str) -> Prompt:
             raise LengthwiseError(
                 f"task {task.name!r} has no token {token!r}; separate tokens by spaces, from: {words}"
             )
+    return tokens
+
+
+def read_prompt(task: Task, scheme: PositionScheme, text: str) -> Prompt:
+    """Read ``text`` (tokens separated by spaces, ``<bos>`` may be left out) as a prompt of ``task``.
+
+    The layout is found by comparing the prompt with sampled strings of each length, column by column. Raises
+    `LengthwiseError` for an unknown token, or a text that fits no layout of the task.
+    """
+    tokens = prompt_tokens(task, text)
     ids = np.array([[task.vocab[token] for token in tokens]])
     batch = _matching(task, ids)
     if batch is None:
