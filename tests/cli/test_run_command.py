@@ -19,7 +19,7 @@ from terminal import TINY_OPTIONS, Terminal, files_in, tiny_recipe
 import lengthwise as lw
 from lengthwise.api import theory
 from lengthwise.api.experiment import recipe as api_recipe
-from lengthwise.cli.run import forecast_line, instead
+from lengthwise.cli.run import forecast_line, forecasts_line, instead
 from lengthwise.core.result_file import RunResult
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import run_directory
@@ -276,6 +276,28 @@ def test_a_control_that_does_not_fit_is_to_fit_however_unlikely_it_is_to_go_far(
     assert f"next: {system['name']} does not fit after" in said
     assert ("\n  lengthwise predict " in said) is not control
     assert ("--set training.steps=" in said.partition("next: ")[2]) is control
+
+
+@pytest.mark.parametrize(("right", "fitted"), [((99, 99, 40), 3), ((40, 99, 40), 3), ((0, 0, 0), 1)])
+def test_a_comparison_says_for_which_systems_the_forecast_came_true(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, right: tuple[int, ...], fitted: int
+) -> None:
+    for seed, rate in enumerate(right):
+        pretend(tmp_path, seed, fitted=seed < fitted, right=rate)
+    systems = lw.results(tmp_path).systems
+    asked = lw.predict("addition", 3, 12, "coupled+learned")
+    assert forecasts_line(systems) == "", "one that says neither yes nor no"
+    for says_yes in (True, False):
+        others = (4, 5) if says_yes else (0, 5)
+        made = replace(asked.systems[0], forecast=None, others=others, record=others, accuracy=None, own="",
+                       verdict="yes" if says_yes else "no", refusal="no forecast")  # fmt: skip
+        monkeypatch.setattr(theory, "predict", lambda *_, made=made: replace(asked, systems=(made,)))
+        was = sum(rate > 95 for rate in right) > 1
+        came = "came true" if was == says_yes else "did not come true"
+        line = (
+            f"What `predict` says of length 12 {came} for coupled ({made.answer}, was {'right' if was else 'wrong'})."
+        )
+        assert forecasts_line(systems) == (line if fitted > 1 else ""), "few steps make no forecast wrong"
 
 
 def test_what_a_run_says_of_its_forecast_is_measured_by_the_measure_of_the_forecast() -> None:

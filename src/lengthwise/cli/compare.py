@@ -8,6 +8,7 @@ import typer
 
 from lengthwise.cli.console import again, draw_answer, emit_json, err, out, say_other_names
 from lengthwise.cli.options import Api, AsJson, CpusPerJob, GpusPerJob, Jobs, Ray, Threads, from_api, number_of_jobs
+from lengthwise.cli.run import forecasts_line
 from lengthwise.core.table import Table, rounded
 from lengthwise.training.threads import use_threads
 
@@ -69,7 +70,9 @@ def draw(comparison: Comparison, as_json: bool) -> None:
         return
     table, chance = ranking_text(values), chance_text(systems) if systems else ""
     table += f"\n{chance[:1].upper()}{chance[1:]}." * bool(chance)
-    draw_answer(console, {"finding": comparison_finding(values), **comparison_answer(values, systems)}, table)
+    line = forecasts_line(systems)
+    rows = {"finding": comparison_finding(values), **({"forecast": line} if line else {})}
+    draw_answer(console, rows | comparison_answer(values, systems), table)
     options = values["next_options"]
     command = "" if options is None else f":\n  {again({name.replace('_', '-'): to for name, to in options.items()})}"
     console.print(Text.assemble(("next: ", "bold"), values["next"].replace("\n", "\n  "), command), soft_wrap=True)

@@ -31,11 +31,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from lengthwise.api.experiment import RecipeResult
-    from lengthwise.core.result_file import StudyResult
+    from lengthwise.core.result_file import RunResult, StudyResult
     from lengthwise.experiments.engine import Sweep
     from lengthwise.experiments.recipe import Study
     from lengthwise.experiments.run_config import RunConfig
     from lengthwise.forecast.answer import SystemForecast
+    from lengthwise.report.summary import SystemSummary
 
 OPENING = (
     "Can a transformer that has practised on problems of 4 lines solve problems of 80 lines?",
@@ -132,7 +133,8 @@ def next_step(done: RecipeResult) -> str:
             if {one.positions for one in there} - {system.positions}:  # others are to have the same steps
                 return answer(there).step.replace("\n", "\n  ")
         more, says = {"training.steps": 2 * steps}, f"{job.name} does not fit after {steps:,} steps"
-        one = None if getattr(job.experiment.scheme, "random_start", False) else forecast_of(done.sweep)  # a control
+        control = getattr(job.experiment.scheme, "random_start", False)
+        one = forecast_of(job.experiment) if len(done.sweep.recipe.jobs) == 1 and not control else None
         if one is not None and one.answer in (UNLIKELY, WRONG):
             system = summarize(SeedResult.of(one.to_json()) for one in results)[0]
             says += f", and with more it is unlikely to be right at {longest}: see what is likelier"
@@ -176,16 +178,15 @@ def instead(made: RunConfig, command: str) -> list[str]:
     return [f"or: no positions are likely to be right there; {short}:", f"  {typed}"] if typed else []
 
 
-def forecast_of(sweep: Sweep) -> SystemForecast | None:
-    """The forecast for a single system at its longest test; None where there is none of just that."""
+def forecast_of(made: RunConfig) -> SystemForecast | None:
+    """The forecast for a system at its longest test; None where there is none of just that."""
     from lengthwise.api.theory import predict
     from lengthwise.positions.encodings import ENCODINGS
 
-    made, scheme = (job := sweep.recipe.jobs[0]).experiment, job.experiment.scheme
-    train, test = made.training.max_length, max(made.evaluation.lengths)
+    scheme, train, test = made.scheme, made.training.max_length, max(made.evaluation.lengths)
     ids = scheme.name, getattr(scheme, "random_start", False), made.encoding
     same = [s for s in SYSTEMS if (s.registered_scheme, s.random_start, ENCODINGS.build(s.encoding)) == ids]
-    if len(sweep.recipe.jobs) > 1 or not same:
+    if not same or made.model.mixer != "attention":
         return None
     try:
         found = predict(made.task, train, test, name_of(same[0]))
@@ -195,6 +196,22 @@ def forecast_of(sweep: Sweep) -> SystemForecast | None:
     return one if found.test == test and one.m == getattr(scheme, "m", 1) else None
 
 
+def says_yes(one: SystemForecast | None) -> bool | None:
+    """Whether a forecast says that it is right; None where it says neither yes nor no."""
+    from lengthwise.forecast.answer import LIKELY, PROMISING, RIGHT, UNLIKELY, WRONG
+
+    answer = None if one is None else one.answer
+    return True if answer in (RIGHT, LIKELY, PROMISING) else False if answer in (UNLIKELY, WRONG) else None
+
+
+def right_seeds(seeds: Sequence[RunResult], test: int) -> int:
+    """How many seeds are right at a length, in their hardest layout, and of a language on hard words, too."""
+    from lengthwise.report.summary import RIGHT
+
+    rates = [min((s.rate("exact_match") for s in each.lower if s.length == test), default=0.0) for each in seeds]
+    return sum(rate >= RIGHT for rate in rates)
+
+
 def forecast_line(sweep: Sweep, measured: str) -> str:
     """The forecast for a single system and what was ``measured`` by its measure; empty where it says no yes or no.
 
@@ -202,25 +219,46 @@ def forecast_line(sweep: Sweep, measured: str) -> str:
     tests.
     """
     from lengthwise.core.result_file import RunResult
-    from lengthwise.forecast.answer import LIKELY, PROMISING, UNLIKELY, WRONG
-    from lengthwise.forecast.answer import RIGHT as MEASURED_RIGHT
-    from lengthwise.report.summary import RIGHT
 
-    one, test = forecast_of(sweep), max(sweep.recipe.jobs[0].experiment.evaluation.lengths)
-    says_yes = one is not None and one.answer in (MEASURED_RIGHT, LIKELY, PROMISING)
-    if one is None or not (says_yes or one.answer in (UNLIKELY, WRONG)):
+    (job, *others), test = sweep.recipe.jobs, max(sweep.recipe.jobs[0].experiment.evaluation.lengths)
+    one = None if others else forecast_of(job.experiment)
+    yes = says_yes(one)
+    if one is None or yes is None:
         return ""
     seeds = [each for each in sweep.results[0] if isinstance(each, RunResult)]
-    says = f"`predict` says {'' if says_yes else 'not '}right at {test}"
+    says = f"`predict` says {'' if yes else 'not '}right at {test}"
     said = f"{says}: {one.answer}{' earlier' * (one.accuracy is not None)} {one.in_brackets}."
     if 2 * sum(each.fitted for each in seeds) <= len(seeds):
-        return "" if says_yes else said
+        return "" if yes else said
     if measured:
         return f"{said} {measured}"
-    rates = [min((s.rate("exact_match") for s in each.lower if s.length == test), default=0.0) for each in seeds]
-    right = sum(rate >= RIGHT for rate in rates)
+    right = right_seeds(seeds, test)
     came, count = ("right", right) if right else ("wrong", len(seeds))
     return f"{said} It came out {came}{f' in {count} of {len(seeds)} seeds' * (len(seeds) > 1)}."
+
+
+def forecasts_line(systems: Sequence[SystemSummary]) -> str:
+    """For which systems of a comparison the forecast came true at the longest test, and for which not.
+
+    Only those count of which most seeds fit, as others may lack steps; what most fitted seeds are is what came out.
+    Empty where the forecast says neither yes nor no of any.
+    """
+    from lengthwise.experiments.run_config import RunConfig
+    from lengthwise.tasks.values import spoken
+
+    held: dict[bool, list[str]] = {True: [], False: []}
+    test = 0
+    for system in systems:
+        if 2 * len(system.fitted) <= len(system.results):
+            continue
+        made = RunConfig.from_json(system.experiment)
+        test, one = max(made.evaluation.lengths), forecast_of(made)
+        if one is not None and (yes := says_yes(one)) is not None:
+            right = 2 * right_seeds(system.fitted, test) > len(system.fitted)
+            held[yes == right].append(f"{system.label} ({one.answer}, was {'right' if right else 'wrong'})")
+    came = [f"came true for {spoken(held[True])}"] * bool(held[True])
+    came += [f"{'not' if came else 'did not come true'} for {spoken(held[False])}"] * bool(held[False])
+    return f"What `predict` says of length {test} {', '.join(came)}." if came else ""
 
 
 def draw_summary(console: Console, sweep: Sweep, *, forecast: bool = False) -> None:
