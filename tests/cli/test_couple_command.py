@@ -67,9 +67,9 @@ def test_from_examples_alone(terminal: Terminal) -> None:
 @pytest.mark.parametrize(
     ("task", "reason"),
     [
-        ("bin_majority", "the number of parents grows with length: 3, 5, 5"),
-        ("parity", "the number of parents grows with length: 4, 5, 6"),
-        ("planted", "the number of parents grows with length: 4, 5, 6"),
+        ("bin_majority", "a token depends on ever more others, those counted that choose which are needed: 3, 5, 5"),
+        ("parity", "a token depends on ever more others, those counted that choose which are needed: 4, 5, 6"),
+        ("planted", "a token depends on ever more others, those counted that choose which are needed: 4, 5, 6"),
         ("language", "several symbols may come next, so no token has parents"),
     ],
 )

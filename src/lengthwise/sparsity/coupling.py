@@ -338,9 +338,9 @@ def propose_coupling(dependencies: Sequence[Dependencies] | Mapping[int, Depende
     sparsity = [d.sparsity for d in known]
     at = f"at lengths {_list(lengths)}"
     grows = NoCouplingError(
-        f"the number of parents grows with length: {_list(sparsity)} {at}; "
+        f"a token depends on ever more others, those counted that choose which are needed: {_list(sparsity)} {at}; "
         "a coupling fixed in advance needs a constant number (a scratchpad may give one; where the content chooses "
-        "what matters, predict the places)"
+        "what matters, state places and let the model predict them, with scheme predictive-coupling)"
     )
     if len(known) > 2 and all(b > a for a, b in pairwise(sparsity)):
         raise grows
