@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -91,10 +92,16 @@ class Before:
         To which length random strings were and are right; the worst kind that failed, and the worst values; and which
         others surely changed that failed or fail. Where the earlier model is there, both are asked the same strings.
         """
-        then, held = (Verdict(each.rows, each.train).of("random").held or 0 for each in (self.failures, now))
-        how = "farther" if held > then else "less far" if held < then else "as far"
-        keep = f"For random strings, keep {self.model}." * (held < then)
-        found = [Since(RANDOM, *(f"right to {n}" if n else "right nowhere" for n in (then, held)), how, more=keep)]
+        verdicts = [Verdict(each.rows, each.train).of("random") for each in (self.failures, now)]
+        then, held = ((each.held or 0, each.broken() or math.inf) for each in verdicts)
+        signs = {(new > old) - (new < old) for old, new in zip(then, held, strict=True)} - {0}
+        how = "same" if not signs else "unsure" if len(signs) > 1 else "farther" if 1 in signs else "less far"
+        keep = f"For random strings, keep {self.model}." * (signs == {-1})
+        cells = (
+            (f"right to {right}" if right else "right nowhere") + f", breaks at {breaks}" * (breaks < math.inf)
+            for right, breaks in (then, held)
+        )
+        found = [Since(RANDOM, *cells, how, more=keep)]
         both, kept = (self.subject, subject) if self.subject is not None else (), list[Since]()
 
         def tell(strings: str, shares: Sequence[Share], length: int, always: bool, told: bool, more: str = "") -> None:

@@ -65,7 +65,7 @@ NUMBER = {
     "t writes 0 where the answer ends.": " If it ends then, the number is right: it has one more leading zero.",
 }
 """What mistakes at the end of a number, written ones first, leave of it, behind "it" or "It"."""
-NEAR_END = 0.8
+NEAR_END = 0.9
 """Where random strings break at this part of the longest length or later, it is said why that is the longest."""
 INDENT = 12
 """Of what stands beside a name."""
