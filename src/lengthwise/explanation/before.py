@@ -97,11 +97,11 @@ class Before:
         signs = {(new > old) - (new < old) for old, new in zip(then, held, strict=True)} - {0}
         how = "same" if not signs else "unsure" if len(signs) > 1 else "farther" if 1 in signs else "less far"
         keep = f"For random strings, keep {self.model}." * (signs == {-1})
-        cells = (
+        was, told = (
             (f"right to {right}" if right else "right nowhere") + f", breaks at {breaks}" * (breaks < math.inf)
             for right, breaks in (then, held)
         )
-        found = [Since(RANDOM, *cells, how, more=keep)]
+        found = [Since(RANDOM, was, told, how, more=keep)]
         both, kept = (self.subject, subject) if self.subject is not None else (), list[Since]()
 
         def tell(strings: str, shares: Sequence[Share], length: int, always: bool, told: bool, more: str = "") -> None:
@@ -110,7 +110,7 @@ class Before:
                 how = ("better" if better else "worse") if changed else "unsure"
                 counts = [f"{share.wrong} at {length}" for share in shares]
                 how = "same" if counts[0] == counts[1] else how
-                row = Since(strings, *counts, how, not told, more * (not changed))
+                row = Since(strings, counts[0], counts[1], how, not told, more * (not changed))
                 (found if changed else kept).append(row)
 
         for number, kind in enumerate(_each_once([*self.failures.kinds[:TOLD], *now.kinds[:TOLD]])):
