@@ -27,6 +27,7 @@ from coupled_arithmetic import coupled_arithmetic as coupled_jobs  # noqa: E402
 from extension_tables import context_extension  # noqa: E402
 from fixed_tables import fixed_beforehand  # noqa: E402
 from half_of_the_rows import tables as half_of_the_rows  # noqa: E402
+from longer_strings import tables as longer_strings  # noqa: E402
 from matrix_tables import which_method_where  # noqa: E402
 from modulo import LANGUAGES as MODULO  # noqa: E402
 from probe_matrix import tables as probe_matrix  # noqa: E402
@@ -585,6 +586,7 @@ PAGES: dict[str, Callable[[], dict[str, str]]] = {
     "studies/blind/README.md": blind,
     "studies/explain/README.md": twelve_explained,
     "studies/explain/half_of_the_rows.md": half_of_the_rows,
+    "studies/explain/longer_strings.md": longer_strings,
     "studies/explain/second_round.md": second_round,
     "studies/explain/rows_of_a_kind.md": rows_of_a_kind,
     "studies/explain/rows_with_values.md": rows_with_values,

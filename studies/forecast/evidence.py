@@ -53,6 +53,7 @@ LEFT_OUT = {
     "explain/explained.json": "one share for all lengths beyond training, which are not named",
     "explain/half_of_the_rows.json": "ten more such models as of rows_of_a_kind.json",
     "explain/second_round.json": "the first of these models trained on, once and twice",
+    "explain/longer_strings.json": "the first of these models trained on with longer strings",
     "explain/rows_of_a_kind.json": "models of one task, trained on with other rows, and counts of one kind of strings",
     "explain/rows_with_values.json": "the same models, and counts of strings with some values",
     "attach/results.json": "untrained models",

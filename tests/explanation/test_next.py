@@ -185,7 +185,7 @@ def test_a_copy_that_is_trained_on_has_a_name_of_its_own(tmp_path: Path, monkeyp
         "my-adder-2", "some/my-adder-3", "9-2", "a-b-2",
     ]  # fmt: skip
     (tmp_path / "my-adder-2").mkdir()
-    assert Call("my-adder", {"train": 8}).after == "lengthwise explain my-adder-3 --train 8 --before my-adder"
+    assert Call("my-adder", {"train": 8}).after() == "lengthwise explain my-adder-3 --train 8 --before my-adder"
 
 
 def reach(ids: dict[str, Any]) -> Subject:

@@ -9,12 +9,14 @@ from itertools import product
 import pytest
 from half_of_the_rows import FILE as HALF
 from half_of_the_rows import SEEDS as LATER
+from longer_strings import FILE as LONGER_FILE
+from longer_strings import LONGER as MOST
 from rows_of_a_kind import FILE, SEEDS, TRAIN, beyond, exact, longest
 from rows_with_values import FILE as VALUES
-from second_round import ARMS, SUMS
 from second_round import FILE as TWICE_FILE
+from second_round import SUMS
 
-from lengthwise.explanation.advice import MENDED, TWICE
+from lengthwise.explanation.advice import HALF_AS_LONG, LONGER, MENDED
 
 
 @pytest.mark.parametrize(("arm", "said"), [("continued with rows", (10, 8, 1)), ("continued without", (10, 5, 1))])
@@ -48,19 +50,31 @@ def test_explain_says_what_half_of_the_rows_mended() -> None:
     assert all(longest(of[seed, "one row in two"]["of the kind"]) >= TRAIN for seed in LATER if seed not in failed)
 
 
-def test_explain_says_what_a_second_round_did() -> None:
+def test_a_second_round_is_not_shown_to_help() -> None:
     rows = json.loads(TWICE_FILE.read_text(encoding="utf-8"))["models"]
     of = {(row["seed"], row["arm"]): row for row in rows}
     both = [seed for seed in LATER if (seed, "rows twice") in of]
-    far = {arm: [longest(of[seed, arm]["with values"]) for seed in both] for arm in ARMS[1:]}
-    said = [len(both)]
-    for arm in ARMS[2:]:
-        pairs = [*zip(far[arm], far["rows once"], strict=True)]
-        said += [sum(now > then for now, then in pairs), sum(now < then for now, then in pairs)]
-    assert re.findall(r"\d+", TWICE) == [str(n) for n in said]
     pairs = [(of[seed, "rows twice"], of[seed, "rows, then steps"]) for seed in both]
     for sums in SUMS:
         assert exact([beyond(one[sums]) - beyond(other[sums]) for one, other in pairs]) > 0.05, "not shown"
+
+
+def test_explain_says_what_longer_strings_did() -> None:
+    half, rows = (json.loads(file.read_text(encoding="utf-8"))["models"] for file in (HALF, LONGER_FILE))
+    of = {(row["seed"], row["arm"]): row for row in [*rows, *half]}
+    assert [of[seed, "first"] for seed in LATER] == [row for row in rows if row["arm"] == "first"], "the same models"
+    counts = list[int]()
+    for arm in ("longer strings", "steps alone"):
+        pairs = [(longest(of[seed, arm]["random"]), longest(of[seed, "first"]["random"])) for seed in LATER]
+        counts += [sum(now > then for now, then in pairs), sum(now < then for now, then in pairs)]
+    said = [len(LATER), TRAIN, MOST, *counts[:2], TRAIN, *counts[2:]]
+    assert re.findall(r"\d+", LONGER) == [str(n) for n in said]
+    assert MOST == HALF_AS_LONG * TRAIN
+    pairs = [(of[seed, "longer strings"], of[seed, "steps alone"]) for seed in LATER]
+    for sums in ("random", "of the kind"):
+        differences = [beyond(one[sums]) - beyond(other[sums]) for one, other in pairs]
+        assert sum(differences) > 0
+        assert exact(differences) < 0.05
 
 
 def test_the_p_counts_all_signs() -> None:

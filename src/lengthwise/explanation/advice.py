@@ -48,11 +48,13 @@ MENDED = (
     "steps alone 1. Of all 10, 2 then got fewer long random sums right (by steps alone 0): keep a copy."
 )
 """After training on with half of the rows of a kind: studies/explain/half_of_the_rows.md."""
-TWICE = (
-    "A second round of rows is not shown to help: of 7 adders, such sums were then right farther in 3, less far in 0; "
-    "by as many steps without rows farther in 1, less far in 4. Another seed, or longer strings, was not measured."
+LONGER = (
+    "Measured: of 10 adders, trained to 8 digits and then to 12, 8 were right on random sums farther than before and 1 "
+    "less far; by as many steps to 8 digits 6 and 0."
 )
-"""After training on with such rows once more: studies/explain/second_round.md."""
+"""After training on with longer strings: studies/explain/longer_strings.md."""
+HALF_AS_LONG = 1.5
+"""Of the trained length, the longest strings in that study."""
 SCRATCH = "Measured: of 10 adders 9 were then right on such sums, but 3 lost many longer random ones: keep a copy."
 """After training from scratch with such rows: studies/explain/rows_of_a_kind.md."""
 OTHERS = "{} what has the best record on such tasks:"
@@ -75,12 +77,11 @@ class Call:
         named = isinstance(task, str | dict) and not isinstance(self.settings.get("vocab"), Mapping)
         return isinstance(self.model, str | Path) and named
 
-    @property
-    def after(self) -> str:
-        """What explains a copy that was trained on, beside this model."""
+    def after(self, **changes: int) -> str:
+        """What explains a copy that was trained on, with other settings, beside this model."""
         if not self.typed:
-            return "lengthwise.explain(copy, …, before=found)"
-        return replace(self, model=self.copy).again(before=str(self.model))
+            return f"lengthwise.explain(copy, …, {''.join(f'{name}={n}, ' for name, n in changes.items())}before=found)"
+        return replace(self, model=self.copy).again(**changes, before=str(self.model))
 
     @property
     def copy(self) -> str:
@@ -255,15 +256,14 @@ def _usual(subject: Subject, made: Sequence[str]) -> str:
 
 
 def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failures | None) -> tuple[str, str]:
-    """Train on: with rows of the kinds that fail at trained lengths, else of the values that break it, else as before.
+    """Train on: with rows of the kinds that fail at trained lengths, else of the values that break it; else longer.
 
-    Where a kind fails still, of which rows were advised ``before``, it is to be trained from scratch with them. What is
-    said was measured: studies/explain/half_of_the_rows.md, rows_with_values.md and rows_of_a_kind.md.
+    Where a kind fails still, of which rows were advised ``before``, it is to be trained from scratch with them; where
+    values do, with longer strings. What is said was measured: studies/explain/half_of_the_rows.md, rows_with_values.md,
+    rows_of_a_kind.md and longer_strings.md.
     """
     common, tried = failures.common, before.common if before is not None else None
     made, values = _rows(subject, failures)
-    within = _trained(subject, failures)
-    beyond = [each.kind for each in failures.kinds if not within and can_make(subject.task, each.kind)][:1]
     rows, how = HALF_OF, ON
     if values and common is not None and before is not None and tried is not None:
         kinds, advised = _rows(subject, before)
@@ -271,10 +271,10 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
         if common.worst.name in names:
             at, earlier = (next((n for n, share in of.by_length if share.breaks), of.length) for of in (common, tried))
             then = f" (before: {earlier})" * (tried.worst.name == common.worst.name)
-            return (
+            done = (
                 f"Rows with {common.worst.name} were advised before; such strings now first fail at length {at}{then}. "
-                f"{TWICE}"
-            ), ""
+            )
+            return _with_longer(subject, call, done)
     if values and common is not None:
         rows, made = ONE_IN_TEN, [values]
         measured = (
@@ -286,16 +286,12 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
         measured = SCRATCH
     elif made:
         measured = MENDED if made == [STUDIED] else f"Of these rows nothing was measured. {MENDED}"
-    elif made := beyond:
-        rows = ONE_IN_TEN
-        measured = (
-            "It is right at trained lengths, so such rows may add little. Measured: two adders, right on such sums to "
-            "16 and 24 digits, were then right to 24 and 61, by as many steps without such rows to 24 and 56."
-        )
-    elif Verdict(failures.rows, subject.train).broken() is None:
+    elif Verdict(failures.rows, subject.train).broken() is None and not any(
+        can_make(subject.task, each.kind) for each in failures.kinds
+    ):
         return "What mends it is not known: no rows of this kind can be made. Keep such strings from it.", ""
     else:
-        return f"{ON.capitalize()}. Of ten adders, five were then right farther, one less far.", ""
+        return _with_longer(subject, call)
     share, count = rows
     which = f"with half of its {common.what}s of these values" if values and common else f"where {made[0]}"
     which = f"of the {len(made)} kinds below, as many of each" if len(made) > 1 else which
@@ -306,25 +302,48 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
     of += f", and so {by_it}" * bool(by_it)
     first = f"For {of}: {how}" if of else how.capitalize()
     leaves = f" This may leave {left}." * bool(left)
-    other = " Of this task nothing was measured." * (subject.task.name != "addition")
-    then = f"\n{call.after}" * (how == ON)
-    text = f"{first}, {count} {which}.{leaves}\n{measured}{other}{then}"
-    task, lengths = {"name": subject.task.name, **changed_fields(subject.task)}, subject.inside
+    then = f"\n{call.after()}" * (how == ON)
+    text = f"{first}, {count} {which}.{leaves}\n{measured}{_elsewhere(subject)}{then}"
+    more = {kind: math.floor(1000 * share / len(made)) / 1000 for kind in made}
+    return text, _training(subject, call, subject.inside, more, anew=how != ON)
+
+
+def _elsewhere(subject: Subject) -> str:
+    """That other tasks were not measured, in a sentence."""
+    return " Of this task nothing was measured." * (subject.task.name != "addition")
+
+
+def _with_longer(subject: Subject, call: Call, done: str = "") -> tuple[str, str]:
+    """Train on with longer strings; ``done`` is what was advised before, in a sentence."""
+    to = subject.farthest(math.ceil(HALF_AS_LONG * subject.train))
+    if to <= subject.train:
+        return f"{done}What helps is not known: it has no room for longer strings in training.", ""
+    text = f"{ON.capitalize()} on strings to length {to} in place of {subject.train}."
+    lengths = subject.task.lengths(subject.inside[0], to)
+    return (
+        f"{done}{text}\n{LONGER}{_elsewhere(subject)}\n{call.after(train=to)}",
+        _training(subject, call, lengths, {}, anew=False),
+    )
+
+
+def _training(subject: Subject, call: Call, lengths: list[int], more: Mapping[str, float], *, anew: bool) -> str:
+    """Rows of these lengths for the reader's own training, with such shares of kinds."""
+    task = {"name": subject.task.name, **changed_fields(subject.task)}
     every = [*range(lengths[0], lengths[-1] + 1)] == lengths
     asked = f"range({lengths[0]}, {lengths[-1] + 1})" if every else f"{lengths}"
     names, rule = subject.task.vocab.ids, getattr(subject.network.rule, "token_ids", None)
     ids = {name: int(subject.token_ids[at]) for name, at in names.items() if subject.token_ids[at] >= 0}
     said = "hf.token_ids(model)" if rule and ids.items() <= rule.items() else f"{ids}"
     own = f", token_ids={said}" * any(ids[name] != names[name] for name in ids)
-    end = f"rows=batch, size=batch * steps, seed=1{own})"
     stock = call.typed and isinstance(subject.network, HuggingFaceNetwork)
-    saved = [f"model.save_pretrained({call.copy!r})"] if stock and how == ON else []
-    return text, "\n".join([
-        "import torch, transformers, lengthwise.hf as hf", *_loaded(call, stock=stock, anew=how != ON),
+    saved = [f"model.save_pretrained({call.copy!r})"] if stock and not anew else []
+    begin = f"rows = hf.dataset({(task['name'] if len(task) == 1 else task)!r}, {asked}, "
+    kinds = [f"{begin}more={{", *(f"    {kind!r}: {share:g}," for kind, share in more.items())] if more else []
+    end = f"{'}, ' if more else begin}rows=batch, size=batch * steps, seed=1{own})"
+    return "\n".join([
+        "import torch, transformers, lengthwise.hf as hf", *_loaded(call, stock=stock, anew=anew),
         "batch, steps = 128, 1000  # put in yours",
-        f"rows = hf.dataset({(task['name'] if len(task) == 1 else task)!r}, {asked}, more={{",
-        *(f"    {kind!r}: {math.floor(1000 * share / len(made)) / 1000:g}," for kind in made),
-        *textwrap.wrap(f"}}, {end}", 66, subsequent_indent="    ", break_on_hyphens=False),
+        *kinds, *textwrap.wrap(end, 66, subsequent_indent="    ", break_on_hyphens=False),
         "batches = torch.utils.data.DataLoader(", "    rows, batch, collate_fn=hf.collate())",
         "# your training loop, on these rows: for batch in batches: …", *saved,
     ])  # fmt: skip
