@@ -9,33 +9,27 @@ from pathlib import Path
 import pytest
 import torch
 
+import answering
 import lengthwise as lw
+from answering import TASK
 from lengthwise.core.errors import LengthwiseError
 from lengthwise.explanation.before import PAGE, Before
 from lengthwise.explanation.explain import Explanation
 from lengthwise.explanation.model import subject_of
 
-TASK, ZEROS = lw.task("addition"), "both numbers have leading zeros"
+ZEROS = "both numbers have leading zeros"
 SETTINGS = {"train": 5, "lengths": [4, 5, 8], "samples": 32, "seconds": 2}
 
 
 def adder(share: float = 0.0, reach: int = 99, slip=lambda prompt, answer: answer):
     """Logits that end this share of sums of two numbers with leading zeros early, and all sums of more digits."""
-    vocab, equals = TASK.vocab, TASK.vocab["="]
 
-    def logits(ids: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
-        said = torch.zeros(*ids.shape, len(vocab))
-        for row, tokens in enumerate(ids.tolist()):
-            end = tokens.index(equals) + 1
-            prompt = vocab.decode(tokens[:end])
-            answer, drawn = slip(prompt, TASK.solve(prompt)), sum(tokens[:end]) % 10
-            if (TASK.of_kind(ZEROS, prompt) and drawn < 10 * share) or len(answer) - 2 > reach:
-                answer = [*answer[:-2], "<eos>", "<eos>"]
-            for at, token in enumerate(vocab.encode(answer)[: len(tokens) - end + 1]):
-                said[row, end - 1 + at, token] = 1
-        return said
+    def says(prompt: list[str], right: list[str]) -> list[str]:
+        answer, drawn = slip(prompt, right), sum(TASK.vocab.encode(prompt)) % 10
+        early = (TASK.of_kind(ZEROS, prompt) and drawn < 10 * share) or len(answer) - 2 > reach
+        return [*answer[:-2], "<eos>", "<eos>"] if early else answer
 
-    return logits
+    return answering.adder(says)
 
 
 @pytest.fixture(scope="module")

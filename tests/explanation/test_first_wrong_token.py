@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lengthwise as lw
+from answering import TASK, adder
 from explained import said
 from lengthwise.explanation import redrawn
 from lengthwise.explanation.advice import Call, advice
@@ -38,24 +39,6 @@ from lengthwise.explanation.kinds import (
 from lengthwise.explanation.model import RandomStrings, Subject, subject_of
 from lengthwise.explanation.verdict import CUT, LengthShares, Share, Verdict
 from lengthwise.tasks.values import FIRST, INSIDE
-
-TASK = lw.task("addition")
-
-
-def adder(wrong: Callable[[list[str], list[str]], list[str]]) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
-    """A model that knows the right answer to every prompt, and says ``wrong(prompt, answer)`` in its place."""
-    vocab, equals = TASK.vocab, TASK.vocab["="]
-
-    def logits(ids: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
-        said = np.zeros(ids.shape, int)
-        for row, tokens in enumerate(ids.tolist()):
-            end = tokens.index(equals) + 1
-            prompt = vocab.decode(tokens[:end])
-            answer = vocab.encode(wrong(prompt, TASK.solve(prompt)))[: len(tokens) - end + 1]
-            said[row, end - 1 : end - 1 + len(answer)] = answer
-        return torch.nn.functional.one_hot(torch.from_numpy(said), len(vocab)).float()
-
-    return logits
 
 
 def zeros_lead(prompt: list[str]) -> bool:

@@ -366,7 +366,7 @@ class SystemSummary:
         """The name, with the settings in brackets."""
         return f"{self.name} ({self.settings})" if self.settings else self.name
 
-    @property
+    @cached_property
     def known_as(self) -> tuple[str, ...]:
         """All by which it can be chosen: label and name, here and among all; that without task, and short names of it.
 
@@ -562,7 +562,7 @@ def summarize(results: Iterable[SeedResult], lost: Lost = ()) -> list[SystemSumm
     for result in results:
         complete = canonical_json(_complete(canonical_json(result.experiment)))
         groups.setdefault((result.recipe, result.system, complete), []).append(result)
-    prefixes = {recipe: _prefixes([key for key in groups if key[0] == recipe]) for recipe, _, _ in groups}
+    prefixes = {name: _prefixes([key for key in groups if key[0] == name]) for name in {recipe for recipe, _, _ in groups}}
     rivals, tasks = dict[tuple[str, str], list[Any]](), dict[tuple[str, str], set[str]]()
     for recipe, system, complete in groups:
         experiment, of = json.loads(complete), (recipe, prefixes[recipe].get(system, ""))
