@@ -47,8 +47,13 @@ class Vocab:
 
     def encode(self, tokens: Sequence[str]) -> np.ndarray:
         """Ids of token strings, shape ``[T]``; raises `UnknownNameError` for a foreign token."""
-        return np.array([self[token] for token in tokens], dtype=np.int64)
+        ids = self.ids
+        try:
+            return np.array([ids[token] for token in tokens], dtype=np.int64)
+        except KeyError as error:
+            raise UnknownNameError("token", error.args[0], self.tokens) from None
 
     def decode(self, ids: Iterable[int]) -> list[str]:
         """The token strings of a sequence of ids."""
-        return [self.tokens[index] for index in ids]
+        tokens = self.tokens
+        return [tokens[index] for index in ids]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -299,9 +300,20 @@ def read_prompt(task: Task, scheme: PositionScheme, text: str) -> Prompt:
 
 def _matching(task: Task, ids: Int[ndarray, "1 P"]) -> Batch | None:
     """Strings of the layout with the longest answer whose prompt columns can all hold these tokens."""
-    prompt = ids.shape[1]
-    best: Batch | None = None
-    for length in task.lengths(1, prompt):
+    try:
+        hash(task)
+    except TypeError:  # A task of the user's whose fields can't be compared by a hash.
+        drawn = _with_prompts.__wrapped__(task, ids.shape[1])
+    else:
+        drawn = _with_prompts(task, ids.shape[1])
+    return max((batch for batch in drawn if _fits(batch, ids)), key=lambda batch: batch.tokens, default=None)
+
+
+@lru_cache(maxsize=1)  # Prompts are read one after the other, and drawing takes all the time.
+def _with_prompts(task: Task, size: int) -> list[Batch]:
+    """Strings of every layout whose prompts have so many tokens."""
+    found = list[Batch]()
+    for length in task.lengths(1, size):
         seen: set[Layout] = set()
         for draw in range(LAYOUTS):
             rng = stream(0, "prompt", length, draw)
@@ -310,9 +322,9 @@ def _matching(task: Task, ids: Int[ndarray, "1 P"]) -> Batch | None:
                 continue
             seen.add(layout)
             batch = task.batch(length, PROMPT_ROWS, rng, layout)
-            if batch.prompt_length == prompt and _fits(batch, ids) and (best is None or batch.tokens > best.tokens):
-                best = batch
-    return best
+            if batch.prompt_length == size:
+                found.append(batch)
+    return found
 
 
 def _fits(batch: Batch, ids: Int[ndarray, "1 P"]) -> bool:

@@ -136,14 +136,12 @@ def farthest_step(task: Task, length: int) -> tuple[FarStep, int]:
     """The step that looks farthest, and the span if the last token of the prompt had the place of what it looks for."""
     batch = task.batch(length, 64, stream(0, "structure", "far", length))
     places = with_no_place(batch, batch.places)[:, :, :1]
-    steps = [
-        (int(distance(places[row, t - 1, 0], places[row, p, 0], places.max())), -int(t), row, int(p))
-        for t in np.flatnonzero(batch.scored)
-        for row in range(batch.size)
-        for p in batch.parents[row, t]
-        if p >= 0
-    ]
-    far, t, row, needed = max(steps)
+    target, rows = np.flatnonzero(batch.scored), np.arange(batch.size)[:, None, None]
+    parents = batch.parents[:, target]
+    gaps = distance(places[:, target - 1], places[rows, parents, 0], places.max())
+    gaps[parents < 0] = -1
+    far = int(gaps.max())
+    t, row, needed = max((-int(target[s]), int(r), int(parents[r, s, k])) for r, s, k in np.argwhere(gaps == far))
     step = FarStep(tuple(batch.text(row)), tuple(places[row, :, 0].tolist()), -t, needed, far)
     moved, last = places.copy(), batch.prompt_length - 1
     first = batch.parents[:, last + 1]

@@ -562,7 +562,8 @@ def summarize(results: Iterable[SeedResult], lost: Lost = ()) -> list[SystemSumm
     for result in results:
         complete = canonical_json(_complete(canonical_json(result.experiment)))
         groups.setdefault((result.recipe, result.system, complete), []).append(result)
-    prefixes = {name: _prefixes([key for key in groups if key[0] == name]) for name in {recipe for recipe, _, _ in groups}}
+    recipes = {recipe for recipe, _, _ in groups}
+    prefixes = {recipe: _prefixes([key for key in groups if key[0] == recipe]) for recipe in recipes}
     rivals, tasks = dict[tuple[str, str], list[Any]](), dict[tuple[str, str], set[str]]()
     for recipe, system, complete in groups:
         experiment, of = json.loads(complete), (recipe, prefixes[recipe].get(system, ""))

@@ -68,13 +68,17 @@ def read_numbers(
 
 def number(text: Sequence[str], base: int) -> int:
     """The number with these digits, least significant first; raises `ValueError` for anything else."""
-    value = 0
+    value, values = 0, _values(base)
     for digit in reversed(text):
-        found = DIGITS.find(digit, 0, base) if len(digit) == 1 else -1
-        if found < 0:
+        if digit not in values:
             raise ValueError(f"{digit!r} is no digit of base {base}")
-        value = value * base + found
+        value = value * base + values[digit]
     return value
+
+
+@cache
+def _values(base: int) -> dict[str, int]:
+    return {digit: value for value, digit in enumerate(DIGITS[:base])}
 
 
 def digits_of(value: int, count: int, base: int) -> list[str]:
