@@ -76,6 +76,10 @@ TARGETS = (
 """Forty targets of all kinds with names."""
 
 
+shared = functools.cache(predict)
+"""The forecasts of named tasks, which several tests look at."""
+
+
 def rows_of(text: str) -> list[dict[str, str]]:
     """The rows of the table of an answer: cells by heading, an answer without the kind of its interval."""
     lines = text.splitlines()
@@ -274,7 +278,7 @@ def agree(found: Forecasts) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_first_line_answers_and_no_line_contradicts_it(target: str):
-    found = predict(target)
+    found = shared(target, 40, 200)
     agree(found)
     ranks = [f.rank for f in found]
     assert ranks == sorted(ranks, reverse=True)
@@ -1220,13 +1224,9 @@ def test_ids_modulo_the_cycles_of_a_language_lead_where_such_ids_were_right() ->
 
 @pytest.mark.parametrize("name", sorted(TASKS))
 def test_wherever_coupled_ids_are_next_attention_to_near_ids_is_too(name: str) -> None:
-    try:
-        built = TASKS.build(name)
-    except LengthwiseError:
-        return
     for train, test in ((40, 200), (10, 400)):
         try:
-            found = predict(built, train, test)
+            found = shared(name, train, test)
         except LengthwiseError:
             continue
         proposed = [n for names in re.findall(r"--systems (\S+)", found.settle) for n in names.split(",")]
@@ -1243,7 +1243,7 @@ def test_wherever_coupled_ids_are_next_attention_to_near_ids_is_too(name: str) -
 def test_a_row_says_what_the_system_alone_does(target: str) -> None:
     """The counts of those that are similar, or none; the word, and the lines fit."""
     try:
-        found = predict(target)
+        found = shared(target, 40, 200)
     except LengthwiseError:
         return
     assert all(len(line) <= WIDTH for line in str(found).splitlines())
@@ -1305,7 +1305,7 @@ def basis_of(cell: str) -> str:
     ],
 )  # fmt: skip
 def test_predict_and_decide_name_one_basis_where_they_ask_the_same(text: str) -> None:
-    found = predict(text)
+    found = shared(text, 40, 200)
     next_symbols, membership = (lw.decide(text, end=end).decision for end in ("next", "visible"))
     whole = {v.system: v for v in found.theory.verdicts}
     for system in position_systems():
@@ -1403,7 +1403,7 @@ def test_a_forecast_and_a_run_agree_on_whether_there_are_hard_words(expression: 
 def test_of_promising_positions_those_with_the_larger_share_come_first(name: str) -> None:
     for train, test in ((10, 20), (20, 100), (40, 200)):
         try:
-            found = predict(name, train, test)
+            found = shared(name, train, test)
         except LengthwiseError:
             continue
         same = [f for f in found if f.answer == PROMISING and not f.nearest and f.scheme != "predictive-coupling"]
