@@ -78,6 +78,12 @@ def trained(
     return lw.hf.attach(LlamaForCausalLM.from_pretrained(folder))
 
 
+def values_of(folder: Path, out: Path) -> str:
+    """The values in half of the columns that `explain` names, as `lengthwise.hf.dataset` draws them; else empty."""
+    cause = lw.explain(folder, train=TRAIN, out=out).failures.common
+    return "" if cause is None or cause.worst.where != lw.tasks.values.INSIDE else cause.strings
+
+
 def counts(task: Any, model: Any, kind: str | None) -> list[int]:
     """Right sums of `SIZE` at each of `LENGTHS`."""
     return list(lw.hf.right_answers(model, task, LENGTHS, size=SIZE, seed=99, kind=kind).values())

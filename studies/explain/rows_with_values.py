@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from rows_of_a_kind import LENGTHS, SEEDS, SHARE, SIZE, TRAIN, counts, longest, paired, trained
+from rows_of_a_kind import LENGTHS, SEEDS, SHARE, SIZE, counts, longest, paired, trained, values_of
 
 import lengthwise as lw
 
@@ -36,18 +36,14 @@ def main(out: Path, seconds: float) -> None:
         if any(row["seed"] == seed for row in rows) or time.monotonic() > ends:
             continue
         first = out / f"first-{seed}"
-        cause = lw.explain(first, train=TRAIN, out=out / f"explain-values-{seed}").failures.common
-        some = [{"seed": seed, "arm": "first", "values": "" if cause is None else cause.kind}]
-        if cause is not None:
-            some[0]["tested"] = [cause.length, cause.n, cause.many, cause.others, cause.none, cause.random]
-        for arm in ARMS if cause is not None else ():
+        values = values_of(first, out / f"explain-values-{seed}")
+        some: list[dict[str, Any]] = [{"seed": seed, "arm": "first", "values": values}]
+        for arm in ARMS if values else ():
             folder = first if arm == "first" else out / f"{arm.replace(' ', '-')}-{seed}"
-            more = {cause.kind: SHARE} if arm == ARMS[1] else {}
-            model = (
-                trained(task, folder, seed, first, more) if arm == ARMS[1] else trained(task, folder, seed, None, {})
-            )
+            start, more = (first, {values: SHARE}) if arm == ARMS[1] else (None, {})
+            model = trained(task, folder, seed, start, more)
             some += [{"seed": seed, "arm": arm}] if arm != "first" else []
-            some[-1] |= {"random": counts(task, model, None), "with values": counts(task, model, cause.kind)}
+            some[-1] |= {"random": counts(task, model, None), "with values": counts(task, model, values)}
             print(json.dumps(some[-1]), flush=True)
         rows += some
         about = {"lengths": list(LENGTHS), "size": SIZE, "models": rows}

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from half_of_the_rows import SEEDS
-from rows_of_a_kind import LENGTHS, SHARE, SIZE, TRAIN, counts, longest, paired, trained
+from rows_of_a_kind import LENGTHS, SHARE, SIZE, counts, longest, paired, trained, values_of
 
 import lengthwise as lw
 
@@ -24,12 +24,6 @@ FILE = Path(__file__).with_suffix(".json")
 ARMS = ("first", "rows once", "rows twice", "rows, then steps")
 PAIRS = (("rows twice", "rows, then steps"), ("rows twice", "rows once"), ("rows, then steps", "rows once"))
 SUMS = ("random", "with values")
-
-
-def values_of(folder: Path, out: Path) -> str:
-    """The values in half of the columns that `explain` names, as `lengthwise.hf.dataset` draws them; else empty."""
-    cause = lw.explain(folder, train=TRAIN, out=out).failures.common
-    return "" if cause is None or cause.worst.where != lw.tasks.values.INSIDE else cause.strings
 
 
 def asked(seed: int, task: Any, out: Path) -> list[dict[str, Any]]:
