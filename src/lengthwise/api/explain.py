@@ -124,12 +124,12 @@ def explain(
         ("task", task, None), ("train", train, None), ("vocab", vocab, None), ("offset", offset, 0),
         ("lengths", chosen, None), ("samples", samples, 128), ("seconds", seconds, 240), ("seed", seed, 0),
     ) if value != usual}  # fmt: skip
-    earlier = None
+    earlier, path = None, ""
     if isinstance(before, str | Path):
         earlier = Before.read(Path(before))
         if (Path(before) / "config.json").exists():
             same = subject_of(Path(before), built, train=train, vocab=mapping, offset=offset)
-            earlier = replace(earlier, subject=same)
+            earlier, path = replace(earlier, subject=same), str(before)
     elif before is not None:
         earlier = Before(before.model, before.task, before.failures)
     code = code_words(subject.experiment.to_json()) if subject.experiment is not None else []
@@ -149,6 +149,6 @@ def explain(
             out=folder,
             seed=arguments.whole("seed", seed, 0),
             note=note or (lambda _: None),
-            call=Call(model, asked, code),
+            call=Call(model, asked, code, path),
             before=earlier,
         )

@@ -19,8 +19,9 @@ from lengthwise.core.files import read_json
 from lengthwise.core.result_file import RunResult
 from lengthwise.core.rng import stream
 from lengthwise.experiments.run_config import RunConfig
+from lengthwise.explanation.before import changed_lengths
 from lengthwise.explanation.failures import Failures
-from lengthwise.explanation.faults import faults_of, letters
+from lengthwise.explanation.faults import faults_of, left_of, letters
 from lengthwise.explanation.features import percent
 from lengthwise.explanation.kinds import NAMED, NONE, of_kinds, weakest_way
 from lengthwise.explanation.model import HuggingFaceNetwork, Subject
@@ -30,7 +31,7 @@ from lengthwise.positions.schemes import Coupled, Sequential
 from lengthwise.positions.system import RANDOM_START, named_pair, system_of
 from lengthwise.prediction.target import typed_name
 from lengthwise.tasks.kinds import EDITS, can_make
-from lengthwise.tasks.values import INSIDE
+from lengthwise.tasks.values import INSIDE, spoken
 
 MORE = 4
 """How many times as many strings are advised where it is too close to say."""
@@ -55,7 +56,10 @@ LONGER = (
 """After training on with longer strings: studies/explain/longer_strings.md."""
 HALF_AS_LONG = 1.5
 """Of the trained length, the longest strings in that study."""
-SCRATCH = "Measured: of 10 adders 9 were then right on such sums, but 3 lost many longer random ones: keep a copy."
+SCRATCH = (
+    "Measured with leading zeros: of 10 adders 9 were then right on such sums, but 3 lost many longer random ones: "
+    "keep a copy."
+)
 """After training from scratch with such rows: studies/explain/rows_of_a_kind.md."""
 OTHERS = "{} what has the best record on such tasks:"
 
@@ -69,6 +73,8 @@ class Call:
     """Those that are not their defaults, by the names of `lengthwise.explain`."""
     code: Sequence[str] = ()
     """What stands before a command that reads the model, as of `code_words`."""
+    earlier: str = ""
+    """The path of the model before it was trained on, where it is known."""
 
     @property
     def typed(self) -> bool:
@@ -265,6 +271,11 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
     common, tried = failures.common, before.common if before is not None else None
     made, values = _rows(subject, failures)
     rows, how = HALF_OF, ON
+    if before is not None and changed_lengths(before, failures)[1] and not changed_lengths(before, failures)[0]:
+        back = "Go back to the model before, since random strings are right less often now. "
+        if before.train < subject.train:
+            return f"{back}What helps is not known.", ""
+        return _with_longer(subject, replace(call, model=call.earlier or None), back)
     if values and common is not None and before is not None and tried is not None:
         kinds, advised = _rows(subject, before)
         names = {of.name for of in tried.values if of.where == INSIDE} if advised or tried.strings in kinds else set()
@@ -282,8 +293,11 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
             "1 on fewer."
         )
     elif made and before is not None and {*made} & {*_trained(subject, before)}:
-        rows, how = ONE_IN_TEN, "train from scratch, since rows in further training did not mend it"
-        measured = SCRATCH
+        if {*made} <= _harmless(subject, failures):
+            told = spoken([f"where {each}" for each in made])
+            return _with_longer(subject, call, f"Rows {told} were advised before; the number is right in these. ")
+        rows, how = ONE_IN_TEN, "train from scratch, since after rows in further training it still fails"
+        measured = SCRATCH if made == [STUDIED] else f"Of these rows nothing was measured. {SCRATCH}"
     elif made:
         measured = MENDED if made == [STUDIED] else f"Of these rows nothing was measured. {MENDED}"
     elif Verdict(failures.rows, subject.train).broken() is None and not any(
@@ -300,12 +314,15 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
     same = [each.kind for each in faults if each.by_values and common.mends(each.kind)] if values and common else []
     (of, _), (by_it, _), (_, left) = (letters(faults, kinds) for kinds in (made, same, [*made, *same]))
     of += f", and so {by_it}" * bool(by_it)
-    first = f"For {of}: {how}" if of else how.capitalize()
+    anew = how != ON
+    if {*made} <= _harmless(subject, failures):
+        how = f"where leading zeros matter, {how}"
+    first = f"For {of}: {how}" if of else how[0].upper() + how[1:]
     leaves = f" This may leave {left}." * bool(left)
-    then = f"\n{call.after()}" * (how == ON)
+    then = "" if anew else f"\n{call.after()}"
     text = f"{first}, {count} {which}.{leaves}\n{measured}{_elsewhere(subject)}{then}"
     more = {kind: math.floor(1000 * share / len(made)) / 1000 for kind in made}
-    return text, _training(subject, call, subject.inside, more, anew=how != ON)
+    return text, _training(subject, call, subject.inside, more, anew=anew)
 
 
 def _elsewhere(subject: Subject) -> str:
@@ -318,7 +335,8 @@ def _with_longer(subject: Subject, call: Call, done: str = "") -> tuple[str, str
     to = subject.farthest(math.ceil(HALF_AS_LONG * subject.train))
     if to <= subject.train:
         return f"{done}What helps is not known: it has no room for longer strings in training.", ""
-    text = f"{ON.capitalize()} on strings to length {to} in place of {subject.train}."
+    on = ON.replace("this model", "it") if "Go back" in done else ON
+    text = f"{on.capitalize()} on strings to length {to} in place of {subject.train}."
     lengths = subject.task.lengths(subject.inside[0], to)
     return (
         f"{done}{text}\n{LONGER}{_elsewhere(subject)}\n{call.after(train=to)}",
@@ -352,11 +370,18 @@ def _training(subject: Subject, call: Call, lengths: list[int], more: Mapping[st
 def _rows(subject: Subject, failures: Failures) -> tuple[list[str], str]:
     """Kinds that fail at trained lengths of which rows are advised, the worst first; else values, if any."""
     within, common = _trained(subject, failures), failures.common
-    made = [each for each in within if can_make(subject.task, each)][:NAMED]
     values = common.strings if common is not None and common.worst.where == INSIDE else ""
+    wrong = [each for each in within if each not in _harmless(subject, failures)]
+    within = wrong if wrong or values else within  # What leaves the number right comes last.
+    made = [each for each in within if can_make(subject.task, each)][:NAMED]
     if common is not None and any(n <= subject.train and share.breaks for n, share in common.by_length):
         made = [*filter(None, [values * bool(made)]), *made][:NAMED]
     return made, values * (not within)
+
+
+def _harmless(subject: Subject, failures: Failures) -> set[str]:
+    """Kinds in whose failing strings nearly all numbers are right, but for a leading zero."""
+    return {each.kind for each in failures.kinds if subject.task.written and left_of(each.brief)}
 
 
 def _loaded(call: Call, *, stock: bool, anew: bool) -> list[str]:

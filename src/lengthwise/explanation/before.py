@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,12 +23,14 @@ from lengthwise.explanation.mistakes import first_wrong
 from lengthwise.explanation.model import Subject
 from lengthwise.explanation.verdict import Share, Verdict
 from lengthwise.tasks.kinds import drawn_of
-from lengthwise.tasks.values import with_values
+from lengthwise.tasks.values import spoken, with_values
 
 PAGE = "explain-{}"
 """The folder of the explanation of a model, where none is named."""
 FILE = "explanation.json"
 RANDOM = "random strings"
+MOST_LENGTHS = 4
+"""That are named, about."""
 GAINED = 0.05
 """By so much at least the probability of a right token is larger, and twice as large, where it is told."""
 
@@ -92,21 +93,13 @@ class Before:
         To which length random strings were and are right; the worst kind that failed, and the worst values; and which
         others surely changed that failed or fail. Where the earlier model is there, both are asked the same strings.
         """
-        verdicts = [Verdict(each.rows, each.train).of("random") for each in (self.failures, now)]
-        then, held = ((each.held or 0, each.broken() or math.inf) for each in verdicts)
-        signs = {(new > old) - (new < old) for old, new in zip(then, held, strict=True)} - {0}
-        how = "same" if not signs else "unsure" if len(signs) > 1 else "farther" if 1 in signs else "less far"
-        keep = f"For random strings, keep {self.model}." * (signs == {-1})
-        was, told = (
-            (f"right to {right}" if right else "right nowhere") + f", breaks at {breaks}" * (breaks < math.inf)
-            for right, breaks in (then, held)
-        )
-        found = [Since(RANDOM, was, told, how, more=keep)]
+        found = [self._random(now)]
         both, kept = (self.subject, subject) if self.subject is not None else (), list[Since]()
 
         def tell(strings: str, shares: Sequence[Share], length: int, always: bool, told: bool, more: str = "") -> None:
-            if len(shares) == 2 and (always or _differ(*shares)):
-                changed, better = _differ(*shares), shares[1].value > shares[0].value
+            changed = len(shares) == 2 and _differ(shares[0], shares[1])
+            if changed or (always and shares):
+                better = shares[1].value > shares[0].value
                 how = ("better" if better else "worse") if changed else "unsure"
                 counts = [f"{share.wrong} at {length}" for share in shares]
                 how = "same" if counts[0] == counts[1] else how
@@ -127,6 +120,15 @@ class Before:
             same = cause is now.common and kinds[:TOLD] == told
             tell(strings, shares, cause.trained, cause is self.failures.common, same)
         return [*found, *kept]
+
+    def _random(self, now: Failures) -> Since:
+        """To which length random strings were and are right, and at which lengths surely more or fewer are."""
+        was, told = (_right_to(Verdict(each.rows, each.train).of("random")) for each in (self.failures, now))
+        better, worse = changed_lengths(self.failures, now)
+        how = "mixed" if better and worse else "better" if better else "worse" if worse else "unsure"
+        said = [f"{how} at {_named(some)}" for how, some in (("worse", worse), ("better", better)) if some]
+        more = f"Random strings are surely {' and '.join(said)}." * bool(said)
+        return Since(RANDOM, was, told, how, more=f"{more} For these, keep {self.model}." if how == "worse" else more)
 
     def _asked(self, kind: WeakKind, now: Failures) -> list[Share]:
         """Right strings of a kind before and now, if both were asked such."""
@@ -166,10 +168,37 @@ def _likelier(batch: Batch, both: Sequence[Subject]) -> str:
     )
 
 
-def _differ(one: Share, other: Share) -> bool:
-    """Whether surely more strings are right of one than of the other."""
+def _differ(one: Share, other: Share, tests: int = 1) -> bool:
+    """Whether surely more strings are right of one than of the other, as one of so many tests."""
     wrong = [(share.n - share.right, share.n) for share in (one, other)]
-    return min(surprise(*first, *second) for first, second in itertools.permutations(wrong)) < SURE
+    return tests * min(surprise(*first, *second) for first, second in itertools.permutations(wrong)) < SURE
+
+
+def changed_lengths(before: Failures, now: Failures) -> tuple[list[int], list[int]]:
+    """At which lengths surely more random strings are right now, and surely fewer."""
+    some, other = (
+        dict(each.by_length) | {row.length: row.random for row in each.rows if row.random.n} for each in (before, now)
+    )
+    both, found = sorted(some.keys() & other.keys()), (list[int](), list[int]())
+    for n in both:
+        if _differ(some[n], other[n], len(both)):
+            found[some[n].value > other[n].value].append(n)
+    return found
+
+
+def _right_to(verdict: Verdict) -> str:
+    """The last length at which strings are right, as at all shorter ones, and the first that breaks."""
+    broken, again = verdict.broken(), verdict.again
+    parts = [f"right to {verdict.held}"] if verdict.held else []
+    parts += [f"breaks at {broken}"] if broken is not None else []
+    return ", ".join([*parts, *[f"right again at {'–'.join(map(str, again))}"] * bool(again)]) or "unsure"
+
+
+def _named(lengths: Sequence[int]) -> str:
+    """Lengths in few words: all of a few, else the first ones, and how many more."""
+    few = len(lengths) if len(lengths) <= MOST_LENGTHS + 1 else MOST_LENGTHS
+    more = [f"{len(lengths) - few} longer ones"] if few < len(lengths) else []
+    return spoken([*map(str, lengths[:few]), *more])
 
 
 def _each_once(kinds: Sequence[WeakKind]) -> list[WeakKind]:

@@ -29,6 +29,7 @@ from lengthwise.explanation.faults import (
     Fault,
     at_random,
     faults_of,
+    left_of,
     others_named,
     run_of,
     shared_cause,
@@ -60,13 +61,6 @@ COLUMNS = {
 """What columns of the table mean, by the last one that a text is about."""
 ASKED = "accuracy.json"
 """The first part, which tells of what call a folder holds the answer."""
-NUMBER = {
-    "t stops one digit early, where 0 is due.": " Only a leading zero is missing then: the number is right.",
-    "t writes 0 where the answer ends.": " If it ends then, the number is right: it has one more leading zero.",
-}
-"""What mistakes at the end of a number, written ones first, leave of it, behind "it" or "It"."""
-NEAR_END = 0.9
-"""Where random strings break at this part of the longest length or later, it is said why that is the longest."""
 INDENT = 12
 """Of what stands beside a name."""
 WIDTHS = 28, 17, 8, 15
@@ -242,10 +236,7 @@ class Explanation(Tabular):
                 rows, cause = {f"why {by}" if several else "why": cause}, []  # is told once
             elif not whole:  # of others than the first what it does, in a sentence, or else the cause
                 does = does if letter == LETTERS[0] else [*filter(None, [each.brief])]
-                does = [
-                    line + "".join(says for what, says in NUMBER.items() if self.written and line.endswith(what))
-                    for line in does
-                ]
+                does = [line + left_of(line) * bool(self.written) for line in does]
                 causes = () if UNKNOWN in each.why else each.why
                 left = ["Why is not known."] * (letter in unknown)
                 rows = {f"how{of}": [" ".join([*does, *left])] if does else []}
@@ -295,12 +286,8 @@ class Explanation(Tabular):
 
         Returns: the lines.
         """
-        last, broken = self.failures.rows[-1], self.verdict.first("random")
-        near = broken is not None and broken >= NEAR_END * last.length
-        end = "no longer ones" if broken is None or near else "\0"
-        since = ", which may be why it breaks there (not tested)"
+        end = "no longer ones" if self.verdict.first("random") is None else "\0"
         left = [note for note in self.notes if why or (self.asked and note.startswith("length ")) or end in note]
-        left = [note + since * (end in note and near and last.random.breaks) for note in left]
         lines = [*fill(self._of + self.answer, "", 2), ""]
         if self.before:
             lines += _side_by_side(self.since, SINCE)

@@ -16,6 +16,11 @@ from lengthwise.tasks.values import spoken, with_values
 RANDOM, EDITED = "random strings", "edited strings"
 MOST_OTHERS = 1
 """Further kinds that are named, of each cause."""
+NUMBER = {
+    "stops one digit early, where 0 is due": " Only a leading zero is missing then: the number is right.",
+    "writes 0 where the answer ends": " If it ends then, the number is right: it has one more leading zero.",
+}
+"""What mistakes at the end of a number, written ones first, leave of it."""
 LETTERS = "ABCDEFGH"
 """Of the faults: numbers would be taken for digits."""
 
@@ -87,8 +92,9 @@ def faults_of(failures: Failures, train: int) -> list[Fault]:
     if common is not None:
         values = Fault(
             common.strings, common.strings, common.wrong, common.by_length, (), (),
-            (common.does, *filter(None, [right_again(common.by_length)])),
-            (*[common.control] * (common.control != common.does), *common.found), common.example,
+            (common.does,),
+            (*filter(None, [right_again(common.by_length)]), *[common.control] * (common.control != common.does),
+             *common.found), common.example,
             counted=with_values(common.what, [common.worst.name], common.worst.where),
         )  # fmt: skip
         found.insert(LETTERS.index(letter), values)
@@ -98,6 +104,11 @@ def faults_of(failures: Failures, train: int) -> list[Fault]:
     if not found and failures.within is not None and failures.within.lines:
         found = [replace(at_random(failures), mistakes=tuple(failures.within.lines), example=failures.example)]
     return found
+
+
+def left_of(does: str) -> str:
+    """What is right still of a number, written ones first, of which it is said what a model does; empty for others."""
+    return next((says for what, says in NUMBER.items() if does.endswith(f"t {what}.")), "")
 
 
 def _told(failures: Failures) -> list[WeakKind]:
@@ -133,8 +144,9 @@ def _of_kind(kind: WeakKind, failures: Failures, letter: str) -> Fault:
     brief = " ".join([*others, *(kind.does if others else [kind.brief]), *near]).strip()
     return Fault(
         kind.kind, kind.kind, kind.wrong, kind.by_length, (),
-        (*others, *kind.does, *near, *filter(None, [right_again(kind.by_length)])), tuple(why),
-        tuple(line for line in (*kind.where * (not near), *earlier, *parts, *said) if line not in why), kind.example,
+        (*others, *kind.does, *near), tuple(why),
+        (*filter(None, [right_again(kind.by_length)]),
+         *(line for line in (*kind.where * (not near), *earlier, *parts, *said) if line not in why)), kind.example,
         brief, caused,
     )  # fmt: skip
 
@@ -181,8 +193,9 @@ def _of_random(failures: Failures, verdict: Verdict, letter: str) -> Fault:
     rule = [failures.feature.line] if failures.feature else [failures.edited] if failures.edited else []
     hard = [(row.length, row.hard) for row in verdict.rows if row.hard.n]
     some = [(row.length, row.random) for row in verdict.rows if row.random.n] if how else hard
-    worst = min(some, key=lambda each: (each[1].value, -each[0]))[0]
-    told = {at, worst, some[-1][0]}
+    beyond = [each for each in some if each[0] > train and each[1].breaks]
+    worst = min(beyond or some, key=lambda each: (each[1].value, -each[0]))[0]
+    told = {at, *(n for n, _ in beyond[:1]), worst}
     found = at_random(failures, sorted(told))
     if not how:
         wrong = ", ".join(f"{share.wrong} at {n}" for n, share in hard if n in told)

@@ -27,8 +27,9 @@ CERTAIN = SURE / 5
 """The same for one that is not tested on other strings."""
 MOST_NEAR, OFTEN = 3, 4
 """Findings of wrong tokens that are told; and how many times as often as of right ones those after the first hold."""
-NARROW, CLEAR = 0.9, 0.8
-"""Narrower words are told alone if they hold of so large a share of what wider ones do; and what is no minority."""
+NARROW, CLEAR, MOST = 0.9, 0.8, 2 / 3
+"""Narrower words are told alone if they hold of so large a share of what wider ones do; what is no minority; and of how
+many wrong tokens it is told, with its count, where they are."""
 MOST_SYMBOLS = 12
 """With more symbols than this, only features of whole strings are tried."""
 Symbols = tuple[str, ...]
@@ -162,8 +163,8 @@ class Compared:
 
     @property
     def where(self) -> list[str]:
-        """Where nearly all of them are, in a sentence, if that is known, and most right tokens are not."""
-        clear = (each.narrow for each in self.found if each.wrong >= CLEAR * self.n and 2 * each.right < each.right_n)
+        """Where most of them are, in a sentence, if that is known, and most right tokens are not."""
+        clear = (each.narrow for each in self.found if each.wrong >= MOST * self.n and 2 * each.right < each.right_n)
         near = next(clear, None)
         return [] if near is None else [f"{self._of}, {self._of_all(near[0])} first go wrong {near[1]}."]
 

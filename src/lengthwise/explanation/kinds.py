@@ -108,7 +108,7 @@ class WeakKind:
 
     @property
     def wrong(self) -> str:
-        """How many of its strings are wrong, where it first breaks, at the length that is told, and where most are.
+        """How many of its strings are wrong, where it first breaks, at the told length, and at the worst longer one.
 
         Where no trained length breaks but all together do, these together.
         """
@@ -118,7 +118,8 @@ class WeakKind:
             return f"{together.wrong} at {min(trained)}–{max(trained)}"
         shares = {n: share for n, share in self.by_length if n == lengths_of(self.by_length)[1]}
         shares |= {self.length: self.share}
-        shares |= {self.worst.length: self.worst.share} if self.worst.share.value < self.share.value else {}
+        beyond = [(n, share) for n, share in self.by_length if n > self.train and share.breaks]
+        shares |= dict([min(beyond, key=lambda each: each[1].value)] if beyond else [])
         return ", ".join(f"{share.wrong} at {n}" for n, share in sorted(shares.items()))
 
     @property
