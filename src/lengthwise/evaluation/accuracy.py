@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from torch import Tensor
 
 from lengthwise.core.batch import Batch, Layout
 from lengthwise.core.errors import LengthwiseError, warn
+from lengthwise.core.once import once
 from lengthwise.core.result_file import Score, total
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import BOS, EOS, SEP, SPECIALS
@@ -300,16 +300,11 @@ def read_prompt(task: Task, scheme: PositionScheme, text: str) -> Prompt:
 
 def _matching(task: Task, ids: Int[ndarray, "1 P"]) -> Batch | None:
     """Strings of the layout with the longest answer whose prompt columns can all hold these tokens."""
-    try:
-        hash(task)
-    except TypeError:  # A task of the user's whose fields can't be compared by a hash.
-        drawn = _with_prompts.__wrapped__(task, ids.shape[1])
-    else:
-        drawn = _with_prompts(task, ids.shape[1])
-    return max((batch for batch in drawn if _fits(batch, ids)), key=lambda batch: batch.tokens, default=None)
+    fits = (batch for batch in _with_prompts(task, ids.shape[1]) if _fits(batch, ids))
+    return max(fits, key=lambda batch: batch.tokens, default=None)
 
 
-@lru_cache(maxsize=1)  # Prompts are read one after the other, and drawing takes all the time.
+@once(1)  # Prompts are read one after the other, and drawing takes all the time.
 def _with_prompts(task: Task, size: int) -> list[Batch]:
     """Strings of every layout whose prompts have so many tokens."""
     found = list[Batch]()

@@ -12,6 +12,7 @@ import numpy as np
 from lengthwise.core.config import changed_fields, fields_of
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, spelled
 from lengthwise.core.files import slug
+from lengthwise.core.once import once
 from lengthwise.core.rng import stream
 from lengthwise.core.user_code import load_object
 from lengthwise.evaluation.config import EvaluationConfig
@@ -116,6 +117,7 @@ def roomy_scheme(task: Task, scheme: PositionScheme | str, longest: int) -> Posi
     return dataclasses.replace(scheme, **fields)  # type: ignore[type-var]
 
 
+@once()
 def draw_for(task: Task) -> Draw:
     """How coupled ids are drawn: sorted subsets where every parent has the id of the predicting token.
 
@@ -219,6 +221,7 @@ def _near(task: Task, length: int) -> int:
     return lengths[-1]
 
 
+@once()
 def _largest(task: Task, length: int) -> list[tuple[int, int]]:
     """(tokens, largest place) of some batches of the longest length; layouts differ, so several are drawn."""
     near = _near(task, length)
@@ -267,6 +270,7 @@ def coupled_system(task: Task) -> PositionSystem | None:
     return PositionSystem(name, "learned") if name == "predictive-coupling" else None
 
 
+@once()
 def places_follow_from_layout(task: Task) -> bool:
     """Whether the places of the predicted tokens are the same in all strings of a layout."""
     length = (task.lengths(1, MAX_LENGTH) or task.lengths(1, 20 * MAX_LENGTH))[-1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy import ndarray
 
 from lengthwise.core.batch import Batch, Layout
 from lengthwise.core.errors import require
+from lengthwise.core.once import once
 from lengthwise.core.rng import Rng, stream
 from lengthwise.positions.schemes import PositionScheme
 
@@ -132,6 +132,7 @@ class FarStep:
     distance: int
 
 
+@once()
 def farthest_step(task: Task, length: int) -> tuple[FarStep, int]:
     """The step that looks farthest, and the span if the last token of the prompt had the place of what it looks for."""
     batch = task.batch(length, 64, stream(0, "structure", "far", length))
@@ -151,6 +152,7 @@ def farthest_step(task: Task, length: int) -> tuple[FarStep, int]:
     return step, reach(batch, batch.parents, moved).span
 
 
+@once()
 def needed_by_all(task: Task, length: int) -> int | None:
     """The first position of a prompt that all predicted tokens with parents need; None without one, or for few tokens.
 
@@ -172,6 +174,7 @@ PLACES_TELL = (
 """What to know of a task of which `places_tell_content` is true."""
 
 
+@once()
 def places_tell_content(task: Task) -> bool:
     """Whether the places of the prompt depend on what it says, so that ids which follow them tell some of the answer.
 
@@ -226,20 +229,9 @@ def _sizes(layout: Layout) -> tuple[Any, ...]:
     )
 
 
+@once(1024)
 def structure_at(task: Task, scheme: PositionScheme, length: int, seed: int = 0) -> Structure:
-    """`structure` of the batch that `show` and `predict` share, so that both print the same numbers.
-
-    It is computed once, unless a task of the user's has fields that can't be compared by a hash.
-    """
-    try:
-        hash((task, scheme))
-    except TypeError:
-        return _structure_at.__wrapped__(task, scheme, length, seed)
-    return _structure_at(task, scheme, length, seed)
-
-
-@lru_cache(maxsize=1024)
-def _structure_at(task: Task, scheme: PositionScheme, length: int, seed: int) -> Structure:
+    """`structure` of the batch that `show` and `predict` share, so that both print the same numbers."""
     return structure(task, scheme, length, stream(seed, "show", "structure", length))
 
 

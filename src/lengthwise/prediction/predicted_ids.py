@@ -11,6 +11,7 @@ from jaxtyping import Int
 from numpy import ndarray
 
 from lengthwise.core.batch import Batch
+from lengthwise.core.once import once
 from lengthwise.core.rng import stream
 from lengthwise.core.vocab import EOS
 from lengthwise.crasp.program import quote
@@ -124,6 +125,7 @@ class IdRules:
         return f"{rules} (a look-up, not local: {reads}; a program exists {PROGRAM_FOR})"
 
 
+@once()
 def id_rules(task: Task, lengths: tuple[int, ...], *, size: int = 32) -> IdRules:
     """The rules for the predicted ids of ``task`` on the first level, from ``size`` sequences of each length.
 
