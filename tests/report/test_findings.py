@@ -1166,7 +1166,7 @@ def test_ids_are_the_cause_only_where_tests_say_so(folder: Path) -> None:
         tests = [*tests, *(test.turned for test in tests)]
         claims = re.findall(
             r"(The|Probably the) (ids|encoding)(?: makes? the difference)?: at (\d+) (.*?) has (\d\.\d+), (.*?) "
-            r"(\d\.\d+), all else(?: but (the number of ids|its own parameters))? equal", said,
+            r"(\d\.\d+), all else(?: but (the number of ids|parameters of the encodings))? equal", said,
         )  # fmt: skip
         assert len(claims) == len(re.findall("The ids make|The encoding makes|Probably", said))
         for begins, what, at, first, rate, other, less, but in claims:

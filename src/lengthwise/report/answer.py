@@ -48,6 +48,7 @@ from lengthwise.report.summary import (
     ranked,
     some_of,
     trained_alike,
+    trained_low,
 )
 from lengthwise.report.why import distances_text, needed_back, never_trained, same_task
 
@@ -309,11 +310,12 @@ class _Contest:
     def by_encoding(self) -> str:
         """That the encoding makes the first go farther than one with the same ids and all else; empty without one.
 
-        Behind it what the two encodings do. One seed each shows nothing.
+        Behind it what the two encodings do. One seed each shows nothing, and so does one that is wrong within training.
         """
         first = self.ranked[0]
         same = (one for one in self.rivals if encoding_alone(one, first) and self.above(first, one))
-        one = next((one for one in same if len(first.fitted) + len(one.fitted) > 2), None)
+        some = (one for one in same if len(first.fitted) + len(one.fitted) > 2)
+        one = next((one for one in some if trained_low(one) is None), None)
         if one is None:
             return ""
         return what_differs(first, one, self.between(first, one), "encoding") + what_encodings_do(first, one)

@@ -39,7 +39,7 @@ NEARLY = 0.9
 """From which part of the largest gap on a gap between medians tells as much."""
 AHEAD, MOSTLY = 0.05, 0.5
 """By so much a control goes ahead at a length; and a system that is right on fewer strings tells nothing by it."""
-OWN = {"ids": "the number of ids", "encoding": "its own parameters"}
+OWN = {"ids": "the number of ids", "encoding": "parameters of the encodings"}
 """What differs between models that differ in nothing else than this, where one has more parameters."""
 UNFIT = "no control of {} can fit"
 SHORT = r"[;:] |, (?![\d…])"

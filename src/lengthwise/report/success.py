@@ -14,6 +14,7 @@ from lengthwise.core.rng import stream
 from lengthwise.core.statistics import median_rank
 from lengthwise.core.table import rounded
 from lengthwise.languages.hard_words import window_pairs
+from lengthwise.languages.sampling import count_words
 from lengthwise.languages.settled import MOST, settling_symbols
 from lengthwise.report.answer import ALONE, MOST_LINES, answer
 from lengthwise.report.finding import leader, lines_of
@@ -58,7 +59,9 @@ def by_forecast(system: SystemSummary) -> str:
     hard = rates(score for seed in seeds for score in seed.hard or ())
     if not random:
         return ""
-    words = "random and hard words" if hard else "random words (none is hard; rare ones were not asked)"
+    few = _few_words(system, end)
+    rare = "rare ones, as with long runs, were not asked" if not few else f"{few} of this length"
+    words = "random and hard words" if hard else f"random words (none is hard; {rare})"
     shares = " and ".join(rounded(median(rates), 2) for rates in (random, hard) if rates)
     verdict = "is right" if median(map(min, random, hard or random)) >= REACH else "is not right"
     of = "one seed" if len(seeds) == 1 else f"medians of {len(seeds)} seeds"
@@ -70,7 +73,7 @@ def _share(system: SystemSummary, length: int) -> str:
     cell = hardest_of(cell for cell in system.cells if cell.length == length)
     found, seeds = cell.estimate(), len(cell.scores)
     if seeds == 1:
-        interval = f"95 % interval {found.low:.3f}–{found.high:.3f}"
+        interval = _few_words(system, length) or f"95 % interval {found.low:.3f}–{found.high:.3f}"
         return f"{found.median:.3f} of {strings_of([system])} are right at {length} ({interval}), from one seed."
     strings = f"of {strings_of([system])}"
     if len(same := {f"{score.rate():.3f}" for score in cell.scores}) == 1:
@@ -78,6 +81,17 @@ def _share(system: SystemSummary, length: int) -> str:
     ends = " to ".join(dict.fromkeys(f"{end:.3f}" for end in (found.low, found.high)))
     sure = percent(median_rank(seeds)[1])
     return f"With {sure}, the median of all seeds is right on {ends} {strings} at {length} (from {seeds} seeds)."
+
+
+def _few_words(system: SystemSummary, length: int) -> str:
+    """How many words a language has of a length, where fewer than were drawn, so that some came again; else empty."""
+    task = system.known_task
+    dfa = task.automaton() if isinstance(task, Language) and task.ask == "next" else None
+    drawn = [score.n for cell in system.cells if cell.length == length for score in cell.scores]
+    there = None if dfa is None else count_words(dfa, length)
+    if there is None or not drawn or there >= min(drawn):
+        return ""
+    return "there is one word" if there == 1 else f"there are {there} words"
 
 
 def _random(system: SystemSummary, length: int) -> str:
