@@ -42,8 +42,8 @@ def test_what_became_better_is_told_with_its_counts(first: Explanation) -> None:
     assert first.before == ()
     then = lw.explain(adder(0.3, reach=6), TASK, before=first, **SETTINGS)
     random, kind = then.before
-    assert (random.then, random.now, random.how) == ("right to 8", "right to 6, breaks at 7", "less far")
-    assert random.more == "For random strings, keep logits."
+    assert (random.then, random.now, random.how) == ("right to 8", "right to 6, breaks at 7", "worse")
+    assert random.more == "Random strings are surely worse at 8. For these, keep logits."
     assert (kind.strings, kind.how) == (ZEROS, "better")
     wrong, n, at = map(int, re.findall(r"\d+", kind.then))
     now, of, same = map(int, re.findall(r"\d+", kind.now))

@@ -36,6 +36,7 @@ from lengthwise.explanation.kinds import (
     lengths_of,
     weakest_way,
 )
+from lengthwise.explanation.mistakes import Mistake
 from lengthwise.explanation.model import RandomStrings, Subject, subject_of
 from lengthwise.explanation.verdict import CUT, LengthShares, Share, Verdict
 from lengthwise.tasks.values import FIRST, INSIDE
@@ -350,8 +351,8 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     assert "compare" not in next_step
     kind = told.failures.kinds[0].kind
     # What is right now can be lost, so the copy is trained.
-    begins = "For A: train a copy of this model further (new optimizer and schedule, as many steps as before), "
-    begins += "one row in two where "
+    begins = "For A: where leading zeros matter, train a copy of this model further (new optimizer and schedule, "
+    begins += "as many steps as before), one row in two where "
     begins += f"{kind} (of random rows, "
     assert next_step.startswith(begins)
     usual = int(next_step.removeprefix(begins).partition("\u00a0%")[0])
@@ -367,6 +368,11 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     assert held > 0.4 * 640, "drawn ones have such zeros once in a hundred rows"
     # What was advised before is not advised again.
     again, command = advice(subject, call, told.failures, told.failures)
+    assert again.startswith(f"Rows where {kind} were advised before; the number is right in these. ")
+    assert "more=" not in command
+    errs = dataclasses.replace(told.failures.kinds[0], mistake=Mistake("writes a digit one too large", 9, 9))
+    errors = dataclasses.replace(told.failures, kinds=(errs,))
+    again, command = advice(subject, call, errors, errors)
     assert again.startswith("For A: train from scratch, ")
     assert f"    {kind!r}: 0.1,\n" in command
     assert "--before my-adder" in next_step
@@ -394,8 +400,8 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     assert plain.startswith(longer)
     assert "--train 9 " in plain
     assert "max_position" not in next_step, "a model was made worse by more ids than it needs"
-    made = {len(row["input_ids"]) for row in rows_of(command, 640)}
-    assert max(made) == len(TASK.batch(9, 1, lw.stream(0)).input_ids[0])
+    assert ", range(1, 10), rows=batch, " in " ".join(command.split())
+    assert {len(row["input_ids"]) for row in rows_of(command, 640)} <= {3 * n + 5 for n in range(1, 10)}
     # Of an edge case, too, and of a way of editing.
     for name, holds in (
         ("every part of the prompt, as written, ends with 0 0", lambda parts: all(p[-2:] == ["0", "0"] for p in parts)),
@@ -450,9 +456,20 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
         f"Rows with 9 + 9 were advised before; such strings now first fail at length 12 (before: 9). {longer}"
     )
     assert "more=" not in command
-    first, command = advice(subject, call, failed, dataclasses.replace(failed, kinds=told.failures.kinds))
+    first, command = advice(subject, call, failed, dataclasses.replace(failed, kinds=errors.kinds))
     assert "advised before" not in first
     assert "'half of the columns are 9 + 9 or 0 + 0'" in command
+    # What leaves the number right is mended after what does not.
+    both = dataclasses.replace(told.failures, common=blamed)
+    _, command = advice(subject, call, both)
+    assert "'half of the columns are 9 + 9 or 0 + 0': 0.1," in command
+    assert kind not in command
+    # Where random strings became worse, the model before is the one to go on from.
+    worse = tuple(dataclasses.replace(row, random=Share(96 - 48 * (row.length > 6), 96)) for row in fine)
+    now, then = (dataclasses.replace(told.failures, rows=rows, by_length=(), kinds=()) for rows in (worse, fine))
+    back, command = advice(subject, dataclasses.replace(call, earlier="first"), now, then)
+    assert back.startswith("Go back to the model before, since random strings are right less often now. ")
+    assert back.endswith("--train 9 --before first")
 
 
 def loses_the_last_carry(prompt: list[str], answer: list[str]) -> list[str]:

@@ -273,7 +273,8 @@ class Measured(Tabular):
         trained_right = f"; right in distribution: {', '.join(right)}" * (not any(one.fitted for one in systems))
         legend = {
             **_inside([system for system in systems if system.fitted], brackets, rows),
-            "bold": f"best of a {spoken(of_each[1:])}" if of_each[1:] else "best beyond training",
+            "bold": (f"best of a {spoken(of_each[1:])}" if of_each[1:] else "best beyond training")
+            + ", of what mostly fits" * any(one.fitted for one in few),
             "†": f"overlaps it{unseen}",
             "≈": f"{percent(REACH)} is within sampling error",
             "°": f"a seed < {percent(REACH)}",

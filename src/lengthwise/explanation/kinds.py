@@ -110,6 +110,8 @@ class WeakKind:
     def wrong(self) -> str:
         """How many of its strings are wrong, where it first breaks, at the told length, and at the worst longer one.
 
+        That one is told if more are wrong there, or if a length between them is right.
+
         Where no trained length breaks but all together do, these together.
         """
         trained = {length: share for length, share in self.by_length if length <= self.train}
@@ -119,7 +121,8 @@ class WeakKind:
         shares = {n: share for n, share in self.by_length if n == lengths_of(self.by_length)[1]}
         shares |= {self.length: self.share}
         beyond = [(n, share) for n, share in self.by_length if n > self.train and share.breaks]
-        shares |= dict([min(beyond, key=lambda each: each[1].value)] if beyond else [])
+        worst = min(beyond, key=lambda each: each[1].value, default=(self.length, self.share))
+        shares |= dict([worst] * (worst[1].value < self.share.value or bool(right_again(self.by_length))))
         return ", ".join(f"{share.wrong} at {n}" for n, share in sorted(shares.items()))
 
     @property
