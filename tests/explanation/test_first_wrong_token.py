@@ -453,7 +453,12 @@ def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) 
     sooner = dataclasses.replace(blamed, by_length=((9, Share(9, 96)), *blamed.by_length))
     again, command = advice(subject, call, failed, dataclasses.replace(failed, common=sooner))
     assert again.startswith(
-        f"Rows with 9 + 9 were advised before; such strings now first fail at length 12 (before: 9). {longer}"
+        f"Rows with 9 + 9 or 0 + 0 were advised before; such strings now first fail at length 12 (before: 9). {longer}"
+    )
+    others = dataclasses.replace(blamed, values=(Value("1 + 1", INSIDE, 9),))
+    again, _ = advice(subject, call, dataclasses.replace(failed, common=others), failed)
+    assert again.startswith(
+        f"Rows with 9 + 9 or 0 + 0 were advised before; a second round, with 1 + 1, is not shown to help. {longer}"
     )
     assert "more=" not in command
     first, command = advice(subject, call, failed, dataclasses.replace(failed, kinds=errors.kinds))

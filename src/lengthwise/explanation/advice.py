@@ -278,14 +278,15 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
         return _with_longer(subject, replace(call, model=call.earlier or None), back)
     if values and common is not None and before is not None and tried is not None:
         kinds, advised = _rows(subject, before)
-        names = {of.name for of in tried.values if of.where == INSIDE} if advised or tried.strings in kinds else set()
-        if common.worst.name in names:
+        names = [of.name for of in tried.values if of.where == INSIDE] if advised or tried.strings in kinds else []
+        if names:
             at, earlier = (next((n for n, share in of.by_length if share.breaks), of.length) for of in (common, tried))
             then = f" (before: {earlier})" * (tried.worst.name == common.worst.name)
-            done = (
-                f"Rows with {common.worst.name} were advised before; such strings now first fail at length {at}{then}. "
+            now = f"such strings now first fail at length {at}{then}"
+            now = (
+                now if common.worst.name in names else f"a second round, with {common.worst.name}, is not shown to help"
             )
-            return _with_longer(subject, call, done)
+            return _with_longer(subject, call, f"Rows with {spoken(names, 'or')} were advised before; {now}. ")
     if values and common is not None:
         rows, made = ONE_IN_TEN, [values]
         measured = (
