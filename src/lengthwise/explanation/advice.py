@@ -275,7 +275,7 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
         back = "Go back to the model before, since random strings are right less often now. "
         if before.train < subject.train:
             return f"{back}What helps is not known.", ""
-        return _with_longer(subject, replace(call, model=call.earlier or None), back)
+        return _with_longer(subject, replace(call, model=call.earlier or None), back, "it")
     if values and common is not None and before is not None and tried is not None:
         kinds, advised = _rows(subject, before)
         names = [of.name for of in tried.values if of.where == INSIDE] if advised or tried.strings in kinds else []
@@ -331,13 +331,12 @@ def _elsewhere(subject: Subject) -> str:
     return " Of this task nothing was measured." * (subject.task.name != "addition")
 
 
-def _with_longer(subject: Subject, call: Call, done: str = "") -> tuple[str, str]:
-    """Train on with longer strings; ``done`` is what was advised before, in a sentence."""
+def _with_longer(subject: Subject, call: Call, done: str = "", of: str = "this model") -> tuple[str, str]:
+    """Train on a copy ``of`` a model with longer strings; ``done`` is a sentence before that."""
     to = subject.farthest(math.ceil(HALF_AS_LONG * subject.train))
     if to <= subject.train:
         return f"{done}What helps is not known: it has no room for longer strings in training.", ""
-    on = ON.replace("this model", "it") if "Go back" in done else ON
-    text = f"{on.capitalize()} on strings to length {to} in place of {subject.train}."
+    text = f"{ON.replace('this model', of).capitalize()} on strings to length {to} in place of {subject.train}."
     lengths = subject.task.lengths(subject.inside[0], to)
     return (
         f"{done}{text}\n{LONGER}{_elsewhere(subject)}\n{call.after(train=to)}",

@@ -17,6 +17,7 @@ from lengthwise.core.files import read_json
 from lengthwise.core.rng import stream
 from lengthwise.explanation.common_cause import SURE, right_with
 from lengthwise.explanation.failures import Failures
+from lengthwise.explanation.faults import RANDOM
 from lengthwise.explanation.features import surprise
 from lengthwise.explanation.kinds import FRESH, TOLD, WeakKind
 from lengthwise.explanation.mistakes import first_wrong
@@ -28,7 +29,6 @@ from lengthwise.tasks.values import spoken, with_values
 PAGE = "explain-{}"
 """The folder of the explanation of a model, where none is named."""
 FILE = "explanation.json"
-RANDOM = "random strings"
 MOST_LENGTHS = 4
 """That are named, about."""
 GAINED = 0.05
