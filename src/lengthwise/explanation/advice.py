@@ -271,7 +271,8 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
     common, tried = failures.common, before.common if before is not None else None
     made, values = _rows(subject, failures)
     rows, how = HALF_OF, ON
-    if before is not None and changed_lengths(before, failures)[1] and not changed_lengths(before, failures)[0]:
+    better, worse = changed_lengths(before, failures) if before is not None else ([], [])
+    if before is not None and worse and not better:
         back = "Go back to the model before, since random strings are right less often now. "
         if before.train < subject.train:
             return f"{back}What helps is not known.", ""
@@ -283,9 +284,8 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
             at, earlier = (next((n for n, share in of.by_length if share.breaks), of.length) for of in (common, tried))
             then = f" (before: {earlier})" * (tried.worst.name == common.worst.name)
             now = f"such strings now first fail at length {at}{then}"
-            now = (
-                now if common.worst.name in names else f"a second round, with {common.worst.name}, is not shown to help"
-            )
+            if common.worst.name not in names:
+                now = f"a second round, with {common.worst.name}, is not shown to help"
             return _with_longer(subject, call, f"Rows with {spoken(names, 'or')} were advised before; {now}. ")
     if values and common is not None:
         rows, made = ONE_IN_TEN, [values]

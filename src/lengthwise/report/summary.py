@@ -935,7 +935,8 @@ def details(systems: Sequence[SystemSummary]) -> tuple[str, ...]:
     largest = by_value(with_ids, lambda one: one.flat["scheme.max_position"]) if with_ids else ""
     low = [f"{one.label} {rounded(one.in_distribution.median)}" for one in systems if not one.fitted]
     draws = list(dict.fromkeys(value for one in systems if (value := one.flat.get("scheme.draw"))))
-    draw = f"; ids in training: {DRAWS[draws[0]]} ({draws[0]})" if len(draws) == 1 else ""  # others differ
+    draws = [f"; ids in training: {DRAWS.get(one, one)} ({one})" for one in draws]
+    draw = draws[0] if len(draws) == 1 else ""  # others differ
     falls = list(filter(None, map(fall_text, in_order(systems))))
     rest = len(falls) - MOST_FALLS
     said = (
