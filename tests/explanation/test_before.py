@@ -42,7 +42,7 @@ def test_what_became_better_is_told_with_its_counts(first: Explanation) -> None:
     assert first.before == ()
     then = lw.explain(adder(0.3, reach=6), TASK, before=first, **SETTINGS)
     random, kind = then.before
-    assert (random.then, random.now, random.how) == ("right to 8", "right to 6, breaks at 7", "worse")
+    assert (random.then, random.now, random.how) == ("right to 8", "right to 6, breaks at 7 (0 % right)", "worse")
     assert random.more == "Random strings are surely worse at 8. For these, keep logits."
     assert (kind.strings, kind.how) == (ZEROS, "better")
     wrong, n, at = map(int, re.findall(r"\d+", kind.then))

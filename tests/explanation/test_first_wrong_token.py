@@ -845,7 +845,7 @@ def test_a_trained_length_that_breaks_is_shown_with_all_trained_ones() -> None:
 def test_a_model_that_is_right_but_at_one_short_length_has_learned() -> None:
     rows = [LengthShares(n, Share(0 if n == 2 else 100, 100), Share(40, 40)) for n in (2, 4, 6, 8, 12)]
     assert Verdict(rows, 8).trained.value < CUT
-    assert Verdict(rows, 8).line == "not fully learned: breaks at length 2, right again at 4–12"
+    assert Verdict(rows, 8).line == "not fully learned: breaks at length 2 (0 % right), right again at 4–12"
     assert not Verdict(rows[:2], 4).learned
 
 
@@ -1166,4 +1166,4 @@ def lucky_at_nine(prompt: list[str], answer: list[str]) -> list[str]:
 
 def test_a_length_at_which_random_strings_are_right_again_is_found() -> None:
     told = lw.explain(adder(lucky_at_nine), TASK, train=6, samples=32, seconds=4)
-    assert told.answer == "right to length 6, breaks at 7, right again at 9"
+    assert told.answer == "right to length 6, breaks at 7 (0 % right), right again at 9"

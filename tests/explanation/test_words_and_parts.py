@@ -116,9 +116,9 @@ def found(right: dict[int, int], hard: int = 10) -> Explanation:
 def test_a_length_breaks_for_sure_where_all_its_strings_were_asked() -> None:
     rows = (LengthShares(4, Share(19, 19, every=True), Share(0, 0, every=True)),
             LengthShares(6, Share(18, 19, every=True), Share(5, 6, every=True)))  # fmt: skip
-    assert Verdict(rows, 4).line == "right to length 4, breaks at 6"
+    assert Verdict(rows, 4).line == "right to length 4, breaks at 6 (94 % right)"
     drawn = Verdict((LengthShares(6, Share(100, 128), Share(20, 20)),), 4)
-    assert drawn.line == "breaks at length 6"
+    assert drawn.line == "breaks at length 6 (78 % right)"
     assert drawn.rows[0].random.cell(interval=True) == "100 of 128 [0.70, 0.84] breaks"
     cells = [Share(right, 128).cell(interval=False) for right in (128, 122, 120, 100)]
     assert cells == ["128 of 128", "122 of 128", "120 of 128 unsure", "100 of 128 breaks"]
@@ -154,17 +154,17 @@ def test_json_has_the_sentences() -> None:
 def test_the_answer_comes_first_and_says_breaks_only_of_what_was_learned() -> None:
     assert found({5: 10, 10: 10, 20: 10}).answer == "right to length 20, the longest asked"
     late = found({5: 10, 10: 10, 20: 3, 30: 0}).answer
-    assert late == "right to length 10, breaks at 20"
-    assert found({5: 10, 10: 10, 20: 3, 30: 10}).answer.endswith("breaks at 20, right again at 30")
+    assert late == "right to length 10, breaks at 20 (30 % right)"
+    assert found({5: 10, 10: 10, 20: 3, 30: 10}).answer.endswith("breaks at 20 (30 % right), right again at 30")
     twice = found({5: 10, 10: 10, 20: 3, 30: 10, 34: 10, 40: 10, 50: 0, 60: 10, 70: 0})
-    assert twice.answer.endswith("breaks at 20, right again at 30–40")
+    assert twice.answer.endswith("right again at 30–40")
     assert [row.length for row in twice.verdict.shown()] == [10, 20, 30, 40, 70]
     edited = "; edited strings break at length 20"
     for right in ({5: 10, 10: 10, 20: 10}, {10: 10, 20: 10, 30: 3}):
         assert found(right, hard=4).answer == found(right).answer + edited
     assert "edited" not in found({10: 10, 20: 3, 30: 3}, hard=4).answer
     within = found({2: 10, 4: 10, 6: 10, 8: 10, 9: 10, 10: 9, 20: 0}).answer
-    assert within == "not fully learned: right to length 9, breaks at 10"
+    assert within == "not fully learned: right to length 9, breaks at 10 (90 % right)"
     for never in (found({5: 2, 10: 0, 20: 0}), found({2: 10, 5: 2, 10: 0})):
         assert never.answer.startswith("not learned: ")
         assert "breaks" not in never.answer
@@ -209,7 +209,8 @@ def test_first_line_and_what_follows_come_from_one_decision(counts: list[tuple[i
     )
     verdict, expected = random, drawn
     if expected is not None:
-        assert re.search(rf"breaks at (length )?{expected}\b", line)
+        share = next(row.random for row in rows if row.length == expected)
+        assert re.search(rf"breaks at (length )?{expected} \({int(100 * share.value + 1e-9)} % right\)", line)
     # "Right to" is the last length before one that is not right, and it comes first.
     before = [row for row in rows if expected is None or row.length < expected]
     assert verdict.doubted == [row.length for row in before if not row.random.holds]
@@ -226,7 +227,7 @@ def test_first_line_and_what_follows_come_from_one_decision(counts: list[tuple[i
     assert ("the longest asked" in line) == (verdict.held == longest)
     verdict = Verdict(rows, 10)
     if verdict.learned:
-        said = {int(number) for number in re.findall(r"\d+", line + verdict.edited)}
+        said = {int(number) for number in re.findall(r"\d+\b(?! %)", line + verdict.edited)}
         assert {expected, random.held} - {None} <= said
         assert said - {None} <= {row.length for row in verdict.shown()}
     else:
@@ -244,7 +245,7 @@ def test_a_trained_length_that_is_close_is_no_border_and_is_shown() -> None:
 
     verdict = Verdict([row(3, 128), row(4, 120), row(6, 128), row(9, 90)], 6)
     assert (verdict.held, verdict.doubted, verdict.unclear) == (3, [4], [4])
-    assert verdict.line == "right to length 3, unsure at 4, breaks at 9"
+    assert verdict.line == "right to length 3, unsure at 4, breaks at 9 (70 % right)"
     assert [row.length for row in verdict.shown()] == [3, 4, 6, 9]
     longer = Verdict([row(5, 128), row(6, 120), row(7, 120), row(8, 128)], 5)
     assert (longer.held, longer.unclear) == (5, [6])
@@ -373,7 +374,7 @@ def test_a_length_has_one_count_and_the_page_one_story() -> None:
     for row in told.accuracy.rows:
         times = 1 + (row.length in (12, 13))
         assert (counts[row.length].right, counts[row.length].n) == (times * row.right, times * row.n)
-    assert told.answer == "right to length 12, breaks at 13"  # 13 is not among `lengths`
+    assert told.answer == "right to length 12, breaks at 13 (0 % right)"  # 13 is not among `lengths`
     assert told.failures.feature is None  # That longer strings fail is what the answer says.
     page = told.html()
     order = [told.answer[1:], told.why.splitlines()[0], "<svg", "Where it breaks"]
@@ -382,7 +383,7 @@ def test_a_length_has_one_count_and_the_page_one_story() -> None:
     for line in (told.answer, *told.why.splitlines(), *itertools.chain(*told.failures.findings)):  # No sentence twice.
         assert page.count(line[1:]) == 1
     screen = repr(told).splitlines()
-    assert len(screen) <= 24
+    assert len(screen) <= 25
     assert all(len(line) <= 80 for line in screen)
     for line in told.lines:
         assert "`" not in line  # The page and the terminal say the same words, flags of a command neither.

@@ -123,7 +123,7 @@ class Before:
 
     def _random(self, now: Failures) -> Since:
         """To which length random strings were and are right, and at which lengths surely more or fewer are."""
-        was, told = (_right_to(Verdict(each.rows, each.train).of("random")) for each in (self.failures, now))
+        was, told = (Verdict(each.rows, each.train).short for each in (self.failures, now))
         better, worse = changed_lengths(self.failures, now)
         how = "mixed" if better and worse else "better" if better else "worse" if worse else "unsure"
         said = [f"{how} at {_named(some)}" for how, some in (("worse", worse), ("better", better)) if some]
@@ -184,14 +184,6 @@ def changed_lengths(before: Failures, now: Failures) -> tuple[list[int], list[in
         if _differ(some[n], other[n], len(both)):
             found[some[n].value > other[n].value].append(n)
     return found
-
-
-def _right_to(verdict: Verdict) -> str:
-    """The last length at which strings are right, as at all shorter ones, and the first that breaks."""
-    broken, again = verdict.broken(), verdict.again
-    parts = [f"right to {verdict.held}"] if verdict.held else []
-    parts += [f"breaks at {broken}"] if broken is not None else []
-    return ", ".join([*parts, *[f"right again at {'–'.join(map(str, again))}"] * bool(again)]) or "unsure"
 
 
 def _named(lengths: Sequence[int]) -> str:

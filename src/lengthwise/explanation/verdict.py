@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -177,18 +178,27 @@ class Verdict:
         return [*itertools.pairwise(row.length for row in self.rows)]
 
     @property
-    def line(self) -> str:
-        """To which length random strings are right, and at which they break first."""
+    def short(self) -> str:
+        """To which length random strings are right, at which they break first, and how many are right there."""
         random = self.of("random")
-        broken, held, longest = random.broken(), random.held, self.rows[-1].length
-        parts = [f"right to length {held}{', the longest asked' * (held == longest)}"] if held else []
+        broken, held = random.broken(), random.held
+        parts = [f"right to {held}"] if held else []
         if random.near != broken and (broken is None or (held or 0) < self.train):
             some = any(row.holds for row in random.rows if row.length > (random.near or 0))
-            parts += [f"unsure {'at' if some else 'from'} {'length ' * (not parts)}{random.near}"]
+            parts += [f"unsure {'at' if some else 'from'} {random.near}"]
         if broken is not None:
-            parts += [f"breaks at {'length ' * (not parts)}{broken}"]
+            share = next(row.random for row in self.rows if row.length == broken)
+            parts += [f"breaks at {broken} ({100 * share.right // share.n} % right)"]
             parts += [f"right again at {'–'.join(map(str, random.again))}"] * bool(random.again)
-        return "not fully learned: " * (broken is not None and broken <= self.train) + ", ".join(parts)
+        return ", ".join(parts)
+
+    @property
+    def line(self) -> str:
+        """The same as a sentence of its own."""
+        random, said = self.of("random"), re.sub(r" (?=\d)", " length ", self.short, count=1)
+        broken = random.broken()
+        before = "not fully learned: " * (broken is not None and broken <= self.train)
+        return before + said + ", the longest asked" * (random.held == self.rows[-1].length)
 
     @property
     def again(self) -> list[int]:
