@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import math
 import threading
 import types
 import warnings
@@ -14,7 +15,7 @@ from weakref import WeakKeyDictionary
 import torch
 from jaxtyping import Bool, Int, Num
 from torch import Tensor, nn
-from transformers import PreTrainedModel
+from transformers import DynamicCache, PreTrainedModel
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
 
 from lengthwise.core.errors import LengthwiseError, require
@@ -135,13 +136,24 @@ REFUSED = ("generate_batch", "init_continuous_batching", "continuous_batching_co
 class _Pass(threading.local):
     """The ids of one thread's forward pass; a copy of a model starts without any."""
 
-    prepared: tuple[Tensor, Tensor] | None = None
-    """The tokens of the next forward pass inside `generate`, and their ids."""
+    prepared: tuple[Tensor, Tensor, Tensor] | None = None
+    """The tokens of the next forward pass inside `generate`; of all up to them the ids, and which are no padding."""
     current: Tensor | None = None
     """The ids of the forward pass that runs."""
 
     def __reduce__(self) -> tuple[type[_Pass], tuple[()]]:
         return type(self), ()
+
+
+def near_mask(ids: Num[Tensor, "B T"], mask: Bool[Tensor, "B T"], near: int, new: int) -> Bool[Tensor, "B 1 new T"]:
+    """Which tokens the ``new`` last ones see: earlier ones at most ``near`` ids away, and all with id 0, as `<bos>`.
+
+    So `LocalBias` with a sink does. ``mask`` is false at padding, which sees itself, since it must see something.
+    """
+    index = torch.arange(ids.shape[1], device=ids.device)
+    behind, queries = index[-new:, None], ids[:, -new:, None]
+    seen = (((queries - ids[:, None]).abs() <= near) | (ids[:, None] == 0)) & (index <= behind) & mask[:, None]
+    return (seen | (index == behind))[:, None]
 
 
 def _changes(model: nn.Module) -> int:
@@ -152,9 +164,9 @@ def _changes(model: nn.Module) -> int:
 class Attachment:
     """What is attached to a model: the rule, the hooks, and the ids of the forward passes that run."""
 
-    def __init__(self, places: Places, rule: IdRule, module: str | None) -> None:
-        self.rule, self.places, self.running, self.trained = rule, places, _Pass(), False
-        self.description = {**described(rule), "module": module}
+    def __init__(self, places: Places, rule: IdRule, module: str | None, near: int | None) -> None:
+        self.rule, self.places, self.near, self.running, self.trained = rule, places, near, _Pass(), False
+        self.description = {**described(rule), "module": module} | ({} if near is None else {"near": near})
         below, self._changes = places.entry, _changes(places.entry)
         self.signature = inspect.signature(below.forward)
         self.handles = [
@@ -163,8 +175,8 @@ class Attachment:
             *places.watch(self.replace_ids),
         ]
 
-    def before_forward(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Set the ids of this forward pass: those of `generate`, or those of its own tokens."""
+    def before_forward(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Set the ids of this forward pass, those of `generate` or of its own tokens; hide far tokens, if wanted."""
         given = self.signature.bind_partial(*args, **kwargs).arguments
         given.update(given.pop("kwargs", {}))
         _refuse_attention(module)
@@ -181,18 +193,30 @@ class Attachment:
             )
         prepared, self.running.prepared = self.running.prepared, None
         if prepared is not None and (prepared[0] is tokens or torch.equal(prepared[0], tokens)):
-            self.running.current = prepared[1]
-            return
-        require(
-            cache is None or int(cache.get_seq_length()) == 0,
-            "a forward pass that continues a cache does not know the tokens before it; use generate, or pass all "
-            "tokens with use_cache=False",
-        )
-        mask = padding_mask(given.get("attention_mask"), tokens)
-        refuse_positions(given.get("position_ids"), mask)
-        self.trained |= module.training
-        ends = self.ends(module)
-        self.running.current = rule_ids(self.rule, tokens, mask, training=module.training, ends=ends)
+            every, mask = prepared[1:]
+        else:
+            require(
+                cache is None or int(cache.get_seq_length()) == 0,
+                "a forward pass that continues a cache does not know the tokens before it; use generate, or pass all "
+                "tokens with use_cache=False",
+            )
+            mask = padding_mask(given.get("attention_mask"), tokens)
+            refuse_positions(given.get("position_ids"), mask)
+            self.trained |= module.training
+            every = rule_ids(self.rule, tokens, mask, training=module.training, ends=self.ends(module))
+        self.running.current = every[:, -tokens.shape[1] :]
+        if self.near is None:
+            return None
+        seen = near_mask(every, mask, self.near, tokens.shape[1])
+        # A static cache is longer.
+        room = max((getattr(layer, "max_cache_len", 0) for layer in getattr(cache, "layers", ())), default=0)
+        hidden = torch.zeros(seen.shape, dtype=next(module.parameters()).dtype, device=seen.device)
+        hidden.masked_fill_(~seen, torch.finfo(hidden.dtype).min)
+        hidden = nn.functional.pad(hidden, (0, max(0, room - every.shape[1])), value=-math.inf)
+        at = [*self.signature.parameters].index("attention_mask")
+        if at < len(args):
+            return (*args[:at], hidden, *args[at + 1 :]), kwargs
+        return args, {**kwargs, "attention_mask": hidden}
 
     @property
     def has_trained(self) -> bool:
@@ -249,16 +273,20 @@ _TRAINED: WeakKeyDictionary[nn.Module, dict[str, Any]] = WeakKeyDictionary()
 """The rule under which a model was trained before it was detached."""
 
 
-def attach(model: HFModel, rule: IdRule | IdFunction | None = None, *, module: str | None = None) -> HFModel:
+def attach(
+    model: HFModel, rule: IdRule | IdFunction | None = None, *, near: int | None = None, module: str | None = None
+) -> HFModel:
     """Give ``model`` the position ids of ``rule``, in training, in forward passes and in `generate`; returns it.
 
     ``rule`` is a function of token ids [B, T] to position ids [B, T] (rotary encodings take floats, too), or one of
     the rules of `lengthwise.hf`; by default the one that the model was saved with, since `save_pretrained` keeps rules
     of `lengthwise.hf` in the configuration. A row holds one sequence, with padding on either side if the attention mask
     says so; the rule sees padding behind the tokens. ``module`` names the module that encodes positions; by default it
-    is found. Either way a probe of a few short forward passes shows that ids given
-    there reach the logits, as if the model itself had been given them. PEFT models with LoRA can be attached before or
-    after wrapping.
+    is found. Either way a probe of a few short forward passes shows that ids given there reach the logits, as if the
+    model itself had been given them. PEFT models with LoRA can be attached before or after wrapping.
+
+    With ``near``, a token attends to those alone whose ids differ from its own by at most so much, and to tokens with
+    id 0, such as `<bos>`. What a layer computes does not depend on the length of the row then. Folders keep it.
 
     A warning says where the model was trained under another rule, such as one with a smaller ``max_position``. Raises
     `LengthwiseError` for a model that does not pass the probe; see `detach` for the way back.
@@ -280,6 +308,7 @@ def attach(model: HFModel, rule: IdRule | IdFunction | None = None, *, module: s
         loaded = "was saved without a rule of position ids" if inner.name_or_path else "has no rule of position ids"
         require(saved is not None, f"the model {loaded}; give one: attach(model, rule)")
         rule, module = built(saved), module or saved.get("module")
+        near = saved.get("near") if near is None else near
     needed = getattr(rule, "vocab_size", 0)
     known = getattr(inner.config.get_text_config(), "vocab_size", needed)
     require(
@@ -288,9 +317,11 @@ def attach(model: HFModel, rule: IdRule | IdFunction | None = None, *, module: s
         f"model's id of each token of the task, or a new model vocab_size={needed}",
     )
     found, rule = position_modules(inner, module), as_rule(rule)
-    if isinstance(saved, dict) and (what := changed(saved, rule)):
+    if near is not None:
+        _check_near(inner, rule, near)
+    if isinstance(saved, dict) and (what := changed(saved, rule) or _other_reach(saved, near)):
         warnings.warn(what, stacklevel=2)
-    inner.__dict__[STATE] = Attachment(found, rule, module)
+    inner.__dict__[STATE] = Attachment(found, rule, module, near)
     inner.__dict__["save_pretrained"] = types.MethodType(_in_place_of(type(inner).save_pretrained, _save), inner)
     if hasattr(inner, "generate"):
         for name, wrapper in (("generate", _generate), ("prepare_inputs_for_generation", _prepare)):
@@ -365,7 +396,7 @@ def _prepare(self: Any, input_ids: Tensor, *args: Any, **kwargs: Any) -> dict[st
     if before == 0:
         refuse_positions(kwargs.get("position_ids"), mask)
     ids = rule_ids(state.rule, input_ids, mask, training=False, check=True)
-    state.running.prepared = (new, ids[:, before:])
+    state.running.prepared = (new, ids, mask)
     return inputs
 
 
@@ -410,6 +441,34 @@ def _refuse_attention(model: Any) -> None:
         f"attention function {name!r} has no mask function, so the model would see later tokens; register one with "
         "AttentionMaskInterface.register, or load the model with attn_implementation='sdpa'",
     )
+
+
+def _check_near(model: PreTrainedModel, rule: IdRule, near: Any) -> None:
+    """Raises `LengthwiseError` for what no mask can do; warns where training moves ids apart that belong together."""
+    require(isinstance(near, int) and near >= 0, f"near is how many ids away a token may be, 0 or more, got {near!r}")
+    name = model.config._attn_implementation
+    require(
+        name in ("eager", "sdpa"),
+        f"attention function {name!r} takes no mask of near tokens; load the model with attn_implementation='sdpa'",
+    )
+    require(
+        not any(DynamicCache(config=model.config).is_sliding),
+        f"{type(model).__name__} has layers that see the last tokens only, which near can't be combined with; switch "
+        "sliding windows off in its configuration, or leave near out",
+    )
+    draw = getattr(getattr(rule, "scheme", None), "draw", "contiguous")
+    if draw != "contiguous":
+        warnings.warn(
+            f"draw {draw!r} puts jumps between ids in training, over which near={near} does not see; use 'contiguous'",
+            stacklevel=3,
+        )
+
+
+def _other_reach(saved: dict[str, Any], near: int | None) -> str:
+    """What a warning says of a model that was trained to see other tokens; empty for the same."""
+    before = saved.get("near")
+    said = [f"near={each}" if each is not None else "every earlier token" for each in (before, near)]
+    return f"the model was trained with attention to {said[0]}, and has {said[1]} now" if before != near else ""
 
 
 def _of_table(ids: Tensor, size: int) -> Tensor:

@@ -58,6 +58,7 @@ def language_model(
     state = attached(inner)
     if state is None:
         return HuggingFaceModel(shown, inner, max_length, bos=bos)
+    require(state.near is None, "a model that sees near tokens alone hides the others itself; attach it without near")
     return _Attached(shown, inner, max_length, state, bos)
 
 
@@ -97,7 +98,7 @@ class _Attached(HuggingFaceModel):
 
     def _call(self, ids: Tensor, position_ids: Tensor, **more: Any) -> Any:
         require(self.inner.__dict__.get(STATE) is self._state, "the rule was detached; call language_model again")
-        self._state.running.prepared = (ids, position_ids)
+        self._state.running.prepared = (ids, position_ids, torch.ones_like(ids).bool())
         return self.inner(input_ids=ids, **more)
 
 
