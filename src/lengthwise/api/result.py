@@ -287,12 +287,13 @@ class Measured(Tabular):
             **dict([guess.split(": ", 1)] if guess else []),
             **dict.fromkeys(["…"] * bool(hidden), hidden),
         }
-        left_out = [length for length in tested if length not in lengths]
+        left_out, whole = [length for length in tested if length not in lengths], headline(systems, whole=True)
         lacks = f"{', '.join(map(str, left_out))} (lengths='all')" * bool(left_out)
         said = (
             *sure.next,
             *of.notes,
             f"tested and not shown: {lacks}" * bool(lacks),
+            f"finding, in full: {whole}" * (exact and whole != finding),
             *sure.advice,
             f"…: {hidden}" * bool(hidden),
             *details(systems),

@@ -18,7 +18,6 @@ from lengthwise.report.control import (
     FOUND,
     GUESS,
     PLAIN,
-    UNFIT,
     beyond_reach,
     control_says,
     is_control,
@@ -117,12 +116,10 @@ def answer(
     falls = next((see for one in order if fall(one) and (see := explain_step(one))), "")
     made = tests[0].made if tests else 0
     hidden = ", also of systems not shown" * any(test.hidden for test in tests)
-    cut = order if UNFIT.format("it") in found.why and FAR not in found.why else ()
-    far = [f"{UNFIT.format(one.label)}:{FAR.lower()}{says}" for one in cut if (says := beyond_reach(one))]
     advice = (
+        *(in_quotes(text, there) for text in found.advice),
         f"tests: an exact rank test of each pair at each longer length, {made} in all{hidden}; p by Holm" * (made > 1),
         falls * (falls.partition("\n")[2] not in found.step),
-        *far[:1],
         distances_text(order),
     )
     return replace(found, sure=sure, why=why, step=step, advice=tuple(filter(None, advice)))
@@ -372,16 +369,22 @@ class _Contest:
         cause, control, _ = self.cause
         sure, enough = self.sure
         short, alone = _short(cause), _short(self.by_encoding)
-        causes, without = ((cause, never), (short, never), (cause, ""), (short, "")), (("", never), ("", ""))
-        parts = [(first, *rest) for left in (causes, without) for first in (self.by_encoding, alone) for rest in left]
-        every = [" ".join(filter(None, each)) for each in (*parts, *causes, *without)]
+        causes = (cause, never), (short, never), (cause, ""), (short, "")  # what is not tested is always said
+        every = [" ".join(filter(None, (first, *rest))) for first in (self.by_encoding, alone, "") for rest in causes]
         why = next((text for text in every if self.has_room(text, MOST_OF_WHY)), every[-1]) or self._without_plain
         step = next_step(self.order, fails, control, self.seeds, self.pair, bool(self.pairs), self.is_least)
         head, *commands = step.split("\n")
         dear = "\n".join([head.partition(FIRST)[0], *commands])
         ways = (also_unfitted(step, self.order), step, also_unfitted(dear, self.order), dear)
         step = next((way for way in ways if self.has_room(way)), dear)
-        return Answer(sure, why, step, enough=enough)
+        whole = {SURE: self._sure(len(self.field))[0] + self.second, WHY: every[0], NEXT: ways[0].partition("\n")[0]}
+        said = sure, why, step.partition("\n")[0]
+        cut = (
+            f"{name}, in full: {text}"
+            for (name, text), row in zip(whole.items(), said, strict=True)
+            if text and row != text
+        )
+        return Answer(sure, why, step, tuple(cut), enough)
 
     @property
     def _without_plain(self) -> str:

@@ -49,13 +49,16 @@ NEXT_TEST = "at the next test"
 """Where a system is not right that is right at trained lengths: at those before it it may be right."""
 
 
-def headline(systems: Sequence[SystemSummary]) -> str:
-    """The finding, a line for each task: how many systems are right how far, so that every test up to there is."""
+def headline(systems: Sequence[SystemSummary], *, whole: bool = False) -> str:
+    """The finding, a line for each task: how many systems are right how far, so that every test up to there is.
+
+    ``whole``: with all names and numbers, also where there is no room for them.
+    """
     contests = dict[str, list[SystemSummary]]()
     for one in in_order(of_equal_steps(systems)):
         contests.setdefault(one.contest, []).append(one)
-    said = [_finding(some) for some in contests.values()]
-    if len(said) > MOST_TASKS:
+    said = [_finding(some, whole) for some in contests.values()]
+    if len(said) > MOST_TASKS and not whole:
         said[MOST_TASKS - 1 :] = [f"{len(said) - MOST_TASKS + 1} more tasks are in the table."]
     return "\n".join(said)
 
@@ -79,10 +82,12 @@ ROOM = ((3, 2, 2, True), (3, 2, 2, False), (3, 2, 0, True), (3, 1, 0, True), (3,
 """How many of the best, of those that go partway and of others have names; whether accuracies and fits are said."""
 
 
-def _finding(order: Sequence[SystemSummary]) -> str:
-    """The finding of systems that are compared with each other, in order, with as much as there is room for."""
+def _finding(order: Sequence[SystemSummary], whole: bool) -> str:
+    """The finding of systems that are compared with each other, in order, with as much as there is room for, or all."""
     if not any(cell.length > one.max_length for one in order for cell in one.cells):
         return _no_finding(order)
+    if whole:
+        return in_quotes(_goes_far(order, *[max(len(order), MOST_COMPARED)] * 3, True, error=True), order)
     every = (in_quotes(_goes_far(order, *room, error=error), order) for room in ROOM for error in (True, False))
     most = LINES_OF_FEW if len(order) <= FEW else MOST_LINES
     return next((text for text in every if lines_of(text) <= most), _goes_far(order, *ROOM[-1]))

@@ -57,10 +57,11 @@ def next_step(
 ) -> str:
     """What to do next with systems that are compared with each other, as a line, and commands behind it.
 
-    That is longer strings where a seed of the best fails and no measured task was trained to so short ones, then what
-    fits where nothing is left to compare, then, where not even the best goes beyond training, what may instead of what
-    ``fails``, unless that was trained, too, then the ``control``, settings that should be equal in the ``pair``, more
-    ``seeds`` of systems that ``differ`` in every seed, why the best falls, seeds of others, and longer tests.
+    That is longer strings where a seed of the best fails and no measured task was trained to so short ones, then more
+    steps where nothing is left to compare, or where a system fits in a part of its seeds, at most half, then, where not
+    even the best goes beyond training, what may instead of what ``fails``, unless that was trained, too, then the
+    ``control``, settings that should be equal in the ``pair``, more ``seeds`` of systems that ``differ`` in every seed,
+    why the best falls, seeds of others, and longer tests.
     ``least``: with fewer seeds no difference can be significant.
     """
     lost, fitted = _lost(order), [one for one in order if one.fitted]
@@ -69,6 +70,8 @@ def next_step(
     longer = _longer(order, lost)
     if longer and len(fitted) < min(2, len(order)):
         return longer
+    if in_part := _longer(order, [one for one in lost if one.fitted]):
+        return in_part
     if any("encoding.window" in one.flat and one.positions.scheme not in PLAIN for one in order):
         fails = None  # nothing likelier is known than attention to near ids
     if fails is not None and not any(fails is one for one in in_groups(order).far):
