@@ -44,6 +44,7 @@ from lengthwise.report.summary import (
     SystemSummary,
     above,
     axes_text,
+    brackets_of,
     brackets_text,
     called,
     chance,
@@ -183,6 +184,7 @@ class Measured(Tabular):
             raise UnknownNameError("kind of brackets", brackets, BRACKETS)
         of = self._curves
         systems = of._labelled(labels)
+        seeds = [len(system.fitted) for system in systems]
         axes = panel_axes([cell for system in systems for cell in system.cells])
         cells, guessed = dict[tuple[str, str, str], dict[int, Estimate]](), set[tuple[tuple[str, str, str], int]]()
         near, unlike = set[tuple[tuple[str, str, str], int]](), set[tuple[tuple[str, str, str], int]]()
@@ -192,10 +194,13 @@ class Measured(Tabular):
             for cell in system.cells:
                 key = (system.name, system.settings, axes_text(panel_of(cell.axes, axes)))
                 row = cells.setdefault(key, {})
-                if (found := cell.estimate(of.metric)) is not None:
+                kind = brackets_of(len(cell.scores), seeds)
+                if (found := cell.estimate(of.metric, kind)) is not None:
                     row[cell.length] = found
                     rates[key, cell.length] = [score.rate(of.metric) for score in cell.scores]
-                    shown[*key, cell.length] = spread(cell.scores, of.metric, brackets)
+                    shown[*key, cell.length] = spread(
+                        cell.scores, of.metric, kind if brackets == "interval" else brackets
+                    )
                     if found.median >= FAILED and found.low <= (
                         chance(system, cell.length, cell.axes, of.metric) or -1
                     ):
@@ -266,8 +271,7 @@ class Measured(Tabular):
         }
         layouts, tasks_of = ({each[at] for each in contests} for at in (1, 0))
         of_each = ["length", *["layout"] * (len(layouts - {""}) > 1), *["task"] * (len(tasks_of) > 1)]
-        seeds = [len(system.fitted) for system in systems]
-        unseen = f" ({brackets_text(seeds)})" * (brackets != "interval")
+        unseen = f" ({brackets_text(seeds, beside=seeds)})" * (brackets != "interval")
         guess, low = chance_text(systems, lengths, of.metric), low_seeds(in_groups(systems).far, lengths, of.metric)
         right, hidden = [f"{one.label} {rounded(one.in_distribution.median)}" for one in systems], hidden_text(systems)
         trained_right = f"; right in distribution: {', '.join(right)}" * (not any(one.fitted for one in systems))
@@ -542,12 +546,12 @@ def _inside(systems: Sequence[SystemSummary], brackets: Brackets, rows: Iterable
     """What the brackets in these rows are; empty where none are shown."""
     shown = any("(" in cell_text(cell, DIGITS) for row in rows for cell in row if isinstance(cell, Spread))
     counts = [len(system.fitted or system.results) for system in systems]
-    return {"brackets": brackets_text(counts, brackets)} if shown else {}
+    return {"brackets": brackets_text(counts, brackets, counts)} if shown else {}
 
 
 def _brackets_of(seeds: Sequence[int], brackets: Brackets, rows: Iterable[int]) -> str:
     """`brackets_text` for these rows, of all of which it is known how many seeds fitted."""
-    return brackets_text((seeds[row] for row in rows), brackets)
+    return brackets_text((seeds[row] for row in rows), brackets, seeds)
 
 
 def _over(systems: Sequence[SystemSummary]) -> str:
@@ -717,17 +721,18 @@ class Result(Measured):
         if not self.systems:
             return Table((), (), caption=NO_RUNS)
         rows, systems, unlike = [], self.systems, not same_training(self.systems)
+        fitted = [len(system.fitted or system.results) for system in systems]
         for system in systems:
-            last = max(system.cells, key=lambda cell: cell.length, default=None)
+            own, last = system.fitted or system.results, max(system.cells, key=lambda cell: cell.length, default=None)
             rows.append(
                 (
                     system.name,
                     system.settings,
                     *[system.max_length] * unlike,
                     f"{len(system.fitted)} of {len(system.results)}",
-                    spread([result.in_distribution for result in system.fitted or system.results]),
+                    spread([one.in_distribution for one in own], brackets=brackets_of(len(own), fitted)),
                     None if last is None else last.length,
-                    None if last is None else spread(last.scores),
+                    None if last is None else spread(last.scores, brackets=brackets_of(len(last.scores), fitted)),
                 )
             )
         columns = (

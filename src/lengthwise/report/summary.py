@@ -277,17 +277,25 @@ def over_seeds(
     return Estimate(found.median, *ends[brackets])
 
 
-def brackets_text(seeds: Iterable[int], brackets: Brackets = "interval") -> str:
-    """What `over_seeds` shows of systems of which so many seeds fitted."""
+def brackets_of(fitted: int, beside: Iterable[int], brackets: Brackets = "interval") -> Brackets:
+    """What a table shows of a system of which so many seeds fitted: the range where it is that of others with few."""
+    few = any(count > 1 and not is_interval(count) for count in beside)
+    return "range" if brackets == "interval" and fitted > 1 and few else brackets
+
+
+def brackets_text(seeds: Iterable[int], brackets: Brackets = "interval", beside: Iterable[int] = ()) -> str:
+    """What `over_seeds` shows of systems of which so many seeds fitted, ``beside`` others in a table."""
     counts = sorted({*seeds} - {0})
     if brackets == "range":
         return "lowest and highest of the fitted seeds"
     if brackets == "none" or not counts:
         return "nothing"
-    few, many = ([f"{count}" for count in counts if count > 1 and is_interval(count) is of] for of in (False, True))
+    some, beside = [count for count in counts if count > 1], [*beside]
+    ranges = [f"{count}" for count in some if brackets_of(count, [count, *beside]) == "range"]
+    many = [f"{count}" for count in some if f"{count}" not in ranges]
     said = [
         *["95 % interval over the strings of one seed, not over seeds"] * (1 in counts),
-        *[f"range of {' or '.join(few)} seeds"] * bool(few),
+        *[f"range of {' or '.join(ranges)} seeds"] * bool(ranges),
         *[f"95 % interval of the median of {' or '.join(many)} seeds"] * bool(many),
     ]
     return "; ".join(said)
