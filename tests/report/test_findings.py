@@ -553,6 +553,31 @@ def test_all_are_trained_longer_where_most_seeds_did_not_fit() -> None:
         assert steps_of(table)[0].startswith(longer if lost == 2 else fewer)
 
 
+@pytest.mark.parametrize("others", [(), ("random-start",)])
+def test_what_fits_in_a_part_of_its_seeds_is_trained_longer_first(others: tuple[str, ...]) -> None:
+    """Before longer tests, which are for what is right up to the end."""
+    in_part = [one | {"fitted": one["seed"] == 0} for one in seeds("coupled", *[{16: 200, 40: 198}] * 3)]
+    found = of(*in_part, *(run for name in others for run in seeds(name, *[{16: 100, 40: 10}] * 3)))
+    (step,) = steps_of(found.wide())
+    assert "for 2,000 steps: half or more of the seeds of coupled did not fit" in step
+
+
+def test_what_an_answer_has_no_room_for_is_advice() -> None:
+    """With names so long that rows are cut: what is not tested stays, and what goes is said in full."""
+    long = {name: f"{name}, {'which is what we call it here ' * 4}".strip() for name in "abcd"}
+    runs = [run for name in "abc" for run in seeds(name, *[{16: 200 - 60 * "abc".index(name), 40: 30}] * 2)]
+    found, at = of(*runs, *seeds("d", {}, {}, fitted=False)), "finding, in full: "
+    table, short = found.wide(labels=long), found.wide()
+    advised = next(line for line in table.advice if line.startswith(at))
+    for part in re.findall(r"0\.\d+ at \d+|did not fit", short.answer["finding"]):
+        assert part in advised
+    assert not any(line.startswith(at) for line in short.advice)
+    rows = {SURE: short.answer[SURE], WHY: short.answer.get(WHY, "")}
+    for name, says in rows.items():
+        for label in filter(lambda label: label in says.split(), "abcd"):
+            assert long[label] in " ".join([table.answer[name], *(x for x in table.advice if x.startswith(name))])
+
+
 def test_what_may_help_a_system_that_did_not_fit_is_said_where_the_step_is_another() -> None:
     one, other = (seeds(name, *[{40: right}] * 3) for name, right in (("a", 200), ("b", 0)))
     lost = seeds("c", {}, {}, fitted=False)
@@ -926,6 +951,17 @@ def test_each_row_has_its_brackets() -> None:
     assert [row[3] for row in found.wide().rows] == ["2 of 2", "1 of 1", "0 of 3"]
 
 
+def test_a_table_has_one_kind_of_brackets_over_seeds() -> None:
+    """The range, where some rows have too few seeds for an interval; else the interval."""
+    many, few = [{40: 190 - 3 * at} for at in range(9)], [{40: 50 - 3 * at} for at in range(3)]
+    alone, both = of(*seeds("a", *many)).wide(), of(*seeds("a", *many), *seeds("b", *few)).wide()
+    assert "range" not in alone.legend["brackets"]
+    assert both.legend["brackets"] == "range of 3 or 9 seeds"
+    first = alone.rows[0][-1], both.rows[0][-1]
+    assert [(one.low, one.high) for one in first] == [(0.845, 0.935), (0.83, 0.95)]
+    assert "range of 3 or 9 seeds" in repr(of(*seeds("a", *many), *seeds("b", *few)).table())
+
+
 def test_steps_are_those_that_were_run_in_every_note() -> None:
     short, long = experiment(), experiment()
     long["training"]["steps"] = 12_000
@@ -1155,6 +1191,14 @@ def holds(found: lw.Result) -> None:
     assert whom or len(everywhere if lengths else somewhere) >= int(count[1])  # type: ignore[index]
     if said.startswith("Not significant"):
         assert not any(test.sure for test in tests if test.one is first and test.other in whom)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_system_whose_ids_are_said_to_be_the_cause_is_weighed_against_the_best(folder: Path) -> None:
+    for found in contests(folder):
+        said = wide(found).answer
+        for name in re.findall(r"[Tt]he ids(?: make the difference)?: at \d+ (.*?) has", said.get(WHY, "")):
+            assert name in said[SURE]
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)

@@ -181,27 +181,36 @@ class _Contest:
     @property
     def sure(self) -> tuple[str, int]:
         """How sure it is that the first is above its field, and how many seeds of each would do where these are few."""
-        said = [(f"{text}{self.second}", n) for text, n in (self._sure(names) for names in (MOST_COMPARED - 1, 0))]
+        ways = ((names, most) for most in (2, 1) for names in (MOST_COMPARED - 1, 0))
+        said = [(f"{self._sure(names)[0]}{self.second(most)}", self._sure(names)[1]) for names, most in ways]
         return next((each for each in said if self.has_room(each[0])), said[-1])
 
-    @property
-    def second(self) -> str:
-        """How the first stands to the next one that goes beyond training, too, but less far; empty without one."""
-        first, far = self.ranked[0], in_groups(self.ranked).far
-        less = (one for one in self.rivals if one in far and one not in (*in_groups(self.ranked).best, *self.field))
-        if (one := next(less, None)) is None or len(first.fitted) == len(one.fitted) == 1:
-            return ""
-        tests = self.between(first, one)
-        at = {
-            sure: in_runs(lengths_above(tests, surely=sure), {test.length for test in tests}) for sure in (True, False)
-        }
-        if at[True]:
-            return f" Significantly above {one.label}, too, at {at[True]}."
-        return (
-            f" Above {one.label} in every seed at {at[False]}, not significantly."
-            if at[False]
-            else (f" Not told apart from {one.label}.")
-        )
+    def second(self, most: int = 2) -> str:
+        """How the first stands to the one of *why*, and to the next one that goes beyond training, too, but less far.
+
+        So many at ``most``, and none against which it is weighed; empty without any.
+        """
+        first, far, said = self.ranked[0], in_groups(self.ranked).far, dict[str, list[str]]()
+        others = [one for one in self.rivals if one not in self.field]
+        less = next((one for one in others if one in far and one not in in_groups(self.ranked).best), None)
+        both = {id(one): one for one in (self.led[0], less) if one in others}
+        for one in list(both.values())[:most]:
+            tests = self.between(first, one)
+            at = {
+                sure: in_runs(lengths_above(tests, surely=sure), {test.length for test in tests})
+                for sure in (True, False)
+            }
+            if len(first.fitted) == len(one.fitted) == 1:
+                continue
+            text = (
+                f"Significantly above {{}}, too, at {at[True]}."
+                if at[True]
+                else f"Above {{}} in every seed at {at[False]}, not significantly."
+                if at[False]
+                else "Not told apart from {}."
+            )
+            said.setdefault(text, []).append(one.label)
+        return "".join(f" {text.format(some_of(names))}" for text, names in said.items())
 
     def _sure(self, names: int) -> tuple[str, int]:
         """As `sure`, with so many names of others at most."""
@@ -377,7 +386,7 @@ class _Contest:
         dear = "\n".join([head.partition(FIRST)[0], *commands])
         ways = (also_unfitted(step, self.order), step, also_unfitted(dear, self.order), dear)
         step = next((way for way in ways if self.has_room(way)), dear)
-        whole = {SURE: self._sure(len(self.field))[0] + self.second, WHY: every[0], NEXT: ways[0].partition("\n")[0]}
+        whole = {SURE: self._sure(len(self.field))[0] + self.second(), WHY: every[0], NEXT: ways[0].partition("\n")[0]}
         said = sure, why, step.partition("\n")[0]
         cut = (
             f"{name}, in full: {text}"
