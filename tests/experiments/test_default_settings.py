@@ -39,6 +39,18 @@ def test_ids_are_blocks_where_a_parent_is_in_a_neighbouring_place(task: str, dra
     assert draw_for(TASKS.build(task)) == draw
 
 
+@pytest.mark.parametrize(("draw", "encoding", "warns"), [
+    ("pose", "local-bias-sink", True), ("contiguous", "local-bias-sink", False), ("pose", "learned", False),
+])  # fmt: skip
+def test_ids_that_jump_out_of_sight_are_warned_of_before_training(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder, draw: str, encoding: str, warns: bool
+) -> None:
+    scheme = {"name": "coupled", "draw": draw}
+    made = lw.Experiment("addition", scheme, encoding, max_length=3, test_lengths=[6], steps=1)
+    made.run(out=tmp_path, progress=False)
+    assert any("jump" in str(warning.message) for warning in recwarn) is warns
+
+
 def test_a_users_task_that_skips_places_gets_blocks(every_second: Task) -> None:
     assert draw_for(every_second) == "pose"
 

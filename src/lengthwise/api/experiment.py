@@ -18,12 +18,12 @@ from lengthwise.api.components import task as build_task
 from lengthwise.api.result import Result
 from lengthwise.core import config as arguments
 from lengthwise.core.config import fields_of, from_fields, one_line_errors
-from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, spelled
+from lengthwise.core.errors import LengthwiseError, UnknownNameError, require, spelled, warn
 from lengthwise.core.files import read_json, read_text
 from lengthwise.core.result_file import CONFIG, RESULT, RunResult
 from lengthwise.core.table import Table, Tabular
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.experiments.defaults import MAX_LENGTH, STEPS, default_experiment, folder_name
+from lengthwise.experiments.defaults import MAX_LENGTH, STEPS, default_experiment, folder_name, jumps_out_of_sight
 from lengthwise.experiments.events import Event
 from lengthwise.experiments.recipe import RECIPES, Job, Recipe
 from lengthwise.experiments.run_config import RunConfig
@@ -379,6 +379,8 @@ def run(
         check_places(job.experiment.task, job.experiment.scheme)
         check_ids_are_used(job.experiment.scheme.name, job.experiment.encoding)
         job.experiment.task.check_lengths(job.experiment.evaluation.lengths)
+        if jumps_out_of_sight(job.experiment.scheme, job.experiment.encoding):
+            warn(f"{job.name} does not see over the jump of its ids; it may not fit: set scheme.draw to contiguous")
     folder, jobs = arguments.path("out", out), arguments.whole("jobs", jobs, 1)
     if shard:
         alone = int(os.environ.get("WORLD_SIZE", "1")) == 1

@@ -36,6 +36,11 @@ MULTIPLES = (1, 1.5, 2, 3, 4, 6, 8)
 """Test lengths of a comparison, as multiples of the longest training length."""
 
 
+def jumps_out_of_sight(scheme: PositionScheme | str, encoding: EncodingSpec) -> bool:
+    """Whether coupled ids are drawn with a jump over which an encoding that attends to near ids alone does not see."""
+    return encoding.local and isinstance(scheme, Coupled) and scheme.draw == "pose"
+
+
 def default_experiment(
     task: Task,
     scheme: PositionScheme | str = "sequential",
@@ -63,7 +68,7 @@ def default_experiment(
     given = _given(scheme)
     if given is not None:
         scheme = roomy_scheme(task, scheme, max(*tests, max_length))
-        if encoding.local and isinstance(scheme, Coupled) and scheme.draw == "pose" and "draw" not in given:
+        if jumps_out_of_sight(scheme, encoding) and "draw" not in given:
             scheme = dataclasses.replace(scheme, draw="contiguous")
     assert not isinstance(scheme, str)
     coupled = scheme.uses_places
