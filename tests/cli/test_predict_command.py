@@ -151,3 +151,12 @@ def test_a_probe_needs_one_system_and_strings(terminal: Terminal, tmp_path: Path
         assert answer.code == 2
         assert says in answer.err
         assert answer.err.count("\n") == 1
+
+
+def test_why_names_all_systems_of_a_row_that_has_no_room_for_them(terminal: Terminal) -> None:
+    words = ("predict", "parity", "--train", "10", "--test", "40")
+    short = " ".join(terminal(*words).out.split())
+    whole = " ".join(terminal(*words, "--why").out.split())
+    (row,) = re.findall(r"\S+ and \d+ others?", short)
+    named = re.findall(rf"{row}: ((?:\S+, )+\S+)", whole)
+    assert len(named[0].split(", ")) == int(row.split()[2]) + 1

@@ -223,6 +223,23 @@ def test_what_did_not_fit_beside_a_matched_partner_has_the_next_step_of_the_tabl
     assert step in said
 
 
+def test_where_another_system_of_the_folder_was_right_no_other_is_advised(terminal: Terminal, tmp_path: Path) -> None:
+    pretend(tmp_path, 0, fitted=True, right=10)
+    lengths = ("--set", "evaluation.lengths=[3,12]", "--out", tmp_path, "--seeds", "1")
+    alone = terminal(*RUN, *lengths).err
+    assert "lengthwise predict" in alone
+    values = json.loads(next(tmp_path.rglob("result.json")).read_text(encoding="utf-8"))
+    values["experiment"]["scheme"] = {"name": "sequential"}
+    far = {**values["scores"][0], "length": 12}
+    values |= {"system": "sequential", "scores": [values["scores"][0], far]}
+    other = tmp_path / "addition" / "other"
+    other.mkdir()
+    (other / "result.json").write_text(json.dumps(values), encoding="utf-8")
+    both = terminal(*RUN, *lengths).err
+    assert "or: sequential was right there, in the same folder" in both
+    assert "lengthwise predict" not in both
+
+
 def test_encodings_may_stand_in_one_option(terminal: Terminal) -> None:
     words = ["run", "flip-flop", "--print-config"]
     together = terminal(*words, "--encoding", "rope,alibi").json()

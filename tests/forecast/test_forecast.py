@@ -1583,3 +1583,29 @@ def test_the_others_that_are_counted_are_listed_by_name() -> None:
     assert len(named - {""}) == int(re.search(r"of (\d+) other tasks", " ".join(str(found).split()))[1])
     for line in rows:
         assert re.search(r"\d+ of \d+ others", line)[0] in str(found)
+
+
+@pytest.mark.parametrize("target", ["[ab]*a[ab][ab]", "(a|b)*aa", "parity", "addition"])
+def test_every_name_of_the_table_is_a_key(target: str) -> None:
+    found = lw.predict(target, train=10, test=40)
+    rows = found.text().partition("\n  positions ")[2].partition("\n\n")[0].splitlines()[1:]
+    names = [name for row in rows for name in re.split(", | and ", re.split("  +", row.strip())[0])]
+    for name in names:
+        if not re.match(r"\d", name):  # how many others there are
+            assert found[name].system == name
+
+
+def test_what_is_advised_untried_rests_on_how_many_symbols_suffice_which_theory_says() -> None:
+    text = " ".join(lw.predict("[ab]*a[ab][ab]", train=40, test=200).text().split())
+    assert re.search(r"theory .*the last 3 symbols suffice.* measured", text)
+    assert "it sees the last 3 symbols at every length. Untried" in text
+    assert text.count("suffice") == 1
+
+
+def test_the_first_line_names_no_positions_with_which_the_nearest_tasks_were_wrong() -> None:
+    found = lw.predict(lw.task("traced", task={"name": "modular-arithmetic"}), train=10, test=40)
+    wrong = [f for f in found if f.nearest and not any(f.nearest.values())]
+    assert wrong
+    first = found.text().partition("\n  ")[0] + found.text().partition("positions ")[0]
+    assert found.systems[0].words in first
+    assert all(f.words not in first for f in wrong)

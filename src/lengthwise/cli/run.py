@@ -111,7 +111,11 @@ def next_step(done: RecipeResult) -> str:
     from lengthwise.forecast.answer import UNLIKELY, WRONG
     from lengthwise.report.answer import answer
     from lengthwise.report.control import PLAIN, beyond_reach
-    from lengthwise.report.summary import RIGHT, SeedResult, load, predict_command, summarize
+    from lengthwise.report.summary import RIGHT, SeedResult, load, median_rates, predict_command, summarize
+
+    def of_task(system: SystemSummary) -> list[SystemSummary]:
+        """What is in the folder on the task of a system."""
+        return [one for one in summarize(load([done.folder])) if one.experiment["task"] == system.experiment["task"]]
 
     ranked = []
     for job, found in zip(done.sweep.recipe.jobs, done.sweep.results, strict=True):
@@ -127,9 +131,7 @@ def next_step(done: RecipeResult) -> str:
         for system in summarize(SeedResult.of(one.to_json()) for one in results):
             if system.positions.scheme in PLAIN and (far := beyond_reach(system)):
                 return f"{job.name} cannot fit: under plain ids {far}"
-            there = [
-                one for one in summarize(load([done.folder])) if one.experiment["task"] == system.experiment["task"]
-            ]
+            there = of_task(system)
             if {one.positions for one in there} - {system.positions}:  # others are to have the same steps
                 return answer(there).step.replace("\n", "\n  ")
         more, says = {"training.steps": 2 * steps}, f"{job.name} does not fit after {steps:,} steps"
@@ -151,6 +153,10 @@ def next_step(done: RecipeResult) -> str:
     lines += ["  " + shlex.join(["lengthwise", *code, "explain", str(done.run_folder(job, fitted[0]))])]
     if not right:  # more seeds of it would be wrong, too
         system = summarize(SeedResult.of(one.to_json()) for one in fitted)[0]
+        alike = (one for one in of_task(system) if one.max_length == system.max_length)
+        if (other := next((one for one in alike if median_rates(one).get(longest, 0.0) >= RIGHT), None)) is not None:
+            page = shlex.join(["lengthwise", "report", str(done.folder)])
+            return "\n".join([*lines, f"or: {other.label} was right there, in the same folder; compare:", f"  {page}"])
         lines += instead(job.experiment, predict_command(system))
     elif (seeds := len(job.seeds)) < 3:
         few = "one" if seeds == 1 else "two"

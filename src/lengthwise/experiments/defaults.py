@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -36,7 +36,7 @@ MULTIPLES = (1, 1.5, 2, 3, 4, 6, 8)
 """Test lengths of a comparison, as multiples of the longest training length."""
 
 
-def jumps_out_of_sight(scheme: PositionScheme | str, encoding: EncodingSpec) -> bool:
+def jumps_out_of_sight(scheme: PositionScheme | str, encoding: EncodingSpec) -> TypeGuard[Coupled]:
     """Whether coupled ids are drawn with a jump over which an encoding that attends to near ids alone does not see."""
     return encoding.local and isinstance(scheme, Coupled) and scheme.draw == "pose"
 

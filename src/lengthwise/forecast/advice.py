@@ -245,7 +245,7 @@ def near_instead(
     """Attention to near ids alone, where the symbols that it sees suffice at every length; no language was tried."""
     symbols = features.seen_nearby(dfa, format, LOCAL_BIAS)
     command = run_command(task, word, "sequential", LOCAL_BIAS, train, *at) if symbols else ""
-    line = f"{features.suffice(symbols)}, and it sees these at every length; {UNTRIED}"
+    line = f"it sees {features.suffice(symbols).rpartition(' ')[0]} at every length; {UNTRIED}"
     return Instead(LOCAL_BIAS, f"{NEAR_ALONE} ({LOCAL_BIAS})", None, None, line, command) if command else None
 
 

@@ -62,7 +62,7 @@ from lengthwise.forecast.answer import (
     percent,
     scratchpads_first,
 )
-from lengthwise.forecast.features import SCHEMES_OF_PLACES
+from lengthwise.forecast.features import SCHEMES_OF_PLACES, seen_nearby, suffice
 from lengthwise.forecast.model import forecaster
 from lengthwise.languages.automaton import Dfa
 from lengthwise.languages.hard_words import half_pairs
@@ -190,11 +190,16 @@ class Forecasts(Tabular):
 
     def __getitem__(self, name: str) -> SystemForecast:
         """The forecast of a position system; raises `UnknownNameError` with a suggestion for any other name."""
-        known = spelled(name, {*(found.system for found in self.systems), *ALIASES})
+        advised = [each.system for each in untried_of(self.systems[0])]
+        known = spelled(name, {*(found.system for found in self.systems), *ALIASES, *advised})
+        if known in advised:
+            from lengthwise.forecast.predict import predict
+
+            return predict(self.source, self.train, self.test, known, cut=self.cut).systems[0]
         for found in self.systems:
             if found.system == ALIASES.get(known, known):
                 return found
-        raise UnknownNameError("position system", name, [found.system for found in self.systems])
+        raise UnknownNameError("position system", name, [*(found.system for found in self.systems), *advised])
 
     def __iter__(self) -> Iterator[SystemForecast]:
         return iter(self.systems)
@@ -266,21 +271,25 @@ def text(found: Forecasts, why: bool = False, more: str = MORE) -> str:
         lines += beside(name, in_sentences(reason))
     given = condition_in(best.theory)
     lines += beside("if", in_sentences(given))
-    other, command = found.same
-    known = f"{other} has the same answers, with other names of tokens; what is known of it:"
-    lines += [*beside("same", known), *command_lines(command)] if other else []
-    for name, (sentence, command) in zip(("next", "or"), steps(found, best, alone), strict=False):
+    names = ("next", "or", "or")[: 2 + bool(found.same[0])]
+    for name, (sentence, command) in zip(names, steps(found, best, alone), strict=False):
         after = sentence.startswith(AFTER)
         lines += beside("then" if after else name, in_sentences(sentence.removeprefix(AFTER))) + command_lines(command)
     lines += ["", *fill(legend(found, shown) + "." + f" More:\u00a0{more}" * (not why))]
     if why:
-        for heading, sentences in everything(found, best).items():
+        for heading, sentences in everything(found, best, rows).items():
             lines += ["", heading, *(line for each in sentences for line in fill(each))] * bool(sentences)
     return "\n".join(lines).replace("\u00a0", " ")
 
 
 def steps(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tuple[str, str]]:
-    """What to do and why, the best first, each with its command where there is one."""
+    """What to do and why, the best first, each with its command where there is one.
+
+    Where a built-in task has the same answers, the first is to ask for its forecast, as it was measured.
+    """
+    other, command = found.same
+    if other:
+        yield f"see what is known of {other}, which has the same answers with other names of tokens", command
     instead = best.instead if alone or best.answer not in (RIGHT, LIKELY) else ()
     helps, settle = found.helps * (not instead), found.settle
     change = helps if found.couple or not helps.startswith(UNTRIED) else ""
@@ -332,7 +341,8 @@ def purpose(found: Forecasts, best: SystemForecast) -> str:
 def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
     """The answer."""
     same = (best.answer, best.in_brackets, None)
-    alike = [f for f in found if (f.answer, f.in_brackets, f.accuracy) == same] or [best]
+    good = [f for f in found if f is best or not f.nearest or any(f.nearest.values())]  # what is nearest was not wrong
+    alike = [f for f in good if (f.answer, f.in_brackets, f.accuracy) == same] or [best]
     tied = [f.words for f in alike]
     of = f" with {spoken(tied, 'or') if len(tied) < 4 else f'{tied[0]} and {len(tied) - 1} others'}"
     trained = f", trained to {found.train}, is right at {found.test}"
@@ -363,7 +373,7 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
         even = ", even" * (best.answer != UNCERTAIN)
         best_ones = f", the best {known}" * (len(told) > len(alike))
         return f"{best.answer} {best.in_brackets}: {found.target}{trained}{even}{of}{best_ones}{advised}"
-    also = [f for f in found if f.answer == PROMISING == best.answer and f.scheme == best.scheme and f is not best]
+    also = [f for f in good if f.answer == PROMISING == best.answer and f.scheme == best.scheme and f is not best]
     second = f" or {also[0].words}" if also and len(tied) == 1 else ""  # one task more makes none the better
     return f"{best.answer} {best.in_brackets}: {found.target}{of}{second}{trained}"
 
@@ -393,6 +403,8 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     whole = len(same) == len(possible) <= 3  # Those on another condition are behind ``why``.
     named = same if whole or not same else [same[0], counted(len(possible) - 1, "other")]
     of = f" with {spoken(named)}" if same and not alone else ""
+    near = seen_nearby(found.language, found.format, LOCAL_BIAS) if found.language and untried_of(best) else 0
+    reason += f"; {suffice(near)}" * (near > 0 and suffice(near) not in reason)
     twice = f"{IN_THEORY['no']}: " * reason.startswith(IN_THEORY["no"])
     first, semicolon, rest = f"{word}{of}{colon}{reason}".removeprefix(twice).partition("; ")
     bases = [f.basis for f in (alike if same and not alone else [best]) if f.basis]
@@ -552,9 +564,21 @@ def table(found: Forecasts) -> list[str]:
 def named_within(room: int, same: Sequence[SystemForecast]) -> str:
     """The names of systems of one row; where these have no room in a line, a name and how many others."""
     names = [f.system for f in same]
-    first = USUAL if USUAL in names else min(names, key=len)
-    ways = ", ".join(names), f"{first} and {len(names) - 1} other{'s' * (len(names) > 2)}", f"{len(names)} others"
+    ways = ", ".join(names), in_brief(names), f"{len(names)} others"
     return next((way for way in ways if len(way) <= room), names[0] if len(names) == 1 else ways[-1])
+
+
+def in_brief(names: Sequence[str]) -> str:
+    """One of several names, and how many others there are."""
+    first = USUAL if USUAL in names else min(names, key=len)
+    return f"{first} and {len(names) - 1} other{'s' * (len(names) > 2)}"
+
+
+def left_out(found: Forecasts, rows: Sequence[str]) -> Iterator[str]:
+    """Of rows of the table that do not name all their systems, which these are."""
+    for names in ([f.system for f in same] for same in grouped(found).values()):
+        if not any(", ".join(names) in row for row in rows):
+            yield f"{in_brief(names)}: {', '.join(names)}"
 
 
 def legend(found: Forecasts, rows: Sequence[str]) -> str:
@@ -581,7 +605,7 @@ def _which_words(found: Forecasts) -> str:
     return f"words{' (%: of hard ones, too)' * any(f.counted for f in hard)}"
 
 
-def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
+def everything(found: Forecasts, best: SystemForecast, rows: Sequence[str]) -> dict[str, list[str]]:
     """What is known beside the answer, as sentences below headings: theory, measurements, what the numbers mean."""
     theory, basis = found.theory, f"theory and {found.cells} measured settings"
     said = {verdict.system: verdict.in_theory for verdict in theory.verdicts}
@@ -590,8 +614,8 @@ def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
         for f in found
         if NOT_SEARCHED not in f.theory and (f.theory.partition(": ")[2] or f.theory) not in said.get(f.system, "")
     ]
-    rows = {f.measured for f in found}
-    instead = [e.line for e in best.instead if e.measured not in rows and in_short(e.measured) != e.measured]
+    told = {f.measured for f in found}
+    instead = [e.line for e in best.instead if e.measured not in told and in_short(e.measured) != e.measured]
     if any(f.by_probe for f in found):
         of = forecaster("task" if found.format == "answer" else "language").cells
         basis = f"theory, {found.cells} measured settings (of {of}: those that had a probe) and the probe"
@@ -628,6 +652,7 @@ def everything(found: Forecasts, best: SystemForecast) -> dict[str, list[str]]:
             *together((f, f.measured) for f in found if f.measured), *other_tasks(found), *instead,
         ],
         "numbers": [
+            *(left_out(found, rows) if rows else ()),
             *together((f, f.refusal) for f in found if f.refusal), *numbers,
             *caveats(theory.verdicts if found.format == "answer" else ()),
         ],

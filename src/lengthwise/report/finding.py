@@ -87,7 +87,8 @@ def _finding(order: Sequence[SystemSummary], whole: bool) -> str:
     if not any(cell.length > one.max_length for one in order for cell in one.cells):
         return _no_finding(order)
     if whole:
-        return in_quotes(_goes_far(order, *[max(len(order), MOST_COMPARED)] * 3, True, error=True), order)
+        most = max(len(order), MOST_COMPARED)
+        return in_quotes(_goes_far(order, most, most, most, True, error=True), order)
     every = (in_quotes(_goes_far(order, *room, error=error), order) for room in ROOM for error in (True, False))
     most = LINES_OF_FEW if len(order) <= FEW else MOST_LINES
     return next((text for text in every if lines_of(text) <= most), _goes_far(order, *ROOM[-1]))
