@@ -134,6 +134,8 @@ class Forecasts(Tabular):
     """Where ``test`` is beyond all that was measured: the forecasts for the farthest length that is not."""
     same: tuple[str, str] = ("", "")
     """A built-in task with the same answers, and the command that predicts it; empty where none was found."""
+    untried: tuple[SystemForecast, ...] = ()
+    """Of a language, what nothing was trained with, and theory allows."""
 
     @cached_property
     def theory(self) -> Prediction:
@@ -190,16 +192,12 @@ class Forecasts(Tabular):
 
     def __getitem__(self, name: str) -> SystemForecast:
         """The forecast of a position system; raises `UnknownNameError` with a suggestion for any other name."""
-        advised = [each.system for each in untried_of(self.systems[0])]
-        known = spelled(name, {*(found.system for found in self.systems), *ALIASES, *advised})
-        if known in advised:
-            from lengthwise.forecast.predict import predict
-
-            return predict(self.source, self.train, self.test, known, cut=self.cut).systems[0]
-        for found in self.systems:
+        every = (*self.systems, *self.untried)
+        known = spelled(name, {*(found.system for found in every), *ALIASES})
+        for found in every:
             if found.system == ALIASES.get(known, known):
                 return found
-        raise UnknownNameError("position system", name, [*(found.system for found in self.systems), *advised])
+        raise UnknownNameError("position system", name, [found.system for found in every])
 
     def __iter__(self) -> Iterator[SystemForecast]:
         return iter(self.systems)

@@ -165,7 +165,7 @@ def predict(
         name, word = called_in_full(target), typed or typed_name(target)
     from lengthwise.experiments.defaults import coupled_name, places_follow_from_layout
 
-    trainable, couple = task_of(parsed), ""
+    trainable, couple, untried = task_of(parsed), "", ()
     test, meant = meant_length(parsed, name, train, test)
     at = (test, tested or test)
     if isinstance(probe, str | int | float):
@@ -181,6 +181,8 @@ def predict(
         span = helps = ""
         periods = modulo_instead(dfa, format, trainable, word, train, test, at, cut)
         near = near_instead(dfa, format, trainable, word, train, at)
+        local = PositionSystem("sequential", LOCAL_BIAS)
+        untried = (of_language(dfa, format, local, train, test, cut, None),) if near else ()
     else:
         theory = predict_target(name, note=note) if isinstance(target, str) else predict_with_search(target, note=note)
         forecasts = [of_task(parsed, theory, system, train, test, cut, probed(system)) for system in systems]
@@ -289,6 +291,7 @@ def predict(
         by_hand, regular is not None and all(regular[0].live), confirm, nearer,
         same=(called_in_full(same), f"lengthwise predict {typed_name(same)} --train {train} --test {test}")
         if same is not None else ("", ""),
+        untried=untried,
     )  # fmt: skip
 
 
