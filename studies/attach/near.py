@@ -17,10 +17,10 @@ from statistics import mean
 from typing import Any
 
 sys.path.append(str(Path(__file__).parents[1] / "explain"))
-import half_of_the_rows  # noqa: E402
-from rows_of_a_kind import LENGTHS, SHAPE, SIZE, USUAL, beyond, exact, longest, train  # noqa: E402
+import half_of_the_rows
+from rows_of_a_kind import LENGTHS, SHAPE, SIZE, USUAL, beyond, exact, longest, train
 
-import lengthwise as lw  # noqa: E402
+import lengthwise as lw
 
 FILE, SEEDS, FEWER = Path(__file__).with_suffix(".json"), half_of_the_rows.SEEDS, 5
 NEAR, IDS = 1, {"name": "coupled", "draw": "contiguous", "max_position": 512}
