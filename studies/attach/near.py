@@ -18,13 +18,13 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parents[1] / "explain"))
 import half_of_the_rows
-from rows_of_a_kind import LENGTHS, SHAPE, SIZE, USUAL, beyond, exact, longest, train
+from rows_of_a_kind import LENGTHS, SHAPE, SIZE, USUAL, beyond, counts, exact, longest, train
 
 import lengthwise as lw
 
 FILE, SEEDS, FEWER = Path(__file__).with_suffix(".json"), half_of_the_rows.SEEDS, 5
 NEAR, IDS = 1, {"name": "coupled", "draw": "contiguous", "max_position": 512}
-FAR, FAR_SIZE = (125, 250, 500), 100
+FAR, FAR_SIZE = (125, 500), 50
 """Lengths that ids up to 64 do not reach, and sums of each."""
 ARMS = ("near", "ids alone")
 FIRST = "first"
@@ -59,9 +59,8 @@ def main(out: Path, seconds: float) -> None:
         model = trained(task, out / f"{arm.replace(' ', '-')}-{seed}", seed, NEAR if arm == ARMS[0] else None)
         row: dict[str, Any] = {"seed": seed, "arm": arm}
         for name, kind in zip(SUMS, (None, USUAL), strict=True):
-            of = {"seed": 99, "kind": kind}
-            row[name] = [*lw.hf.right_answers(model, task, LENGTHS, size=SIZE, **of).values()]
-            row[f"{name}, far"] = [*lw.hf.right_answers(model, task, FAR, size=FAR_SIZE, **of).values()]
+            row[name] = counts(task, model, kind)
+        row["far"] = [*lw.hf.right_answers(model, task, FAR, size=FAR_SIZE, seed=99).values()]
         rows.append(row)
         print(json.dumps(row), flush=True)
         about = {"lengths": list(LENGTHS), "size": SIZE, "far": list(FAR), "far size": FAR_SIZE, "models": rows}
@@ -77,7 +76,7 @@ def tables() -> dict[str, str]:
     of = {(row["seed"], row["arm"]): row for row in rows}
     every = [
         [str(seed), arm, *(str(longest(row[name])) for name in SUMS),
-         *(" ".join(map(str, (*row[name], *row.get(f"{name}, far", ())))) for name in SUMS)]
+         *(" ".join(map(str, row.get(name, "–"))) for name in (*SUMS, "far"))]
         for seed in SEEDS for arm in (FIRST, *ARMS) if (row := of.get((seed, arm)))
     ]  # fmt: skip
     pairs = list[list[str]]()
@@ -88,7 +87,7 @@ def tables() -> dict[str, str]:
             said = " ".join(f"{each:+.3f}" for each in found)
             pairs.append([f"{arm} − {other}", name, said, f"{mean(found):+.3f}", f"{exact(found):.3f}"])
     return {
-        "every seed": markdown(["seed", "model", "random right to", "of the kind to", *SUMS], every),
+        "every seed": markdown(["seed", "model", "random right to", "of the kind to", *SUMS, "far"], every),
         "paired": markdown(["models", "sums", "difference by seed", "mean", "p"], pairs),
     }
 
