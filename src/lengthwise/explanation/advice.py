@@ -28,7 +28,9 @@ from lengthwise.explanation.model import HuggingFaceNetwork, Subject
 from lengthwise.explanation.verdict import Verdict
 from lengthwise.forecast.predict import predict
 from lengthwise.positions.schemes import Coupled, Sequential
+from lengthwise.positions.structure import structure_at
 from lengthwise.positions.system import RANDOM_START, named_pair, system_of
+from lengthwise.prediction.determined import untold_in_task
 from lengthwise.prediction.target import typed_name
 from lengthwise.tasks.kinds import EDITS, can_make
 from lengthwise.tasks.values import INSIDE, spoken
@@ -56,6 +58,8 @@ LONGER = (
 """After training on with longer strings: studies/explain/longer_strings.md."""
 HALF_AS_LONG = 1.5
 """Of the trained length, the longest strings in that study."""
+NEAR = "Measured: …"
+"""Trained with attention to near ids alone: studies/attach/near.md."""
 SCRATCH = (
     "Measured with leading zeros: of 10 adders 9 were then right on such sums, but 3 lost many longer random ones: "
     "keep a copy."
@@ -122,6 +126,9 @@ def advice(subject: Subject, call: Call, failures: Failures, before: Failures | 
     verdict = Verdict(failures.rows, subject.train)
     moved, held, broken, longest = failures.moved, verdict.held, verdict.broken(), failures.rows[-1].length
     coupled = getattr(subject.network.rule, "token_ids", None) is not None
+    fails = broken is not None or not verdict.learned or bool(failures.kinds)
+    if coupled and fails and (near := _near_alone(subject, call, failures)) is not None:
+        return near
     if verdict.learned and coupled and any(can_make(subject.task, kind) for kind in _trained(subject, failures)):
         return _with_rows(subject, call, failures, before)
     if failures.apart is not None and subject.experiment is None:
@@ -326,6 +333,29 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
     return text, _training(subject, call, subject.inside, more, anew=anew)
 
 
+def _near_alone(subject: Subject, call: Call, failures: Failures) -> tuple[str, str] | None:
+    """To attend to near ids alone; None for a model that does, and where what is needed drifts away from an answer."""
+    rule = subject.network.rule
+    if not isinstance(subject.network, HuggingFaceNetwork) or subject.network.near is not None or rule is None:
+        return None
+    lengths = subject.inside[-1], failures.rows[-1].length
+    near, *farther = {structure_at(subject.task, rule.scheme, n).both.span for n in lengths}
+    if farther or untold_in_task(subject.task, lengths[0], near, coupled=True):
+        return None
+    text = (
+        f"Train from scratch with attention to near ids alone: what an answer needs is at most {near} "
+        f"id{'s' * (near != 1)} away at every length, and all else can mislead."
+    )
+    scheme = {"name": "coupled", "draw": "contiguous", "max_position": rule.scheme.max_position}
+    own = ", token_ids=…" * (not rule.token_ids.items() <= subject.task.vocab.ids.items())
+    command = "\n".join([
+        "import lengthwise.hf as hf", f"rule = hf.CoupledPlaces({_named_task(subject)},", f"    {scheme}{own})",
+        f"hf.attach(model, rule, near={near})  # model: made anew, then trained as before",
+        *([f"model.save_pretrained({call.copy!r})"] if call.typed else []),
+    ])  # fmt: skip
+    return f"{text}\n{NEAR}{_elsewhere(subject)}\n{call.after()}", command
+
+
 def _elsewhere(subject: Subject) -> str:
     """That other tasks were not measured, in a sentence."""
     return " Of this task nothing was measured." * (subject.task.name != "addition")
@@ -346,7 +376,6 @@ def _with_longer(subject: Subject, call: Call, done: str = "", of: str = "this m
 
 def _training(subject: Subject, call: Call, lengths: list[int], more: Mapping[str, float], *, anew: bool) -> str:
     """Rows of these lengths for the reader's own training, with such shares of kinds."""
-    task = {"name": subject.task.name, **changed_fields(subject.task)}
     every = [*range(lengths[0], lengths[-1] + 1)] == lengths
     asked = f"range({lengths[0]}, {lengths[-1] + 1})" if every else f"{lengths}"
     names, rule = subject.task.vocab.ids, getattr(subject.network.rule, "token_ids", None)
@@ -355,7 +384,7 @@ def _training(subject: Subject, call: Call, lengths: list[int], more: Mapping[st
     own = f", token_ids={said}" * any(ids[name] != names[name] for name in ids)
     stock = call.typed and isinstance(subject.network, HuggingFaceNetwork)
     saved = [f"model.save_pretrained({call.copy!r})"] if stock and not anew else []
-    begin = f"rows = hf.dataset({(task['name'] if len(task) == 1 else task)!r}, {asked}, "
+    begin = f"rows = hf.dataset({_named_task(subject)}, {asked}, "
     kinds = [f"{begin}more={{", *(f"    {kind!r}: {share:g}," for kind, share in more.items())] if more else []
     end = f"{'}, ' if more else begin}rows=batch, size=batch * steps, seed=1{own})"
     return "\n".join([
@@ -365,6 +394,12 @@ def _training(subject: Subject, call: Call, lengths: list[int], more: Mapping[st
         "batches = torch.utils.data.DataLoader(", "    rows, batch, collate_fn=hf.collate())",
         "# your training loop, on these rows: for batch in batches: …", *saved,
     ])  # fmt: skip
+
+
+def _named_task(subject: Subject) -> str:
+    """The task as it is typed in Python: its name, with the settings that are not its defaults."""
+    task = {"name": subject.task.name, **changed_fields(subject.task)}
+    return repr(task["name"] if len(task) == 1 else task)
 
 
 def _rows(subject: Subject, failures: Failures) -> tuple[list[str], str]:

@@ -181,6 +181,7 @@ class HuggingFaceNetwork(Network):
         self._attached = attached(self.model)
         self.rule = self._attached and self._attached.rule
         self.described = self._attached and self._attached.description
+        self.near: int | None = self._attached and self._attached.near
         settings = self.model.config
         learned = "gpt2" in settings.model_type or getattr(settings, "n_positions", None) is not None
         if self.rule is None and learned:
