@@ -307,7 +307,11 @@ PICTURES: dict[str, Callable[[], str]] = {
 
 
 def as_file(svg: str) -> str:
-    """A standalone file with a white background, so that it is readable on a dark page, too."""
+    """A standalone file with a white background, so that it is readable on a dark page, too; ids are short."""
+    used = dict.fromkeys(re.findall(r'(?:href="#|url\(#)([^")]+)', svg))
+    short = {name: f"i{number}" for number, name in enumerate(used)}
+    svg = re.sub(r' id="([^"]*)"', lambda found: f' id="{short[found[1]]}"' if found[1] in short else "", svg)
+    svg = re.sub(r'(href="#|url\(#)([^")]+)', lambda found: found[1] + short[found[2]], svg)
     body = svg[svg.index(">") + 1 :]
     return svg[: svg.index(">") + 1] + '\n <rect width="100%" height="100%" fill="white"/>' + body
 

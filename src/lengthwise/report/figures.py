@@ -242,7 +242,8 @@ class Drawing(Figure):
 
 
 def shorter(svg: str) -> str:
-    """With places to a hundredth of a point, which makes it a third shorter."""
+    """What looks the same in half the characters: places to a hundredth of a point, nothing that is not drawn."""
+    svg = re.sub(r'<metadata>[^\0]*?</metadata>|^[ \t]+| transform="rotate\(-0 [^)]*\)"', "", svg, flags=re.M)
     places = re.compile(r'(?<= )(?:d|x|y)="[^"]*"')
     svg = places.sub(lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), svg)
     one = r"\s*<use [^>]*/>\s*</g>"
