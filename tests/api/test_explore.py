@@ -59,7 +59,7 @@ def port() -> Iterator[int]:
     """A server of the page, on a free port."""
     html = page(TEN, {"copy": answer("copy")}, live=True).encode()
     server = serve((), 0, html)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     yield server.server_port
     server.shutdown()

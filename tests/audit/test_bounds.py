@@ -25,7 +25,7 @@ from lengthwise.tasks import TASKS
 
 TASK = TASKS.build("addition")
 SMALL = AuditPlan(TASK, (2, 4), samples=3, shots=1, forms=("lines",))
-TIMEOUT, MARGIN = 0.4, 5.0
+TIMEOUT, MARGIN = 0.2, 5.0
 Talk = Callable[[socket.socket], None]
 
 
