@@ -23,7 +23,8 @@ from lengthwise.tasks import TASKS
 
 PLAN = AuditPlan(TASKS.build("parity"), (2, 4), samples=12, shots=2, forms=("lines",))
 
-
+DESCRIBE_NOTHING = lambda results: None  # noqa: E731
+"""The harness asks pip and the processor about the machine, which takes a second and a half each time."""
 WRITTEN = ["{}", "The answer is {}.", "<think>no</think>\n\n{}", "no", "{}\n\nInput: 1", "```\n{}\n```", "1 {}"]
 
 
@@ -44,6 +45,7 @@ def test_both_harnesses_and_the_audit_count_the_same_in_every_cell(
     from lm_eval.tasks import TaskManager
 
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("lm_eval.evaluator.add_env_info", DESCRIBE_NOTHING)
     plan = AuditPlan(
         TASKS.build("parity"), (5, 14 if sweeps else 7), samples=8, shots=1, forms=("lines", "arrow"), scoring=scoring
     )
@@ -181,12 +183,15 @@ def test_the_command_and_its_mistakes(tmp_path: Path, capsys: pytest.CaptureFixt
         assert error.count("\n") == 1
 
 
-def test_a_model_gets_the_same_counts_from_the_harness_and_from_the_audit(tmp_path: Path):
+def test_a_model_gets_the_same_counts_from_the_harness_and_from_the_audit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     """A Llama from a folder that answers ``e`` to everything: right where the number of ones is even."""
     import lm_eval
     from lm_eval.models.huggingface import HFLM
     from lm_eval.tasks import TaskManager
 
+    monkeypatch.setattr("lm_eval.evaluator.add_env_info", DESCRIBE_NOTHING)
     model = LocalModel(str(always_says(" e\n", saved(tmp_path / "model"))))
     export("lm-eval", PLAN, tmp_path / "tasks")
     manager = TaskManager(include_path=str(tmp_path / "tasks"), include_defaults=False)
