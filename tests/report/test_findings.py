@@ -284,7 +284,8 @@ EVERY = [pytest.param(each, marks=[pytest.mark.slow] * (each.name in LARGE)) for
 def test_no_table_hides_a_seed_far_below_the_median(folder: Path) -> None:
     """Below half of a median of at least one half: whatever brackets show, a line says whose, and how low."""
     for found in contests(folder):
-        for table in (found.wide(brackets="none"), found.wide(), found.table()):
+        plain, far = found.table(), in_groups(found.systems).far
+        for table in (found.wide(brackets="none"), wide(found), plain):
             said = table.legend.get(LOW, "")
             shown = {int(name) for name in table.columns if name.isdigit()}
             for one in found.systems:
@@ -294,7 +295,7 @@ def test_no_table_hides_a_seed_far_below_the_median(folder: Path) -> None:
                     each = [score.rate() for score in cell.scores]
                     if cell.length in (shown or last) and median(each) >= 0.5 and min(each) < median(each) / 2:
                         lowest.append(min(each))
-                lowest *= table.columns == found.table().columns or one in in_groups(found.systems).far
+                lowest *= table.columns == plain.columns or one in far
                 assert (f" of {one.label} (" in said) is bool(lowest)
                 assert not lowest or f"{min(lowest):.3f} at " in said.partition(f" of {one.label} (")[2].split(";")[0]
             assert said in " ".join(repr(table).split()) or not said

@@ -416,10 +416,11 @@ class Table:
         # In a terminal, a number under its heading's first letter is easier to find.
         sides = ["left"] * len(kept) if style in ("simple", "github") else sides
         before, after, dagger = MARKS.get(style, ("", "", "†"))
+        room = {index: max((len(self._signs(at, index)) for at in range(len(self.rows))), default=0) for index in kept}
         # Marks that no style escapes stand for what makes a cell bold, where the style would escape that.
         text = tabulate(
             [
-                [self._marked(at, index, self._shown(at, index), style) for index in kept]
+                [self._marked(at, index, self._shown(at, index), style, room[index]) for index in kept]
                 for at in range(len(self.rows))
             ],
             headers=[self.columns[index] for index in kept],
@@ -451,12 +452,11 @@ class Table:
             return text.replace("\\toprule\n", f"\\toprule\n{above}\n{rule}\n", 1)
         return text
 
-    def _marked(self, row: int, column: int, text: str, style: str) -> str:
-        """A cell with its marks at its number, not at its brackets; plain text leaves room for those of its column."""
+    def _marked(self, row: int, column: int, text: str, style: str, room: int) -> str:
+        """A cell with its marks at its number, not at its brackets; in plain text they have so much ``room``."""
         number, ends = re.fullmatch(r"(.*?)( \(.*|\n.*)?", text, re.DOTALL).groups("")  # pyright: ignore
         if style == "simple":
-            signs = [self._signs(at, column) for at in range(len(self.rows))]
-            return (number + signs[row].ljust(max(map(len, signs))) + ends).rstrip()
+            return (number + self._signs(row, column).ljust(room) + ends).rstrip()
         signs = self._signs(row, column).replace("*", "").replace("†", "\ue002")
         number = f"\ue000{number}\ue001" if (row, column) in self.bold else number
         return number + signs + ends

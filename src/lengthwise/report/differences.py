@@ -46,6 +46,10 @@ class Difference:
         return replace(self, one=self.other, other=self.one, rates=self.other_rates, other_rates=self.rates)
 
 
+Pair = tuple[SystemSummary, SystemSummary, int, Axes, tuple[float, ...], tuple[float, ...], float]
+"""Two systems at a length with these axes, their rates, and p."""
+
+
 def differences(
     systems: Sequence[SystemSummary],
     metric: str = "exact_match",
@@ -58,7 +62,7 @@ def differences(
     of ``whole`` that these were chosen from, since a choice may have followed the results.
     """
     # A system under another label has the same runs.
-    chosen, found = {id(system.results[0]): system for system in systems}, list[Difference]()
+    chosen, found = {id(system.results[0]): system for system in systems}, dict[str, list[Pair]]()
     every = [chosen.get(id(system.results[0]), system) for system in whole or systems]
     for one, other in combinations(every, 2):
         if one.contest != other.contest:
@@ -71,18 +75,14 @@ def differences(
             scores = [*cell.scores, *rival.scores]
             if all(metric in score.correct for score in scores):
                 x, y = (tuple(score.rate(metric) for score in of.scores) for of in (cell, rival))
-                p = rank_test(x, y)
-                found.append(Difference(one, other, cell.length, cell.axes, x, y, p, p, 0))
-    corrected = list[Difference]()
-    for contest in dict.fromkeys(test.one.contest for test in found):
-        mine = [test for test in found if test.one.contest == contest]
-        ps = holm([test.p for test in mine])
-        hidden = any(id(of.results[0]) not in chosen for test in mine for of in (test.one, test.other))
-        corrected += [replace(test, holm=p, made=len(mine), hidden=hidden) for test, p in zip(mine, ps, strict=True)]
-    mine = [test for test in corrected if {id(of.results[0]) for of in (test.one, test.other)} <= chosen.keys()]
-    shown = [
-        test for test in mine if all(test.axes in {cell.axes for cell in of.cells} for of in (test.one, test.other))
-    ]
+                found.setdefault(one.contest, []).append((one, other, cell.length, cell.axes, x, y, rank_test(x, y)))
+    kept = {id(one): {cell.axes for cell in one.cells} if id(one.results[0]) in chosen else () for one in every}
+    shown = list[Difference]()
+    for tests in found.values():
+        hidden = any(id(of.results[0]) not in chosen for one, other, *_ in tests for of in (one, other))
+        for (one, other, length, axes, x, y, p), corrected in zip(tests, holm([p for *_, p in tests]), strict=True):
+            if axes in kept[id(one)] and axes in kept[id(other)]:
+                shown.append(Difference(one, other, length, axes, x, y, p, corrected, len(tests), hidden))
     if not against:
         return shown
     those = {id(one) for one in against}

@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import Any
 
 from lengthwise.core.errors import listed
-from lengthwise.core.rank import REACH, seed_far
+from lengthwise.core.rank import REACH
 from lengthwise.core.table import NAMES, WIDTH, rounded
 from lengthwise.report.summary import (
     LEAST_CHANCE,
@@ -25,7 +25,6 @@ from lengthwise.report.summary import (
     in_order,
     in_quotes,
     layout_text,
-    layouts_of,
     nearly_fits,
     of_equal_steps,
     percent,
@@ -157,7 +156,7 @@ def _in_seeds(best: Sequence[SystemSummary]) -> str:
 
 def _far_text(system: SystemSummary, end: int, best: bool) -> str:
     """How far its seeds go; of one that goes as far as the ``best``, in how many seeds."""
-    far, seeds = _far(system), len(system.results)
+    far, seeds = system.reaches, len(system.results)
     if best and max(far) == end:
         return f"in {far.count(end)} of {seeds}"
     return f"up to {reaches_text(far, seeds)}"
@@ -207,7 +206,7 @@ def in_groups(order: Iterable[SystemSummary]) -> Groups:
     best, some, near, low = (list[SystemSummary]() for _ in range(4))
     end = max((cell.length for one in tested for cell in one.cells), default=0)
     for one in tested:
-        far = _far(one)
+        far = one.reaches
         whole = len(far) == len(one.results) and min(far) == end > one.max_length
         less = near if trained_low(one) is None else low
         (best if whole else some if max(far) > one.max_length else less).append(one)
@@ -238,10 +237,6 @@ def failing(systems: Sequence[SystemSummary], metric: str = "exact_match") -> Sy
         if found is None or (found.median >= WRONG and found.low > guess):
             return None
     return best[0] if best else None
-
-
-def _far(system: SystemSummary) -> list[int]:
-    return [seed_far(one, 0, layouts=layouts_of(system))[0] for one in system.fitted]
 
 
 def _no_finding(systems: Sequence[SystemSummary]) -> str:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
-from itertools import chain, combinations
+from itertools import combinations
 from pathlib import Path
 from statistics import fmean, median
 from typing import Annotated, Any, Literal, Self, get_args
@@ -460,6 +460,11 @@ class SystemSummary:
         """`cells` of all layouts."""
         return self._cells(self.fitted)
 
+    @cached_property
+    def reaches(self) -> tuple[int, ...]:
+        """Up to which length each fitted seed is right, in the layouts that are kept."""
+        return tuple(seed_far(one, 0, layouts=layouts_of(self))[0] for one in self.fitted)
+
     @staticmethod
     def _cells(results: Sequence[SeedResult]) -> tuple[Cell, ...]:
         cells: dict[tuple[int, Axes], list[Score]] = {}
@@ -809,9 +814,10 @@ def differing_settings(systems: Sequence[SystemSummary]) -> list[dict[str, Any]]
 
 
 def _differing_keys(systems: Sequence[SystemSummary]) -> list[str]:
-    written = [system.written for system in systems]
-    absent = repr(None)
-    return [key for key in sorted({*chain(*written)}) if len({values.get(key, absent) for values in written}) > 1]
+    first, *others = [system.written for system in systems] or [{}]
+    # What is not there counts as None.
+    absent, unlike = repr(None), {key for values in others for key, _ in first.items() ^ values.items()}
+    return sorted(key for key in unlike if any(values.get(key, absent) != first.get(key, absent) for values in others))
 
 
 MOST_LINES = 8
@@ -984,7 +990,7 @@ def fall(system: SystemSummary) -> tuple[Cell, SeedResult, Score] | None:
 def fallen_seeds(system: SystemSummary) -> list[SeedResult]:
     """Those of its fitted seeds that are not right up to the longest test."""
     end = max((cell.length for cell in system.cells), default=0)
-    return [one for one in system.fitted if seed_far(one, 0, layouts=layouts_of(system))[0] < end]
+    return [one for one, reach in zip(system.fitted, system.reaches, strict=True) if reach < end]
 
 
 def trained_low(system: SystemSummary) -> Cell | None:
