@@ -88,7 +88,7 @@ def test_no_two_runs_have_one_name() -> None:
         for job in RECIPES.make(name, preset).jobs
         for work in job.works
         for about in [json.dumps(work.described())]
-        for seed in {job.seeds[0], job.seeds[-1]}
+        for seed in job.seeds[:1]
     }
     assert len({name for name, *_ in works}) == len(works)
 

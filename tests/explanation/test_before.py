@@ -19,6 +19,7 @@ from lengthwise.explanation.model import subject_of
 
 ZEROS = "both numbers have leading zeros"
 SETTINGS = {"train": 5, "lengths": [4, 5, 8], "samples": 32, "seconds": 2}
+TRAINED = {**SETTINGS, "lengths": [4, 5]}
 
 
 def adder(share: float = 0.0, reach: int = 99, slip=lambda prompt, answer: answer):
@@ -61,9 +62,9 @@ def test_the_worst_kind_is_told_although_it_did_not_change_and_another_did() -> 
     def slips(prompt: list[str], answer: list[str]) -> list[str]:
         return [*answer[:-2], "<eos>", "<eos>"] if TASK.of_kind("the numbers are equal", prompt) else answer
 
-    old = lw.explain(adder(1.0, slip=slips), TASK, **SETTINGS)
+    old = lw.explain(adder(1.0, slip=slips), TASK, **TRAINED)
     assert [each.kind for each in old.failures.kinds[:2]] == [ZEROS, "the numbers are equal"]
-    now = lw.explain(adder(1.0), TASK, before=old, **SETTINGS)
+    now = lw.explain(adder(1.0), TASK, before=old, **TRAINED)
     assert now.failures.kinds[0].kind == ZEROS
     (same,) = [each for each in now.before if each.strings == ZEROS]
     assert same.how in ("same", "unsure")
@@ -79,10 +80,10 @@ def test_right_tokens_that_became_likelier_are_told_of_a_kind_that_is_wrong_as_o
 
         return logits
 
-    old = lw.explain(nearly(0.0), TASK, **SETTINGS)
+    old = lw.explain(nearly(0.0), TASK, **TRAINED)
     for share, told in ((0.9, True), (0.1, False)):
         subjects = [subject_of(nearly(of), TASK, train=5) for of in (0.0, share)]
-        now = lw.explain(nearly(share), TASK, **SETTINGS)
+        now = lw.explain(nearly(share), TASK, **TRAINED)
         said = Before(old.model, old.task, old.failures, subjects[0]).since(now.failures, subjects[1], 0)
         (row,) = [each for each in said if each.strings == ZEROS]
         assert row.how == "same"
