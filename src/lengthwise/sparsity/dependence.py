@@ -196,20 +196,18 @@ def _refute(
         return None, 1
     for group in range(groups):
         base = table[rng.integers(len(table))]
-        rows = [base]
-        for source in table[rng.integers(len(table), size=resamples)]:
-            changed = free
-            if group % 2:
+        sources = table[rng.integers(len(table), size=resamples)]
+        prompts = np.repeat(base[None, :size], resamples, axis=0)
+        if group % 2:
+            for prompt, source in zip(prompts, sources, strict=True):
                 changed = rng.choice(free, size=min(len(free), int(rng.integers(1, 5))), replace=False)
-            prompt = base[:size].copy()
-            prompt[changed] = source[changed]
-            row = runs(prompt)
-            if row is not None:
-                rows.append(row)
-        block = np.array(rows)
+                prompt[changed] = source[changed]
+        else:
+            prompts[:, free] = sources[:, free]
+        block = np.array([base, *(row for prompt in prompts if (row := runs(prompt)) is not None)])
         agree = (block[:, None, columns] == block[None, :, columns]).all(axis=-1)
         differ = block[:, None, target] != block[None, :, target]
-        compared += int(np.triu(agree, 1).sum())
+        compared += (int(agree.sum()) - len(block)) // 2
         hit = np.argwhere(agree & differ)
         if len(hit):
             return (block[hit[0, 0]], block[hit[0, 1]]), compared
@@ -321,11 +319,10 @@ class _Runs:
 
     def _row(self, prompt: Sequence[str], answer: Sequence[str]) -> ndarray:
         tokens, ids = [*prompt, *answer[: self._width]], self._ids
-        if not ids.keys() >= set(tokens):
-            for token in tokens:
-                if token not in ids:
-                    ids[token] = len(self._tokens)
-                    self._tokens.append(token)
+        for token in tokens:
+            if token not in ids:
+                ids[token] = len(self._tokens)
+                self._tokens.append(token)
         missing = self.prompt_length + self._width - len(tokens)
         return np.array([*map(ids.__getitem__, tokens), *[-1] * missing], dtype=np.int64)
 
