@@ -28,6 +28,7 @@ from extension_tables import context_extension  # noqa: E402
 from fixed_tables import fixed_beforehand  # noqa: E402
 from half_of_the_rows import tables as half_of_the_rows  # noqa: E402
 from longer_strings import tables as longer_strings  # noqa: E402
+from near import tables as near  # noqa: E402
 from matrix_tables import which_method_where  # noqa: E402
 from modulo import LANGUAGES as MODULO  # noqa: E402
 from probe_matrix import tables as probe_matrix  # noqa: E402
@@ -583,6 +584,7 @@ PAGES: dict[str, Callable[[], dict[str, str]]] = {
     "studies/architectures/README.md": architectures,
     "studies/arithmetic/README.md": arithmetic,
     "studies/arithmetic/automatic-coupling.md": automatic_coupling,
+    "studies/attach/near.md": near,
     "studies/blind/README.md": blind,
     "studies/explain/README.md": twelve_explained,
     "studies/explain/half_of_the_rows.md": half_of_the_rows,

@@ -56,6 +56,7 @@ LEFT_OUT = {
     "explain/longer_strings.json": "the first of these models trained on with longer strings",
     "explain/rows_of_a_kind.json": "models of one task, trained on with other rows, and counts of one kind of strings",
     "explain/rows_with_values.json": "the same models, and counts of strings with some values",
+    "attach/near.json": "ten more such models as of rows_of_a_kind.json, in the tables of near.md",
     "attach/results.json": "untrained models",
     "methods/results/context-extension/*": "losses of language models: no string is right or wrong",
     "influence/results/**/*": "losses of language models: no string is right or wrong",

@@ -357,8 +357,10 @@ def _near_alone(subject: Subject, call: Call, failures: Failures) -> tuple[str, 
 
 
 def _elsewhere(subject: Subject) -> str:
-    """That other tasks were not measured, in a sentence."""
-    return " Of this task nothing was measured." * (subject.task.name != "addition")
+    """That other tasks, or models that attend to near ids alone, were not measured, in a sentence."""
+    near = getattr(subject.network, "near", None) is not None
+    what = "this task" if subject.task.name != "addition" else "models that attend to near ids alone" if near else ""
+    return f" Of {what} nothing was measured." * bool(what)
 
 
 def _with_longer(subject: Subject, call: Call, done: str = "", of: str = "this model") -> tuple[str, str]:
