@@ -28,9 +28,9 @@ from extension_tables import context_extension  # noqa: E402
 from fixed_tables import fixed_beforehand  # noqa: E402
 from half_of_the_rows import tables as half_of_the_rows  # noqa: E402
 from longer_strings import tables as longer_strings  # noqa: E402
-from near import tables as near  # noqa: E402
 from matrix_tables import which_method_where  # noqa: E402
 from modulo import LANGUAGES as MODULO  # noqa: E402
+from near import tables as near  # noqa: E402
 from probe_matrix import tables as probe_matrix  # noqa: E402
 from rows_of_a_kind import tables as rows_of_a_kind  # noqa: E402
 from rows_with_values import tables as rows_with_values  # noqa: E402

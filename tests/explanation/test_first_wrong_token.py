@@ -340,6 +340,35 @@ def rows_of(command: str, count: int, rule: Any = None) -> list[dict[str, Any]]:
     return [*itertools.islice(made["rows"], count)]
 
 
+def llama(task: Any, **attached: Any) -> Any:
+    transformers = pytest.importorskip("transformers")
+    sizes = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
+    model = transformers.LlamaForCausalLM(transformers.LlamaConfig(vocab_size=len(task.vocab), **sizes))
+    rule = lw.hf.CoupledPlaces(task, {"name": "coupled", "draw": "pose", "max_position": 80})
+    return lw.hf.attach(model, rule, **attached)
+
+
+def test_a_model_that_attends_to_everything_is_to_attend_to_near_ids(explained) -> None:
+    failures, call = explained["also_slips"].failures, Call("my-adder", {"train": 6})
+    subject = subject_of(llama(TASK), None, train=6)
+    text, command = advice(subject, call, failures)
+    assert text.startswith("Train from scratch with attention to near ids alone: what an answer needs is at most 1 id ")
+    assert "--before my-adder" in text
+    made = {"model": lw.hf.detach(llama(TASK))}
+    exec(command.partition("\nmodel.save")[0], made)
+    network = subject_of(made["model"], None, train=6).network
+    assert (network.near, network.rule.scheme.draw, network.rule.scheme.max_position) == (1, "contiguous", 80)
+    # It is not advised again; nor where what is needed drifts away, or where all tokens are near.
+    assert "near ids alone:" not in advice(subject_of(made["model"], None, train=6), call, failures)[0]
+    for name in ("multiplication", "parity"):
+        task = lw.task(name)
+        other = subject_of(llama(task), None, train=3)
+        found = dataclasses.replace(failures, kinds=(), common=None, rows=tuple(
+            LengthShares(n, Share(96 if n < 4 else 40, 96), Share(0, 0)) for n in (3, 6)
+        ))  # fmt: skip
+        assert "near ids" not in advice(other, call, found)[0], name
+
+
 def test_a_model_under_coupled_ids_is_trained_on_instead_of_compared(explained) -> None:
     pytest.importorskip("transformers")
     rule = lw.hf.CoupledPlaces("addition", {"name": "coupled", "draw": "pose", "max_position": 20})

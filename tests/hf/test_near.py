@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 import torch
-from tiny import SEPARATOR, SHAPES, padded, restarting, tiny
+from tiny import SEPARATOR, SHAPES, causal, padded, restarting, tiny
 from torch import Tensor
-from transformers import AutoModelForCausalLM, Qwen2Config, Qwen2ForCausalLM
+from transformers import AutoModelForCausalLM, BambaConfig, BambaForCausalLM, Qwen2Config, Qwen2ForCausalLM
 
 import lengthwise as lw
 from lengthwise.hf import CoupledPlaces, Restart, attach, detach, language_model
@@ -88,14 +88,25 @@ def test_the_folder_keeps_it_and_training_on_otherwise_is_told(tmp_path: Path):
 
 def test_what_no_mask_can_do_is_refused_in_a_line():
     rule = Restart(SEPARATOR)
-    with pytest.raises(lw.LengthwiseError, match="near is how many ids away a token may be, 0 or more, got -1"):
+    with pytest.raises(lw.LengthwiseError, match="near must be at least 0, got -1"):
         attach(tiny("llama"), rule, near=-1)
     settings = {"use_sliding_window": True, "sliding_window": 4, "max_window_layers": 0}
     config = Qwen2Config(
         vocab_size=13, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=4, **settings
     )
-    with pytest.raises(lw.LengthwiseError, match="layers that see the last tokens only"):
+    with pytest.raises(lw.LengthwiseError, match="near can't be had of Qwen2ForCausalLM"):
         attach(Qwen2ForCausalLM(config), rule, near=NEAR)
+    hybrid = BambaConfig(
+        vocab_size=13, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+        attn_layer_indices=[1], mamba_n_heads=4, mamba_d_head=16, mamba_d_state=8, intermediate_size=32,
+    )  # fmt: skip
+    refused = BambaForCausalLM(hybrid)
+    with pytest.raises(lw.LengthwiseError, match="near can't be had of BambaForCausalLM"):
+        attach(refused, rule, near=NEAR)
+    attach(refused, rule)  # nothing is left of the first
+    tokens = torch.tensor([PROMPTS[0]])
+    with pytest.raises(lw.LengthwiseError, match=r"give an attention_mask of shape \[B, T\], or none"):
+        attach(tiny("llama"), rule, near=NEAR)(tokens, attention_mask=causal(6))
     with pytest.raises(lw.LengthwiseError, match="attach it without near"):
         language_model(attach(tiny("llama"), rule, near=NEAR))
     jumps = CoupledPlaces("addition", {"name": "coupled", "draw": "pose", "max_position": 64})
@@ -107,3 +118,11 @@ def test_a_copy_of_a_model_keeps_it():
     model = attach(tiny("llama"), Restart(SEPARATOR), near=NEAR)
     batch = padded(PROMPTS)
     assert torch.equal(copy.deepcopy(model)(**batch).logits, model(**batch).logits)
+
+
+@pytest.mark.parametrize("near", [None, NEAR])
+def test_a_compiled_model_keeps_it(near: int | None):
+    model = attach(tiny("llama"), Restart(SEPARATOR), near=near)
+    tokens = torch.tensor([PROMPTS[2]])
+    compiled = torch.compile(model, backend="eager")
+    assert torch.allclose(compiled(tokens).logits, model(tokens).logits, atol=1e-5)

@@ -11,12 +11,14 @@ from half_of_the_rows import FILE as HALF
 from half_of_the_rows import SEEDS as LATER
 from longer_strings import FILE as LONGER_FILE
 from longer_strings import LONGER as MOST
-from rows_of_a_kind import FILE, SEEDS, TRAIN, beyond, exact, longest
+from near import FILE as NEAR_FILE
+from near import SUMS as NEAR_SUMS
+from rows_of_a_kind import FILE, LENGTHS, SEEDS, TRAIN, beyond, exact, longest
 from rows_with_values import FILE as VALUES
 from second_round import FILE as TWICE_FILE
 from second_round import SUMS
 
-from lengthwise.explanation.advice import HALF_AS_LONG, LONGER, MENDED
+from lengthwise.explanation.advice import HALF_AS_LONG, LONGER, MENDED, NEAR
 
 
 @pytest.mark.parametrize(("arm", "said"), [("continued with rows", (10, 8, 1)), ("continued without", (10, 5, 1))])
@@ -75,6 +77,15 @@ def test_explain_says_what_longer_strings_did() -> None:
         differences = [beyond(one[sums]) - beyond(other[sums]) for one, other in pairs]
         assert sum(differences) > 0
         assert exact(differences) < 0.05
+
+
+def test_explain_says_what_attention_to_near_ids_did() -> None:
+    half, rows = (json.loads(file.read_text(encoding="utf-8"))["models"] for file in (HALF, NEAR_FILE))
+    of = {(row["seed"], row["arm"]): row for row in [*half, *rows]}
+    far = {arm: [sum(longest(of[seed, arm][name]) == LENGTHS[-1] for seed in LATER) for name in NEAR_SUMS]
+           for arm in ("near", "first")}  # fmt: skip
+    said = [len(LATER), far["near"][0], LENGTHS[-1], far["near"][1], *far["first"]]
+    assert re.findall(r"\d+", NEAR) == [str(n) for n in said]
 
 
 def test_the_p_counts_all_signs() -> None:

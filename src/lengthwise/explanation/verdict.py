@@ -60,6 +60,11 @@ class Share:
         """How many were wrong, and of how many."""
         return f"{self.n - self.right} of {self.n}"
 
+    @property
+    def percent(self) -> str:
+        """How many of a hundred are right, rounded down."""
+        return "under 1 %" if 0 < 100 * self.right < self.n else f"{100 * self.right // self.n} %"
+
     def cell(self, *, interval: bool) -> str:
         """The counts for a table, and what they say of a length that is not right."""
         said = "" if self.holds else " breaks" if self.breaks else " unsure"
@@ -188,7 +193,7 @@ class Verdict:
             parts += [f"unsure {'at' if some else 'from'} {random.near}"]
         if broken is not None:
             share = next(row.random for row in self.rows if row.length == broken)
-            parts += [f"breaks at {broken} ({100 * share.right // share.n} % right)"]
+            parts += [f"breaks at {broken} ({share.percent} right)"]
             parts += [f"right again at {'–'.join(map(str, random.again))}"] * bool(random.again)
         return ", ".join(parts)
 

@@ -9,7 +9,8 @@ import math
 import threading
 import types
 import warnings
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import torch
@@ -18,8 +19,10 @@ from torch import Tensor, nn
 from transformers import DynamicCache, PreTrainedModel
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
 
+from lengthwise.core import config as arguments
 from lengthwise.core.errors import LengthwiseError, require
-from lengthwise.hf.probe import Places, position_modules
+from lengthwise.core.rng import stream
+from lengthwise.hf.probe import Places, position_modules, quiet
 from lengthwise.hf.rules import (
     CoupledPlaces,
     Ends,
@@ -130,6 +133,8 @@ def refuse_generation(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any],
 
 HFModel = TypeVar("HFModel", bound=nn.Module)
 DEFAULT_ENDS = ("bos_token_id", "eos_token_id")
+JUMPY = ("pose", "randomized", "randomized-float", "id-multiplier")
+"""Schemes that move ids apart in training."""
 REFUSED = ("generate_batch", "init_continuous_batching", "continuous_batching_context_manager")
 
 
@@ -161,6 +166,14 @@ def _changes(model: nn.Module) -> int:
     return sum(parameter._version for parameter in model.parameters())
 
 
+Hook = TypeVar("Hook", bound=Callable[..., Any])
+
+
+def _never_compiled(hook: Hook) -> Hook:
+    """A hook that `torch.compile` leaves as it is; compiled, it would be left out in silence."""
+    return cast(Hook, torch.compiler.disable(hook))
+
+
 class Attachment:
     """What is attached to a model: the rule, the hooks, and the ids of the forward passes that run."""
 
@@ -175,18 +188,19 @@ class Attachment:
             *places.watch(self.replace_ids),
         ]
 
+    @_never_compiled
     def before_forward(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Set the ids of this forward pass, those of `generate` or of its own tokens; hide far tokens, if wanted."""
         given = self.signature.bind_partial(*args, **kwargs).arguments
         given.update(given.pop("kwargs", {}))
-        _refuse_attention(module)
+        _refuse_attention(module, self.near)
         require(
             not (module.training and len(self.places.modules) > 1)
             or not any(getattr(part, "gradient_checkpointing", False) for part in module.modules()),
             "gradient checkpointing repeats layers that read position ids after the rule's are gone; turn it off, or "
             "detach(model)",
         )
-        tokens, cache = given.get("input_ids"), given.get("past_key_values")
+        tokens, cache, given_mask = (given.get(name) for name in ("input_ids", "past_key_values", "attention_mask"))
         if tokens is None:
             raise LengthwiseError(
                 "a rule computes position ids from tokens, and inputs_embeds has none; give input_ids, or detach(model)"
@@ -200,13 +214,17 @@ class Attachment:
                 "a forward pass that continues a cache does not know the tokens before it; use generate, or pass all "
                 "tokens with use_cache=False",
             )
-            mask = padding_mask(given.get("attention_mask"), tokens)
+            mask = padding_mask(given_mask, tokens)
             refuse_positions(given.get("position_ids"), mask)
             self.trained |= module.training
             every = rule_ids(self.rule, tokens, mask, training=module.training, ends=self.ends(module))
         self.running.current = every[:, -tokens.shape[1] :]
         if self.near is None:
             return None
+        require(
+            prepared is not None or given_mask is None or given_mask.ndim == 2,
+            "with near the model makes its mask itself; give an attention_mask of shape [B, T], or none",
+        )
         seen = near_mask(every, mask, self.near, tokens.shape[1])
         # A static cache is longer.
         room = max((getattr(layer, "max_cache_len", 0) for layer in getattr(cache, "layers", ())), default=0)
@@ -248,10 +266,12 @@ class Attachment:
         )
         return _of_table(found, self.places.limit) if self.places.whole else found
 
+    @_never_compiled
     def after_forward(self, module: nn.Module, args: Any, output: Any) -> None:
         """Forget the ids."""
         self.running.current = None
 
+    @_never_compiled
     def replace_ids(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Hand the rule's ids to a module that encodes positions."""
         return self.places.replace(args, kwargs, self.own_ids)
@@ -286,7 +306,7 @@ def attach(
     model itself had been given them. PEFT models with LoRA can be attached before or after wrapping.
 
     With ``near``, a token attends to those alone whose ids differ from its own by at most so much, and to tokens with
-    id 0, such as `<bos>`. What a layer computes does not depend on the length of the row then. Folders keep it.
+    id 0, such as `<bos>`, so that what a layer computes depends on these alone. `save_pretrained` keeps it.
 
     A warning says where the model was trained under another rule, such as one with a smaller ``max_position``. Raises
     `LengthwiseError` for a model that does not pass the probe; see `detach` for the way back.
@@ -317,11 +337,19 @@ def attach(
         f"model's id of each token of the task, or a new model vocab_size={needed}",
     )
     found, rule = position_modules(inner, module), as_rule(rule)
-    if near is not None:
-        _check_near(inner, rule, near)
+    near = near if near is None else arguments.whole("near", near, 0)
+    if near is not None and (jumps := _jumps(rule)):
+        what = f"{jumps} puts jumps between ids in training, over which near={near} does not see; use ids without"
+        warnings.warn(what, stacklevel=2)
     if isinstance(saved, dict) and (what := changed(saved, rule) or _other_reach(saved, near)):
         warnings.warn(what, stacklevel=2)
-    inner.__dict__[STATE] = Attachment(found, rule, module, near)
+    inner.__dict__[STATE] = state = Attachment(found, rule, module, near)
+    if near is not None:
+        try:
+            _check_near(inner, state)
+        except LengthwiseError:
+            detach(inner)
+            raise
     inner.__dict__["save_pretrained"] = types.MethodType(_in_place_of(type(inner).save_pretrained, _save), inner)
     if hasattr(inner, "generate"):
         for name, wrapper in (("generate", _generate), ("prepare_inputs_for_generation", _prepare)):
@@ -434,8 +462,12 @@ def stock(model: Any) -> PreTrainedModel:
     return model
 
 
-def _refuse_attention(model: Any) -> None:
+def _refuse_attention(model: Any, near: int | None = None) -> None:
     name = model.config._attn_implementation
+    require(
+        near is None or name in ("eager", "sdpa"),
+        f"attention function {name!r} takes no mask of near tokens; load the model with attn_implementation='sdpa'",
+    )
     require(
         name in ALL_MASK_ATTENTION_FUNCTIONS,
         f"attention function {name!r} has no mask function, so the model would see later tokens; register one with "
@@ -443,25 +475,36 @@ def _refuse_attention(model: Any) -> None:
     )
 
 
-def _check_near(model: PreTrainedModel, rule: IdRule, near: Any) -> None:
-    """Raises `LengthwiseError` for what no mask can do; warns where training moves ids apart that belong together."""
-    require(isinstance(near, int) and near >= 0, f"near is how many ids away a token may be, 0 or more, got {near!r}")
-    name = model.config._attn_implementation
-    require(
-        name in ("eager", "sdpa"),
-        f"attention function {name!r} takes no mask of near tokens; load the model with attn_implementation='sdpa'",
+def _check_near(model: PreTrainedModel, state: Attachment) -> None:
+    """A probe: far tokens have no effect. Raises `LengthwiseError` where they have one, or where no mask can be given.
+
+    Convolutions, recurrences and sliding windows pass masks by, or have their own.
+    """
+    _refuse_attention(model, state.near)
+    near, layers = state.near or 0, int(getattr(model.config.get_text_config(), "num_hidden_layers", 1))
+    size, most = near * layers + 2, state.places.limit if state.places.whole else math.inf
+    masked = "attention_mask" in state.signature.parameters and not any(DynamicCache(config=model.config).is_sliding)
+    if masked and size < most:
+        drawn = stream(0, "hf", "near").integers(model.config.get_text_config().vocab_size - 1, size=size)
+        tokens = torch.from_numpy(drawn).to(model.device).repeat(2, 1)
+        tokens[1, 0] += 1
+        ids = torch.arange(1, size + 1, device=model.device).repeat(2, 1)
+        with quiet(model):
+            state.running.prepared = (tokens, ids, torch.ones_like(ids).bool())
+            one, other = model(input_ids=tokens, use_cache=False).logits[:, -1].float()
+        if torch.isclose(one, other, rtol=1e-3, atol=1e-5).all():
+            return
+    raise LengthwiseError(
+        f"near can't be had of {type(model).__name__}: its layers see far tokens whatever a mask hides, as "
+        "convolutions, recurrences and sliding windows do, or it has too few positions to find out; leave near out"
     )
-    require(
-        not any(DynamicCache(config=model.config).is_sliding),
-        f"{type(model).__name__} has layers that see the last tokens only, which near can't be combined with; switch "
-        "sliding windows off in its configuration, or leave near out",
-    )
-    draw = getattr(getattr(rule, "scheme", None), "draw", "contiguous")
-    if draw != "contiguous":
-        warnings.warn(
-            f"draw {draw!r} puts jumps between ids in training, over which near={near} does not see; use 'contiguous'",
-            stacklevel=3,
-        )
+
+
+def _jumps(rule: IdRule) -> str:
+    """By what training moves ids apart that belong together, if anything."""
+    scheme = getattr(rule, "scheme", None)
+    draw = getattr(scheme, "draw", "contiguous")
+    return f"draw {draw!r}" if draw != "contiguous" else repr(scheme.name) if scheme and scheme.name in JUMPY else ""
 
 
 def _other_reach(saved: dict[str, Any], near: int | None) -> str:
