@@ -144,7 +144,7 @@ def learn_program(
     if best is None:
         return None
     _, program, found = best
-    rows, strings = [], dict[int, np.ndarray]()
+    rows, strings = [], dict[int, list[Word]]()
     for length in lengths:
         drawn = words_of_length(oracle, learned, length, seed)
         every, used = len(drawn) == len(oracle.alphabet) ** length, set(words)
@@ -154,9 +154,11 @@ def learn_program(
         says = set(itertools.compress(drawn, answers))
         agree, either, both = len(drawn) - len(wrong), len(says | wrong), len(says - wrong)
         rows.append(Fidelity(length, len(drawn), agree, either, both, most_common(answers), every))
-        strings[length] = np.array(drawn)
+        for word in drawn:  # of tasks whose lengths are not those of words, some are longer
+            strings.setdefault(len(word), []).append(word)
+    named = {length: np.array(some) for length, some in strings.items()}
     return ModelProgram(
-        oracle.meaning, to_text(program), program.size, program.fragment, found, margin(program, strings).line,
+        oracle.meaning, to_text(program), program.size, program.fragment, found, margin(program, named).line,
         tuple(rows), subject.train,
     )  # fmt: skip
 

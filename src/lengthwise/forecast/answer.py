@@ -61,6 +61,8 @@ DENSE = "a token depends on ever more others"
 """How the reason begins where the number of parents grows."""
 CHOSEN = "which token is needed depends on what ever more others say"
 """How the reason begins where the number of selectors grows."""
+POSSIBLE = "POSSIBLE, untried"
+"""The answer of positions that are advised, that theory allows, and that nothing was trained with."""
 UNTRIED = "untried here"
 """How what would help begins where nothing of the kind was trained."""
 ASKED: dict[Format, str] = {

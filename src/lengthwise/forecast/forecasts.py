@@ -40,6 +40,7 @@ from lengthwise.forecast.answer import (
     OTHERS,
     OWN_LANGUAGE,
     PLAIN_PLACES,
+    POSSIBLE,
     PROMISING,
     RIGHT,
     SHARED_PLACES,
@@ -361,16 +362,19 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
         known = "asked about" if found.named else "with a forecast" if best.counted else "known"
         told = [f for f in found if f.answer != NOT_KNOWN]
         equal = {(f.answer, percent(f.probability or 0.0), f.accuracy) for f in told}
-        untried = [each.system for each in untried_of(best)]
-        advised = f". Advised, untried: {spoken(untried)}" * bool(untried)
+        may = [each.system for each in untried_of(best)]
+        begin = f"{best.answer} {best.in_brackets}: {found.target}{trained}"
+        if may:  # What may work comes first.
+            right = f", trained to {found.train}, is right at {found.test}"
+            begin = f"{POSSIBLE}: {found.target} with {spoken(may, 'or')}{right}; {best.answer} {best.in_brackets}"
         if len(equal) == 1 and len(told) > len(alike):  # None is the best; the widest interval counts.
             widest = max(told, key=lambda f: f.interval[1] if f.interval else 0.0)
             unsure = f"; least sure: {widest.words}" * (len({f.interval for f in told}) > 1)
-            said = f"{best.answer} {widest.in_brackets}: {found.target}{trained} under any positions {known}"
-            return f"{said}{unsure}{advised}"
+            begin = begin.replace(best.in_brackets, widest.in_brackets)
+            return f"{begin} under any positions {known}{unsure}"
         even = ", even" * (best.answer != UNCERTAIN)
         best_ones = f", the best {known}" * (len(told) > len(alike))
-        return f"{best.answer} {best.in_brackets}: {found.target}{trained}{even}{of}{best_ones}{advised}"
+        return f"{begin}{even}{of}{best_ones}"
     also = [f for f in good if f.answer == PROMISING == best.answer and f.scheme == best.scheme and f is not best]
     second = f" or {also[0].words}" if also and len(tied) == 1 else ""  # one task more makes none the better
     return f"{best.answer} {best.in_brackets}: {found.target}{of}{second}{trained}"
@@ -543,9 +547,7 @@ def table(found: Forecasts) -> list[str]:
     heading = "answer [90 % interval]" if chances else "answer"
     rows: list[tuple[str, ...]] = [("positions", heading, "in theory", "share right")]
     rows += [("", *said[:-1], left_open(same) or said[-1]) for said, same in groups.items()]
-    untried = [(each.system, NOT_KNOWN, IN_THEORY["yes"], "–") for each in untried_of(found.systems[0])]
-    known = sum(same[0].answer != NOT_KNOWN for same in groups.values())
-    rows[known + 1 : known + 1] = untried  # the first of those that are not known
+    rows[1:1] = [(each.system, POSSIBLE, IN_THEORY["yes"], "–") for each in untried_of(found.systems[0])]
     if all(f.answer == NOT_KNOWN for f in found):
         rows = [(name, *rest) for name, _, *rest in rows]
     if all(row[-1] == "–" for row in rows[1:]):
