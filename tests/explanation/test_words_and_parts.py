@@ -565,3 +565,23 @@ def test_where_nothing_breaks_no_mistakes_are_told() -> None:
     assert not whole.faults
     assert late.faults[0].mistakes
     assert late.faults[0].why
+
+
+def test_a_task_whose_words_are_longer_than_its_lengths_say_is_explained() -> None:
+    task = lw.task("flip-flop")
+    size, names = len(task.vocab), task.vocab.tokens
+
+    def right(ids: torch.Tensor, *_: torch.Tensor) -> torch.Tensor:
+        """What was written last, after each r."""
+        logits = torch.zeros(*ids.shape, size)
+        for row, said in enumerate(ids.tolist()):
+            stored = "<eos>"
+            for at, token in enumerate(names[one] for one in said):
+                stored = token if at and names[said[at - 1]] == "w" else stored
+                logits[row, at, task.vocab[stored if token == "r" else "<eos>"]] = 9
+        return logits
+
+    told = lw.explain(right, task, train=6, lengths=[4, 6, 8], samples=16, seconds=6)
+    assert told.answer == "right to length 8, the longest asked"
+    assert told.program is not None
+    assert [row.length for row in told.program.fidelity] == [4, 6, 8]

@@ -10,8 +10,9 @@ from lengthwise.core.batch import Layout, SequenceBuilder
 from lengthwise.core.config import config
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import EOS, Vocab
+from lengthwise.languages.machine import Machine
 from lengthwise.prediction.predict import predict_target, predict_task
-from lengthwise.prediction.suites import evidence
+from lengthwise.prediction.suites import MOST_STATES, evidence, language_evidence
 from lengthwise.tasks import TASKS, Task
 from lengthwise.tasks.counting import Majority
 
@@ -29,6 +30,21 @@ class Odd(Majority):
         seq.sep(place=1)
         seq.predicted(bits.sum(0) % 2 + 4, place=1, parents=given)
         seq.eos()
+
+
+@config
+class ErrorSince(Odd):
+    """Whether an error was logged after the last commit: of c, e and i the words (c|e|i)*ei*."""
+
+    states: int = 2
+
+    def machine(self) -> Machine:
+        """Of more states, one that counts errors up to them."""
+
+        def step(state: int, symbol: str) -> int:
+            return {"c": 0, "e": min(state + 1, self.states - 1)}.get(symbol, state)
+
+        return Machine(("c", "e", "i"), 0, step, lambda state: "1" if state == self.states - 1 else "0")
 
 
 @config
@@ -78,3 +94,15 @@ def test_what_a_search_did_not_find_is_not_called_nothing(tmp_path: Path) -> Non
     said = json.dumps(predict_target(str(path)).to_json())
     assert "not found" in said
     assert "\\u2190 nothing" not in said
+
+
+def test_a_machine_with_two_answers_is_decided_as_its_language() -> None:
+    expected = language_evidence("(c|e|i)*ei*", end="eos", alphabet="cei")
+    found = evidence(ErrorSince())
+    assert [(one.fragment, one.argument.answer) for one in found] == [
+        (one.fragment, one.argument.answer) for one in expected
+    ]
+    answers = {verdict.system.known_as: verdict.answer for verdict in predict_task(ErrorSince()).verdicts}
+    assert answers["nope"] == answers["rope"] == "no"
+    # A machine of many states, or of none that ends, decides nothing.
+    assert evidence(ErrorSince(states=MOST_STATES + 1)) == []

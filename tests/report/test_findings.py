@@ -1348,7 +1348,7 @@ def test_brackets_of_three_lengths_stay_however_long_names_are() -> None:
         ([8, 8], 2, "8 in both seeds"),
         ([8, 16, 64], 4, "64 in 1 of 4 seeds, to 16 in 1, to 8 in 1, and 1 not fitted"),
         ([100, 40, 50, 60, 100, 100, 40, 50], 8, "100 in 3 of 8 seeds, to 50 in the middle one, to 40 in the lowest"),
-        ([100, 0, 0], 3, "100 in 1 of 3 seeds, not at the first test in 2"),
+        ([100, 0, 0], 3, "100 in 1 of 3 seeds, to no tested length in 2"),
     ],
 )
 def test_how_far_seeds_go_is_said_with_counts(far: list[int], seeds: int, said: str) -> None:

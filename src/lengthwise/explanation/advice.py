@@ -162,7 +162,9 @@ def advice(subject: Subject, call: Call, failures: Failures, before: Failures | 
         room = subject.farthest(2 * longest)
         if room >= 1.25 * longest:
             asked = sorted({subject.inside[-1], longest, room})
-            return f"Ask longer strings, as of length {room}.", call.again(lengths=asked)
+            reach = subject.network.rule.reach() if coupled and subject.network.rule is not None else room
+            ends = f" (its ids reach {reach})" * (reach > room)
+            return f"Ask longer strings, as of length {room}{ends}.", call.again(lengths=asked)
         more, command = _more_ids(subject, call)
         return f"It has no room beyond length {room}.\nTo go on, train one with more position ids: {more}.", command
     if moved is not None and (moved.to_blame or moved.absolute) and (start := _other_ids(subject, moved.known, call)):

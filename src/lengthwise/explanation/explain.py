@@ -37,6 +37,7 @@ from lengthwise.explanation.faults import (
 from lengthwise.explanation.forecast import ModelForecast, forecast_model
 from lengthwise.explanation.given import title_of
 from lengthwise.explanation.heads import Heads, explain_heads
+from lengthwise.explanation.kinds import NAMED
 from lengthwise.explanation.mistakes import HARD
 from lengthwise.explanation.model import Accuracy, RandomStrings, Subject, WordOracle, accuracy
 from lengthwise.explanation.program import ModelProgram, learn_program
@@ -45,6 +46,7 @@ from lengthwise.forecast.forecasts import MORE, beside, fill, typed
 from lengthwise.positions.schemes import SCHEMES
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.language import Language
+from lengthwise.tasks.values import spoken
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -252,7 +254,7 @@ class Explanation(Tabular):
         rows = {
             "why": [f"{self.accuracy.not_finite} They count as wrong: it is broken there, not mistaken."]
             if self.accuracy.not_finite else [],
-            "also": others_named(self.failures, whole=whole),
+            "also": others_named(self.failures, whole=whole) if faults else self._right_too(whole),
             "next": [line for line in advised if not line.startswith(AGAIN)],
             "command": self.command.splitlines(), "then": [line for line in advised if line.startswith(AGAIN)],
             "computes": [self.computes] if not faults or whole else [],
@@ -260,6 +262,14 @@ class Explanation(Tabular):
         every = [*found, ("", rows)]
         told = [(heading, {name: said for name, said in rows.items() if any(said)}) for heading, rows in every]
         return [(heading, rows) for heading, rows in told if rows]
+
+    def _right_too(self, whole: bool) -> list[str]:
+        """Which kinds of strings were asked, where none fails."""
+        kinds = [way.how for way in self.failures.asked]
+        few = kinds if whole else kinds[:NAMED]
+        names = [f"where {kind}" for kind in few]
+        names += [f"in {len(kinds) - len(few)} kinds more"] * (len(few) < len(kinds))
+        return [f"It is right, too, {spoken(names)}."] * bool(names)
 
     @property
     def lines(self) -> list[str]:

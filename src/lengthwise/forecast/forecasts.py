@@ -394,7 +394,9 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     if not alone and best.verdict == "unknown":
         some = [f.words for f in found if f.verdict == "yes" and not f.unmet]
         covers = f"no theorem covers {best.words}; a program exists with {spoken(some)}"
-        covers = covers if some else "no theorem decides it for any positions"
+        none = [f.words for f in found if f.verdict == "no"]
+        left = f"no theorem decides it for {best.words}; no program with {spoken(none)}"
+        covers = covers if some else left if none else "no theorem decides it for any positions"
         reason = reason.replace("no theorem covers such ids", covers)
     dense = found.span.startswith((DENSE, CHOSEN)) and first.theory == f"{NOT_SEARCHED}: {ONE_TOKEN}"
     word, colon, reason = (SHOWN["unknown"], ": ", found.span) if dense else (word, colon, reason)
@@ -406,7 +408,9 @@ def reasons(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tup
     named = same if whole or not same else [same[0], counted(len(possible) - 1, "other")]
     of = f" with {spoken(named)}" if same and not alone else ""
     near = seen_nearby(found.language, found.format, LOCAL_BIAS) if found.language and untried_of(best) else 0
-    reason += f"; {suffice(near)}" * (near > 0 and suffice(near) not in reason)
+    reason += f"; {suffice(near).replace(' suffice', ' alone suffice')}, too" * (
+        near > 0 and suffice(near) not in reason
+    )
     twice = f"{IN_THEORY['no']}: " * reason.startswith(IN_THEORY["no"])
     first, semicolon, rest = f"{word}{of}{colon}{reason}".removeprefix(twice).partition("; ")
     bases = [f.basis for f in (alike if same and not alone else [best]) if f.basis]

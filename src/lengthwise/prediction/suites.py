@@ -18,6 +18,7 @@ from lengthwise.crasp.syntax import parse, to_text
 from lengthwise.languages.automaton import Dfa
 from lengthwise.languages.communication import FOOLING_SETS
 from lengthwise.languages.counter import COUNTER_LANGUAGES
+from lengthwise.languages.machine import Unrolled
 from lengthwise.languages.named import LANGUAGES
 from lengthwise.prediction.verdict import Argument
 from lengthwise.tasks import Task, addition, copying, counting, modular, parity, planted, recall, recoupled
@@ -28,6 +29,8 @@ from lengthwise.tasks.traced import StateScratchpad, Traced
 HUANG = "Huang et al. 2025"
 ASKED = {NEXT: "the next symbols of words of ", STATE: "the states, named also at an end mark, of "}
 """What a program answers that does not decide membership."""
+MOST_STATES = 40
+"""Of a machine, up to which it is decided what a program can say of its words."""
 SCHEME = "the scheme is the same for any alphabet"
 
 
@@ -219,7 +222,19 @@ def evidence(task: Task) -> list[Evidence]:
         known = SUITES.get(kind)
         if known is not None and _defines_the_same(type(task), kind):
             return list(known(task))
-    return []
+    return list(_by_machine(task))
+
+
+def _by_machine(task: Task) -> tuple[Evidence, ...]:
+    """Of a task with a machine of few states, each with one of two answers: of which words it says the second one."""
+    if (machine := task.machine()) is None:
+        return ()
+    found = Unrolled(machine, MOST_STATES)
+    if found.longest is not None or len(found.outputs) != 2 or (found.answers < 0).any() or (found.delta < 0).any():
+        return ()
+    delta = tuple(tuple(map(int, row)) for row in found.delta)
+    dfa = Dfa(machine.alphabet, delta, tuple(map(bool, found.answers)))
+    return language_evidence(dfa, f"the words with the answer {found.outputs[1]}", end="eos")
 
 
 def evidence_on_format(task: Task) -> list[Evidence]:

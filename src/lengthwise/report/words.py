@@ -68,7 +68,7 @@ def percent_down(share: float) -> str:
     return f"{int(100 * share + 1e-9)} %"
 
 
-NOT_FAR = "not at the first test"
+NOT_FAR = "to no tested length"
 """How far seeds go that are wrong at the first length that was tested."""
 NOT_THERE = "below 95 % at a trained length already"
 """How far systems go that are wrong at one."""
