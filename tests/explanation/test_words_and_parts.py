@@ -574,10 +574,10 @@ def test_a_task_whose_words_are_longer_than_its_lengths_say_is_explained() -> No
     def right(ids: torch.Tensor, *_: torch.Tensor) -> torch.Tensor:
         """What was written last, after each r."""
         logits = torch.zeros(*ids.shape, size)
-        for row, said in enumerate(ids.tolist()):
+        for row, string in enumerate(ids.tolist()):
             stored = "<eos>"
-            for at, token in enumerate(names[one] for one in said):
-                stored = token if at and names[said[at - 1]] == "w" else stored
+            for at, token in enumerate(names[one] for one in string):
+                stored = token if at and names[string[at - 1]] == "w" else stored
                 logits[row, at, task.vocab[stored if token == "r" else "<eos>"]] = 9
         return logits
 

@@ -102,7 +102,7 @@ def test_a_machine_with_two_answers_is_decided_as_its_language() -> None:
     assert [(one.fragment, one.argument.answer) for one in found] == [
         (one.fragment, one.argument.answer) for one in expected
     ]
-    answers = {verdict.system.known_as: verdict.answer for verdict in predict_task(ErrorSince()).verdicts}
+    answers = {verdict.system: verdict.answer for verdict in predict_task(ErrorSince()).verdicts}
     assert answers["nope"] == answers["rope"] == "no"
     # A machine of many states, or of none that ends, decides nothing.
     assert evidence(ErrorSince(states=MOST_STATES + 1)) == []
