@@ -831,7 +831,7 @@ def test_the_run_to_explain_is_the_lowest_of_the_length_that_is_named_and_has_th
         "ours is below 95 % at length 16: seed 1, the lowest, is right on 0.100 of the strings and 50 % of their tokens"
         in (table.advice)
     )
-    see = f"see where ours falls, and what it gets wrong\nlengthwise explain {tmp_path}/seed1"
+    see = f"see where ours falls in seed 1, its lowest, and what it gets wrong\nlengthwise explain {tmp_path}/seed1"
     assert any(line.endswith(see) for line in table.advice)
 
 
@@ -894,7 +894,13 @@ def test_a_difference_is_settled_before_what_is_likelier_to_be_right(
     (step,) = steps_of(table)
     assert (predict in step) is bool(comes_first)
     assert ("to 5 seeds" in step) is not comes_first
-    assert sum(f"see where a falls, and what it gets wrong\n{explain}" in line for line in table.advice) == 1
+    assert (
+        sum(
+            f"see where a falls in seed 0, its lowest, and what it gets wrong\n{explain}" in line
+            for line in table.advice
+        )
+        == 1
+    )
 
 
 def test_a_failing_seed_does_not_win_and_is_said() -> None:

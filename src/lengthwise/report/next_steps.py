@@ -171,8 +171,10 @@ def confounds(first: SystemSummary, second: SystemSummary) -> dict[Setting, str]
 
 def explain_step(falls: SystemSummary) -> str:
     """What explains why it falls; empty where it does not, or its weights are not there."""
-    command = explain_command(falls)
-    return f"see where {falls.label} falls, and what it gets wrong\n{command}" if command else ""
+    if not (command := explain_command(falls)) or (found := fall(falls)) is None:
+        return ""
+    lowest = f" in seed {found[1].seed}, its lowest," * (len(falls.fitted) > 1)
+    return f"see where {falls.label} falls{lowest or ','} and what it gets wrong\n{command}"
 
 
 def _likelier(falls: SystemSummary) -> str:
