@@ -210,7 +210,9 @@ def test_first_line_and_what_follows_come_from_one_decision(counts: list[tuple[i
     verdict, expected = random, drawn
     if expected is not None:
         share = next(row.random for row in rows if row.length == expected)
-        assert re.search(rf"breaks at (length )?{expected} \({int(100 * share.value + 1e-9)} % right\)", line)
+        assert re.search(rf"breaks at (length )?{expected} \({share.percent} right\)", line)
+        said = int("".join(filter(str.isdecimal, share.percent)))
+        assert said <= 100 * share.value < said + 1 or (share.percent == "under 1 %" and 0 < share.value < 0.01)
     # "Right to" is the last length before one that is not right, and it comes first.
     before = [row for row in rows if expected is None or row.length < expected]
     assert verdict.doubted == [row.length for row in before if not row.random.holds]
