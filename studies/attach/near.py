@@ -13,12 +13,11 @@ import json
 import sys
 import time
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 sys.path.append(str(Path(__file__).parents[1] / "explain"))
 import half_of_the_rows
-from rows_of_a_kind import LENGTHS, SHAPE, SIZE, USUAL, beyond, counts, exact, longest, train
+from rows_of_a_kind import LENGTHS, SHAPE, SIZE, USUAL, counts, longest, paired, train
 
 import lengthwise as lw
 
@@ -29,6 +28,7 @@ FAR, FAR_SIZE = (125, 500), 50
 ARMS = ("near", "ids alone")
 FIRST = "first"
 """The rival: the same Llama that attends to everything, under the ids that suit it."""
+PAIRS = ((ARMS[0], FIRST), ARMS)
 SUMS = ("random", "of the kind")
 
 
@@ -79,16 +79,10 @@ def tables() -> dict[str, str]:
          *(" ".join(map(str, row.get(name, "–"))) for name in (*SUMS, "far"))]
         for seed in SEEDS for arm in (FIRST, *ARMS) if (row := of.get((seed, arm)))
     ]  # fmt: skip
-    pairs = list[list[str]]()
-    for arm, other in ((ARMS[0], FIRST), (ARMS[0], ARMS[1])):
-        for name in SUMS:
-            both = [(of[seed, arm], of[seed, other]) for seed in SEEDS if {(seed, arm), (seed, other)} <= {*of}]
-            found = [beyond(one[name]) - beyond(two[name]) for one, two in both]
-            said = " ".join(f"{each:+.3f}" for each in found)
-            pairs.append([f"{arm} − {other}", name, said, f"{mean(found):+.3f}", f"{exact(found):.3f}"])
+    heads = ["models", "sums", "difference by seed", "mean ± spread", "p", "longest right length"]
     return {
         "every seed": markdown(["seed", "model", "random right to", "of the kind to", *SUMS, "far"], every),
-        "paired": markdown(["models", "sums", "difference by seed", "mean", "p"], pairs),
+        "paired": markdown(heads, paired(of, PAIRS, SUMS, SEEDS)),
     }
 
 

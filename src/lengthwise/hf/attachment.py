@@ -214,6 +214,10 @@ class Attachment:
                 "a forward pass that continues a cache does not know the tokens before it; use generate, or pass all "
                 "tokens with use_cache=False",
             )
+            require(
+                self.near is None or given_mask is None or given_mask.ndim == 2,
+                "with near the model makes its mask itself; give an attention_mask of shape [B, T], or none",
+            )
             mask = padding_mask(given_mask, tokens)
             refuse_positions(given.get("position_ids"), mask)
             self.trained |= module.training
@@ -221,10 +225,6 @@ class Attachment:
         self.running.current = every[:, -tokens.shape[1] :]
         if self.near is None:
             return None
-        require(
-            prepared is not None or given_mask is None or given_mask.ndim == 2,
-            "with near the model makes its mask itself; give an attention_mask of shape [B, T], or none",
-        )
         seen = near_mask(every, mask, self.near, tokens.shape[1])
         # A static cache is longer.
         room = max((getattr(layer, "max_cache_len", 0) for layer in getattr(cache, "layers", ())), default=0)
@@ -480,7 +480,6 @@ def _check_near(model: PreTrainedModel, state: Attachment) -> None:
 
     Convolutions, recurrences and sliding windows pass masks by, or have their own.
     """
-    _refuse_attention(model, state.near)
     near, layers = state.near or 0, int(getattr(model.config.get_text_config(), "num_hidden_layers", 1))
     size, most = near * layers + 2, state.places.limit if state.places.whole else math.inf
     masked = "attention_mask" in state.signature.parameters and not any(DynamicCache(config=model.config).is_sliding)
