@@ -91,9 +91,9 @@ def test_the_finding_gives_every_reach_with_its_seeds() -> None:
         }
     said = comparison_finding(values)
     assert f"{first['system']} is right in tests up to 48, the longest, in all 3 seeds" in said
-    assert f"{second['system']} up to 24 in 1 of 3 seeds, to 12 in 1, to 6 in 1" in said
+    assert f"{second['system']} up to 12 (median of 3 seeds, 6–24)" in said
     second["seeds"][0]["fitted"] = False
-    assert f"{second['system']} up to 24 in 1 of 3 seeds, to 12 in 1, and 1 not fitted" in comparison_finding(values)
+    assert f"{second['system']} up to 12 (median of 3 seeds, 0–24, 1 not fitted)" in comparison_finding(values)
     for seed in second["seeds"]:
         seed["reach"] = 0  # as where no trained length is tested
     assert f"; {second['system']} and randomized+learned not beyond 6. " in comparison_finding(values)

@@ -21,7 +21,7 @@ from lengthwise.core.files import read_json
 from lengthwise.core.rank import REACH
 from lengthwise.core.result_file import CONFIG, RESULT, Score, each_once, result_files
 from lengthwise.core.statistics import Estimate, wilson
-from lengthwise.core.table import DIGITS, STUDY, Spread, Table, Tabular, rounded
+from lengthwise.core.table import DIGITS, MOST_BELOW, STUDY, Spread, Table, Tabular, rounded
 from lengthwise.core.table import shown as cell_text
 from lengthwise.experiments.run_directory import LEASES, divergence
 from lengthwise.models.mixers import MIXERS
@@ -166,8 +166,7 @@ class Measured(Tabular):
         finding is, and in what else systems differ; ``advice`` has the rest. Systems of one task and layout compete for
         bold; nothing is bold whose interval holds chance. A dagger marks what is not told apart from the best, of
         several the first in order, whatever ``brackets`` shows, unless another system is above it in every seed.
-        Lengths of training have one mark at most, that a seed is below 95 %. Where seeds did not fit, or training
-        lengths differ, a column says so.
+        Where seeds did not fit, or training lengths differ, a column says so.
 
         Arguments:
             lengths: the columns, or ``"all"``; by default at most six with brackets: the last, and those nearest to the
@@ -187,7 +186,7 @@ class Measured(Tabular):
         seeds = [len(system.fitted) for system in systems]
         axes = panel_axes([cell for system in systems for cell in system.cells])
         cells, guessed = dict[tuple[str, str, str], dict[int, Estimate]](), set[tuple[tuple[str, str, str], int]]()
-        near, unlike = set[tuple[tuple[str, str, str], int]](), set[tuple[tuple[str, str, str], int]]()
+        near = set[tuple[tuple[str, str, str], int]]()
         shown: dict[tuple[Any, ...], float | None] = {}
         rates: dict[tuple[Any, ...], list[float]] = {}
         for system in systems:
@@ -209,8 +208,6 @@ class Measured(Tabular):
                     low, high = wilson(round(found.median * strings), strings)
                     if cell.length > system.max_length and low < REACH <= high:
                         near.add((key, cell.length))
-                    if min(rates[key, cell.length]) < REACH <= found.median:
-                        unlike.add((key, cell.length))
             if not system.fitted:
                 cells[system.name, system.settings, ""] = {}
         tested, finding = sorted({length for row in cells.values() for length in row}), headline(systems)
@@ -272,7 +269,8 @@ class Measured(Tabular):
         layouts, tasks_of = ({each[at] for each in contests} for at in (1, 0))
         of_each = ["length", *["layout"] * (len(layouts - {""}) > 1), *["task"] * (len(tasks_of) > 1)]
         unseen = f" ({brackets_text(seeds, beside=seeds)})" * (brackets != "interval")
-        guess, low = chance_text(systems, lengths, of.metric), low_seeds(in_groups(systems).far, lengths, of.metric)
+        guess, bracketed = chance_text(systems, lengths, of.metric), brackets != "none" and len(rows) <= MOST_BELOW
+        low = low_seeds(in_groups(systems).far, lengths, of.metric, bracketed=bracketed)
         right, hidden = [f"{one.label} {rounded(one.in_distribution.median)}" for one in systems], hidden_text(systems)
         trained_right = f"; right in distribution: {', '.join(right)}" * (not any(one.fitted for one in systems))
         legend = {
@@ -281,7 +279,6 @@ class Measured(Tabular):
             + ", of what mostly fits" * any(one.fitted for one in few),
             "†": f"overlaps it{unseen}",
             "≈": f"{percent(REACH)} is within sampling error",
-            "°": f"a seed < {percent(REACH)}",
             **dict.fromkeys([LOW] * bool(low), low),
             **dict.fromkeys(["fitted"] * ("fitted" in named), fitted_means(systems)),
             **dict.fromkeys([NOT_FITTED] * any(not owner.fitted for owner in owners), f"no seed fitted{trained_right}"),
@@ -316,7 +313,6 @@ class Measured(Tabular):
             bold=frozenset(bold),
             alike=frozenset(alike),
             near=frozenset(at for at, cell in placed.items() if cell in near),
-            unlike=frozenset(at for at, cell in placed.items() if cell in unlike),
             inside=partial(_brackets_of, [len(owner.fitted) for owner in owners], brackets),
             source=of.source,
             empty=empty(owners),
@@ -740,7 +736,8 @@ class Result(Measured):
             "accuracy there",
         )  # fmt: skip
         ends = ((one, max((cell.length for cell in one.cells), default=0)) for one in systems)
-        low = "; ".join(filter(None, (low_seeds([one], [end]) for one, end in ends)))
+        bracketed = len(rows) <= MOST_BELOW
+        low = "; ".join(filter(None, (low_seeds([one], [end], bracketed=bracketed) for one, end in ends)))
         of_all = "in distribution: of all seeds where none fitted" * any(not system.fitted for system in systems)
         return Table(
             columns,

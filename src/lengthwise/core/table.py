@@ -99,8 +99,6 @@ class Table:
     """Rows and columns of numbers with a dagger."""
     near: frozenset[tuple[int, int]] = frozenset()
     """Rows and columns of numbers that may lie on either side of a bar."""
-    unlike: frozenset[tuple[int, int]] = frozenset()
-    """Rows and columns of numbers at or above the bar, of which a part is below it."""
     advice: tuple[str, ...] = ()
     """For the author: what to do, what was trained, how it was chosen. In LaTeX comments.
 
@@ -242,7 +240,7 @@ class Table:
 
         A terminal has no room for all that names leave out, and may have what brackets hold ``below`` a number.
         """
-        there, legend = {"bold": self.bold, "†": self.alike, "≈": self.near, "°": self.unlike}, dict(self.legend)
+        there, legend = {"bold": self.bold, "†": self.alike, "≈": self.near}, dict(self.legend)
         if bold == "*" and "…" in legend:
             legend["…"] = "`.advice`"
         names = {"bold": bold} | dict.fromkeys(["brackets"] * below, "below a number")
@@ -464,9 +462,7 @@ class Table:
     def _signs(self, row: int, column: int) -> str:
         """The marks behind a number in plain text."""
         at = row, column
-        return (
-            ("*" if at in self.bold else "†" * (at in self.alike)) + "≈" * (at in self.near) + "°" * (at in self.unlike)
-        )
+        return ("*" if at in self.bold else "†" * (at in self.alike)) + "≈" * (at in self.near)
 
 
 MARKS = {
@@ -481,7 +477,6 @@ SYMBOLS = {
     "≤": r"\leq", "≥": r"\geq", "≠": r"\neq", "≈": r"\approx", "≡": r"\equiv", "∞": r"\infty", "→": r"\to",
     "←": r"\gets", "−": "-", "×": r"\times", "±": r"\pm", "·": r"\cdot", "√": r"\surd", "†": r"^\dagger",
     "∅": r"\emptyset", "∈": r"\in", "∪": r"\cup", "∧": r"\wedge", "∨": r"\vee", "¬": r"\neg", "ℓ": r"\ell",
-    "°": r"^\circ",
 }  # fmt: skip
 """Letters that LaTeX does not know without packages, as its mathematics."""
 TEXT = {"…": r"\ldots{}", "–": "--", "—": "---", "“": "``", "”": "''", "’": "'"}
@@ -614,7 +609,7 @@ def _tight(text: str) -> str:
 
 def _letters(text: str) -> float:
     """How many wide letters a text is as wide as: points and brackets are narrow."""
-    return len(text) - 0.4 * sum(text.count(mark) for mark in ".,:;°") - 0.2 * sum(text.count(mark) for mark in "() ")
+    return len(text) - 0.4 * sum(text.count(mark) for mark in ".,:;") - 0.2 * sum(text.count(mark) for mark in "() ")
 
 
 def _latex(text: str) -> str:

@@ -35,7 +35,7 @@ from lengthwise.report.summary import (
     tests_of,
     trained_low,
 )
-from lengthwise.report.words import NOT_THERE, reaches_text
+from lengthwise.report.words import NOT_THERE, once, reaches_text
 
 MOST_TASKS = 5
 """Tasks that a finding has a line for; of more it says how many they are."""
@@ -104,14 +104,16 @@ def _goes_far(
     end = max(cell.length for one in order for cell in one.cells)
     best, some, others = found.best, found.some, FEW if few else others
     of, shown = f"{len(order)} systems", some[: len(some) if few else partway]
-    first, *goes = [f"{_and_trained(one, alike)} {_far_text(one, end, bool(best))}" for one in shown] or [""]
+    first, *goes = [
+        f"{_and_trained(one, alike)} up to {reaches_text(one.reaches, len(one.results))}" for one in shown
+    ] or [""]
     if best:
         whose = some_of([_and_trained(one, alike) for one in best], most=names)
         whole = f"{_are(best)} {RIGHT_TO} {end}, the longest{_in_seeds(best)}"
         whole += f": {whose}" * (0 < names < len(best))
         said = [f"{whose if names >= len(best) else f'{len(best)} of {of}'} {whole}", first]
     elif first:
-        alone = f" ({rounded(rate_of(hardest_of(some[0].cells)))} at {end})" * (len(order) == 1)
+        alone = f"; {rounded(rate_of(hardest_of(some[0].cells)))} at {end}" * (len(order) == 1)
         said = [first.replace(" up to ", f" is {RIGHT_TO} ", 1) + alone]
     elif some:
         said = [f"{len(some)} of {of} {_are(some)} {RIGHT_MEANS} beyond training, none up to {end} in all seeds"]
@@ -132,7 +134,7 @@ def _goes_far(
     lost = [_and_trained(one, alike) + within * (error and nearly_fits(one)) for one in order if not one.fitted]
     rest += [f"{some_of(lost) if len(lost) <= others else len(lost)} did not fit"] * bool(lost)
     begin = f"Trained to {order[0].max_length}, " * alike
-    return f"{begin}{'; '.join(filter(None, [*said, *rest]))}.".replace("; the ", ". The ")
+    return once(f"{begin}{'; '.join(filter(None, [*said, *rest]))}.").replace("; the ", ". The ")
 
 
 def _with_fitted(system: SystemSummary, alike: bool, counts: bool) -> str:
@@ -152,14 +154,6 @@ def _in_seeds(best: Sequence[SystemSummary]) -> str:
         return " (one seed each)" if len(best) > 1 else " (one seed)"
     many = "both" if counts == {2} else f"all {counts.pop()}" if len(counts) == 1 else "all"
     return f", in {many} seeds"
-
-
-def _far_text(system: SystemSummary, end: int, best: bool) -> str:
-    """How far its seeds go; of one that goes as far as the ``best``, in how many seeds."""
-    far, seeds = system.reaches, len(system.results)
-    if best and max(far) == end:
-        return f"in {far.count(end)} of {seeds}"
-    return f"up to {reaches_text(far, seeds)}"
 
 
 def _best_of(systems: Sequence[SystemSummary], named: bool = False) -> str:

@@ -17,7 +17,7 @@ from lengthwise.report.figures import NARROW, WIDE, Picture, draw_accuracy, draw
 from lengthwise.report.html import render_page
 from lengthwise.report.success import answer_rows
 from lengthwise.report.summary import SystemSummary, brackets_text, called, contradiction, percent, some_of
-from lengthwise.report.words import percent_down, reaches_text, setting_text, value_text
+from lengthwise.report.words import once, percent_down, reaches_text, setting_text, value_text
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.values import spoken
 
@@ -387,7 +387,7 @@ def comparison_finding(values: Mapping[str, Any]) -> str:
         "Not finished": [row["system"] for row in rest if not row["seeds"]],
     }
     unknown = "".join(f" {why}: {some_of(names)}." for why, names in groups.items() if names)
-    return (
+    return once(
         f"Trained on lengths up to {trained} for {values['steps']:,} steps, {reached}.{_last_test(values)}"
         f"{theory}{unknown}"
     )
@@ -420,9 +420,9 @@ def _goes_beyond(row: Mapping[str, Any], trained: int) -> bool:
     return max(seed["reach"] for seed in row["seeds"] if seed["fitted"]) > trained
 
 
-def _far(row: Mapping[str, Any], longest: int | None = None) -> str:
+def _far(row: Mapping[str, Any], longest: int = 0) -> str:
     far = [seed["reach"] for seed in row["seeds"] if seed["fitted"]]
-    return reaches_text(far, len(row["seeds"]), ", the longest" * (max(far) == longest))
+    return reaches_text(far, len(row["seeds"]), longest)
 
 
 def comparison_page(values: Mapping[str, Any], systems: Sequence[SystemSummary] = ()) -> str:

@@ -756,13 +756,21 @@ def predict_command(system: SystemSummary, longest: int | None = None) -> str:
     return f"lengthwise predict {word} --train {system.max_length} --test {longest}"
 
 
-def low_seeds(systems: Sequence[SystemSummary], lengths: Collection[int], metric: str = "exact_match") -> str:
+MOST_IN_RANGE = 8
+"""Seeds whose interval by order statistics is their range."""
+
+
+def low_seeds(
+    systems: Sequence[SystemSummary], lengths: Collection[int], metric: str = "exact_match", *, bracketed: bool = True
+) -> str:
     """Which fitted seeds have less than half of a median of at least one half, with the lowest of them; or empty.
 
-    A median hides them wherever no range is shown.
+    A median hides them wherever no range is shown, as it is of few seeds that are ``bracketed``.
     """
     said = []
     for system in systems:
+        if bracketed and len(system.fitted) <= MOST_IN_RANGE:
+            continue
         seeds, where, lowest = set[int](), set[int](), 1.0
         for cell in system.cells:
             if cell.length in lengths and (found := cell.estimate(metric)) is not None and found.median >= WRONG:
@@ -777,7 +785,7 @@ def low_seeds(systems: Sequence[SystemSummary], lengths: Collection[int], metric
     return "; ".join(said)
 
 
-LOW = "low"
+LOW = "below half of the median"
 """What the legend of a table calls such seeds."""
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
+from statistics import median_low
 from typing import Any
 
 WORDS = {
@@ -68,35 +68,36 @@ def percent_down(share: float) -> str:
     return f"{int(100 * share + 1e-9)} %"
 
 
-NOT_FAR = "to no tested length"
-"""How far seeds go that are wrong at the first length that was tested."""
 NOT_THERE = "below 95 % at a trained length already"
 """How far systems go that are wrong at one."""
-MOST_REACHES = 3
-"""Different reaches of seeds that are all told; of more the farthest, the middle one and the lowest."""
+MEDIAN = re.compile(r"median of (\d+) seeds, ")
+"""What stands before a range of seeds."""
 
 
-def _to(length: int) -> str:
-    """Up to which length a seed is right, behind one that goes farther."""
-    return f"to {length}" if length else NOT_FAR
+def reaches_text(far: Sequence[int], seeds: int, longest: int = 0) -> str:
+    """Up to which length the median seed is right, and the range of all; one that did not fit has 0.
 
-
-def reaches_text(far: Sequence[int], seeds: int, longest: str = "") -> str:
-    """Up to which length how many seeds are right, the farthest first, and how many do not fit.
-
-    Such as ``16 in 1 of 3 seeds, to 8 in 1, and 1 not fitted``. ``far`` is of those that fitted; ``longest`` follows
-    the first length.
+    Such as ``16 (median of 3 seeds, 8–32)``. ``far`` is of those that fitted; the ``longest`` test is called so.
     """
-    (first, count), *less = sorted(Counter(far).items(), reverse=True)
-    if seeds == 1:
-        return f"{first}{longest} (one seed)"
-    every = "both" if seeds == 2 else f"all {seeds}"
-    said = f"{first}{longest}{',' * bool(longest)} in {every if count == seeds else f'{count} of {seeds}'} seeds"
-    few = len(less) < MOST_REACHES
-    middle = [to for to in sorted(far)[(len(far) - 1) // 2 :][:1] if to not in (first, min(far))]
-    said += (
-        "".join(f", {_to(to)} in {of}" for to, of in less)
-        if few
-        else "".join(f", {_to(to)} in the middle one" for to in middle) + f", {_to(less[-1][0])} in the lowest"
-    )
-    return said + f", and {seeds - len(far)} not fitted" * (len(far) < seeds)
+    every = sorted([*far, *[0] * (seeds - len(far))])
+    least, middle, most = every[0], median_low(every), every[-1]
+    end = ", the longest" * (most == longest)
+    if least == most:
+        how = "(one seed)" if seeds == 1 else f"in {'both' if seeds == 2 else f'all {seeds}'} seeds"
+        return f"{most}{end}{',' * bool(end and seeds > 1)} {how}"
+    lost = f", {seeds - len(far)} not fitted" * (len(far) < seeds)
+    if not middle:
+        return f"{most}{end}{',' * bool(end)} in {every.count(most)} of {seeds} seeds{lost}"
+    return f"{middle}{end * (middle == most)} (median of {seeds} seeds, {least}–{most}{lost})"
+
+
+def once(text: str) -> str:
+    """A text that says only before the first of several ranges of as many seeds what these are."""
+    said = set[str]()
+
+    def again(found: re.Match[str]) -> str:
+        known = found[1] in said
+        said.add(found[1])
+        return "" if known else found[0]
+
+    return MEDIAN.sub(again, text)
