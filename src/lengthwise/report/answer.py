@@ -39,6 +39,7 @@ from lengthwise.report.summary import (
     encoding_alone,
     fall,
     group_of,
+    ids_alone,
     in_quotes,
     in_runs,
     median_rates,
@@ -218,10 +219,10 @@ class _Contest:
         facing, groups = {id(one): self.between(first, one) for one in field}, in_groups(self.order)
         the = "the " * (len(field) == len(groups.near) and field[0] in groups.near)
 
-        def whom(some: Sequence[SystemSummary], of: str = "") -> str:
+        def whom(some: Sequence[SystemSummary]) -> str:
             if len(some) <= names or len(field) == 1:
                 return some_of([one.label for one in some])
-            return f"{of}{f'{len(some)} of ' * (len(some) < len(field))}{the}{len(field)} others"
+            return f"{f'{len(some)} of ' * (len(some) < len(field))}{the}{len(field)} others"
 
         if all(len(one.fitted) == 1 for one in (first, *field)):
             return "One seed each cannot tell.", 0
@@ -230,7 +231,9 @@ class _Contest:
         if not apart:
             if all(one in in_groups(self.ranked).best for one in (first, *field)):
                 return ALIKE, 0
-            return f"Not sure: at no length is every seed of {name} above every seed of {whom(field, 'any of ')}.", 0
+            p = min((test.holm for some in facing.values() for test in some), default=0.0)
+            lowest = f" (rank test, lowest Holm p {_up(p)})" * (p > 1 - LEVEL)
+            return f"{name} is not significantly above {whom(field)} at any length{lowest}.", 0
         tested = {test.length for one in apart for test in facing[id(one)]}
         lengths = [lengths_above(facing[id(one)], surely=bool(sure)) for one in apart]
         shared = tested.intersection(*lengths)
@@ -240,8 +243,7 @@ class _Contest:
             rest = [one.label for one in field if one not in sure]
             more = "the other" if len(rest) == 1 else f"{len(rest)} others"
             yet = f", not significantly above {some_of(rest) if len(rest) <= names else more}" * bool(rest)
-            p = f"rank test, Holm p ≤ {ceil(1000 * p) / 1000:g}"
-            return f"{name} is significantly above {at} ({p}){yet}.", 0
+            return f"{name} is significantly above {at} (rank test, Holm p ≤ {_up(p)}){yet}.", 0
         every = f"every seed of {name} is above all of {at}"
         few = not any(_can(self.tests[0].made, len(first.fitted), len(one.fitted)) for one in apart)
         return f"Not significant{' with so few seeds' * few}, but {every}.", self.cause[2] or self.enough
@@ -298,6 +300,9 @@ class _Contest:
             untested, train, apart = missing_control(first, plain, self.rivals, self.order, self.there, enough, alone)
             if untested:
                 return untested, train or step, 0 if apart or not train else enough
+        alone = any(ids_alone(one, first) or encoding_alone(one, first) for one in self.rivals)
+        if said and lead.positions != first.positions and not alone:
+            said = f"Not tested for {first.label}, as no other differs from it in one thing. {said}"
         mine = [two for two in (self.pair, *self.pairs) if self.pairs and (two[0] is first or not said)]
         if beyond_reach(first):  # another one with such ids may have a control
             far = (one for one in in_groups(self.ranked).far if one.positions.scheme not in PLAIN)
@@ -408,6 +413,11 @@ class _Contest:
     def has_room(self, text: str, most: int = MOST_LINES) -> bool:
         """Whether a row below the finding, of so many lines at most, has room for a text."""
         return lines_of(in_quotes(text, self.there)) <= most
+
+
+def _up(p: float) -> str:
+    """A p in three digits, up."""
+    return f"{ceil(1000 * p) / 1000:g}"
 
 
 def _short(cause: str) -> str:

@@ -47,7 +47,7 @@ SHORT = r"[;:] |, (?![\d…])"
 FOUND = "The ids make", "Probably the ids"
 """How it begins where a control shows it, or hints at it."""
 TELLS = "if all fit, they can tell whether the ids of {} help"
-FIRST, IS_HINT, FITS = "; one seed of the control ", "is a hint", "shows whether it fits"
+FIRST, IS_HINT, FITS = "; --seeds 1 of the control ", "is a hint", "shows whether it fits"
 """The cheapest step to that: one seed of it, beside several of what it is the control of, or beside one."""
 
 
@@ -91,21 +91,21 @@ def control_says(first: SystemSummary, control: SystemSummary, tests: Sequence[D
     mine, rival = len(first.fitted), len(control.fitted)
     if mine == rival == 1:
         return f"Not known from one seed each of {first.label} and its control {control.label}."
+    unsaid = f"Not shown that the ids of {first.label} help: "
     above, ours, theirs = lengths_above(tests), median_rates(first), median_rates(control)
     if not above:
-        none = f"every seed of {first.label} above every seed of its control {control.label}"
-        return f"Not shown that it is the ids: at no length is {none}."
+        return f"{unsaid}at no length is it above its control {control.label} in every seed."
     at = telling_length(first, control, tests)
     there = f"at {at} {first.label} has {rounded(ours[at])}, {control.label} {rounded(theirs[at])}"
     ahead = max({test.length for test in tests}, key=lambda length: (theirs[length] - ours[length], length))
     if theirs[ahead] - ours[ahead] >= AHEAD:
         other = f"at {ahead} {rounded(ours[ahead])} and {rounded(theirs[ahead])}"
-        return f"Not shown that it is the ids: {there}, but {other}."
+        return f"{unsaid}{there}, but {other}."
     if ours[at] < MOSTLY:
-        return f"Not shown that it is the ids: {there}, both mostly wrong."
+        return f"{unsaid}{there}, both mostly wrong."
     if theirs.get(control.max_length, 1.0) < RIGHT:
         trained = f"{control.label} has {rounded(theirs[control.max_length])} at {control.max_length}"
-        return f"Not shown that it is the ids: {there}, but {trained}, a trained length, already."
+        return f"{unsaid}{there}, but {trained}, a trained length, already."
     return what_differs(first, control, tests, "ids") + what_ids_do(GUESS, first, at, control)
 
 

@@ -173,8 +173,12 @@ def explain_step(falls: SystemSummary) -> str:
     """What explains why it falls; empty where it does not, or its weights are not there."""
     if not (command := explain_command(falls)) or (found := fall(falls)) is None:
         return ""
-    lowest = f" in seed {found[1].seed}, its lowest," * (len(falls.fitted) > 1)
-    return f"see where {falls.label} falls{lowest or ','} and what it gets wrong\n{command}"
+    cell, seed, score = found
+    if len(falls.fitted) == 1:
+        return f"see where {falls.label} falls, and what it gets wrong\n{command}"
+    best = max(one.rate() for one in cell.scores)
+    lowest = f"its lowest ({rounded(score.rate())} at {cell.length}, its best {rounded(best)})"
+    return f"see what seed {seed.seed} of {falls.label} gets wrong, {lowest}\n{command}"
 
 
 def _likelier(falls: SystemSummary) -> str:
