@@ -174,44 +174,31 @@ class _Contest:
 
     @cached_property
     def field(self) -> list[SystemSummary]:
-        """Rivals that do not go beyond training; where all do, those that go less far."""
+        """Rivals that go less far; of more than a few those that do not go beyond training. Where none goes less, all.
+        """
         groups = in_groups(self.ranked)
-        near = [one for one in self.rivals if one in groups.near] or [one for one in self.rivals if one in groups.low]
-        return near or [one for one in self.rivals if one not in groups.best] or self.rivals
+        less = [one for one in self.rivals if one not in groups.best]
+        some = [one for one in less if one in groups.near] or [one for one in less if one in groups.low]
+        return (some if len(less) >= MOST_COMPARED else less) or less or self.rivals
 
     @property
     def sure(self) -> tuple[str, int]:
         """How sure it is that the first is above its field, and how many seeds of each would do where these are few."""
-        ways = ((names, most) for most in (2, 1) for names in (MOST_COMPARED - 1, 0))
-        said = [(f"{self._sure(names)[0]}{self.second(most)}", self._sure(names)[1]) for names, most in ways]
+        ways = ((names, more) for more in (True, False) for names in (MOST_COMPARED - 1, 0))
+        said = [(f"{(found := self._sure(names))[0]}{self.of_why(found[0]) * more}", found[1]) for names, more in ways]
         return next((each for each in said if self.has_room(each[0])), said[-1])
 
-    def second(self, most: int = 2) -> str:
-        """How the first stands to the one of *why*, and to the next one that goes beyond training, too, but less far.
-
-        So many at ``most``, and none against which it is weighed; empty without any.
-        """
-        first, far, said = self.ranked[0], in_groups(self.ranked).far, dict[str, list[str]]()
-        others = [one for one in self.rivals if one not in self.field]
-        less = next((one for one in others if one in far and one not in in_groups(self.ranked).best), None)
-        both = {id(one): one for one in (self.led[0], less) if one in others}
-        for one in list(both.values())[:most]:
-            tests = self.between(first, one)
-            at = {
-                sure: in_runs(lengths_above(tests, surely=sure), {test.length for test in tests})
-                for sure in (True, False)
-            }
-            if len(first.fitted) == len(one.fitted) == 1:
-                continue
-            text = (
-                f"Significantly above {{}}, too, at {at[True]}."
-                if at[True]
-                else f"Above {{}} in every seed at {at[False]}, not significantly."
-                if at[False]
-                else "Not told apart from {}."
-            )
-            said.setdefault(text, []).append(one.label)
-        return "".join(f" {text.format(some_of(names))}" for text, names in said.items())
+    def of_why(self, said: str) -> str:
+        """How the first stands to the one of *why*; empty where that is it, or is ``said`` to be above or not."""
+        first, one = self.ranked[0], self.led[0]
+        if not any(one is of for of in self.rivals) or one.label in said or len(first.fitted) == len(one.fitted) == 1:
+            return ""
+        tests = self.between(first, one)
+        tested = {test.length for test in tests}
+        surely, each = (in_runs(lengths_above(tests, surely=sure), tested) for sure in (True, False))
+        if surely:
+            return f" Significantly above {one.label}, too, at {surely}."
+        return f" Above {one.label} in every seed at {each}." if each else f" Not told apart from {one.label}."
 
     def _sure(self, names: int) -> tuple[str, int]:
         """As `sure`, with so many names of others at most."""
@@ -391,7 +378,8 @@ class _Contest:
         dear = "\n".join([head.partition(FIRST)[0], *commands])
         ways = (also_unfitted(step, self.order), step, also_unfitted(dear, self.order), dear)
         step = next((way for way in ways if self.has_room(way)), dear)
-        whole = {SURE: self._sure(len(self.field))[0] + self.second(), WHY: every[0], NEXT: ways[0].partition("\n")[0]}
+        every_name = self._sure(len(self.field))[0]
+        whole = {SURE: every_name + self.of_why(every_name), WHY: every[0], NEXT: ways[0].partition("\n")[0]}
         said = sure, why, step.partition("\n")[0]
         cut = (
             f"{name}, in full: {text}"
