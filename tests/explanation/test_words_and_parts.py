@@ -530,7 +530,7 @@ def test_what_first_mistakes_share_has_its_base_rate_and_is_no_cause(alike: int)
     told = dataclasses.replace(found({5: 10, 10: 10, 14: 0}), failures=dataclasses.replace(
         found({5: 10, 10: 10, 14: 0}).failures, border=border,
     ))  # fmt: skip
-    few, none = "(1\u00a0% of right tokens at these places have that, too)", "(never where it is right)"
+    few, none = "(1\u00a0% of right tokens are there, too)", "(never where it is right)"
     line = f"Of 24 wrong answers at length 14, {alike} first go wrong where 9 is due {few}."
     # What tells most of these is said with it; of nearly all, in its place.
     some, nearly = (dataclasses.replace(near, also=(Nearby("in a pair", n, alike, 0, 2),)) for n in (alike - 3, alike))

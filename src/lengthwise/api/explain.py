@@ -137,9 +137,12 @@ def explain(
     if folder is not None:
         make_folder(folder)
     with nullcontext() if folder is None else locked(folder):
-        name = Path(model).name if isinstance(model, str | Path) else getattr(model, "__name__", type(model).__name__)
+        of = Path(model) if isinstance(model, str | Path) else None
+        name = of.name if of is not None else getattr(model, "__name__", type(model).__name__)
         if (run := subject.experiment) is not None:
-            name = f"{system_of(run.scheme, run.encoding).name} ({name})"
+            known = read_json(of / "config.json", what="configuration") if of is not None else {}
+            which = f", seed {known['seed']}" * ("seed" in known)
+            name = f"{system_of(run.scheme, run.encoding).name}{which} ({name})"
         return explain_subject(
             subject,
             name,

@@ -24,7 +24,7 @@ from lengthwise.explanation.failures import Failures
 from lengthwise.explanation.faults import faults_of, left_of, letters
 from lengthwise.explanation.features import percent
 from lengthwise.explanation.kinds import NAMED, NONE, of_kinds, weakest_way
-from lengthwise.explanation.model import HuggingFaceNetwork, Subject
+from lengthwise.explanation.model import MOST_ASKED, HuggingFaceNetwork, Subject
 from lengthwise.explanation.verdict import Verdict
 from lengthwise.forecast.predict import predict
 from lengthwise.positions.schemes import Coupled, Sequential
@@ -159,12 +159,11 @@ def advice(subject: Subject, call: Call, failures: Failures, before: Failures | 
         samples = MORE * call.settings.get("samples", 128)
         return "Ask more strings: it is too close to say.", call.again(samples=samples)
     if broken is None:
-        room = subject.farthest(2 * longest)
+        room = subject.farthest(max(2 * longest, subject.shown_to(MOST_ASKED)))
         if room >= 1.25 * longest:
             asked = sorted({subject.inside[-1], longest, room})
-            reach = subject.network.rule.reach() if coupled and subject.network.rule is not None else room
-            ends = f" (its ids reach {reach})" * (reach > room)
-            return f"Ask longer strings, as of length {room}{ends}.", call.again(lengths=asked)
+            slow = " (it takes minutes)" * (room > 2 * longest)
+            return f"Ask longer strings, as of length {room}{slow}.", call.again(lengths=asked)
         more, command = _more_ids(subject, call)
         return f"It has no room beyond length {room}.\nTo go on, train one with more position ids: {more}.", command
     if moved is not None and (moved.to_blame or moved.absolute) and (start := _other_ids(subject, moved.known, call)):

@@ -237,7 +237,9 @@ class Explanation(Tabular):
             if not whole and each.by_values:
                 rows, cause = {f"why {by}" if several else "why": cause}, []  # is told once
             elif not whole:  # of others than the first what it does, in a sentence, or else the cause
-                does = does if letter == LETTERS[0] else [*filter(None, [each.brief])]
+                same = next(other for other, one in zip(LETTERS, faults, strict=False) if one.brief == each.brief)
+                brief = f"As {same}: {each.brief[:1].lower()}{each.brief[1:]}" if same < letter else each.brief
+                does = does if letter == LETTERS[0] else [brief] * bool(each.brief)
                 does = [line + left_of(line) * bool(self.written) for line in does]
                 causes = () if UNKNOWN in each.why else each.why
                 left = ["Why is not known."] * (letter in unknown)

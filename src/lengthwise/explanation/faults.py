@@ -16,6 +16,8 @@ from lengthwise.tasks.values import spoken, with_values
 RANDOM, EDITED = "random strings", "edited strings"
 MOST_OTHERS = 1
 """Further kinds that are named, of each cause."""
+ROOM = 68
+"""Columns of a line: the kinds after these are named, too, where they fit into one."""
 NUMBER = {
     "stops one digit early, where 0 is due": " Only a leading zero is missing then: the number is right.",
     "writes 0 where the answer ends": " If it ends then, the number is right: it has one more leading zero.",
@@ -252,8 +254,10 @@ def others_named(failures: Failures, *, whole: bool) -> list[str]:
         kinds = [each for each in some if (each.kind in same) is of]
         some_of = kinds if whole else kinds[:MOST_OTHERS]
         names = [f"where {each.kind} ({each.share.wrong} wrong at {each.length})" for each in some_of]
-        if more := len(kinds) - len(some_of):
-            names += [f"in {more} kind{'s' * (more > 1)} more"]
+        if more := kinds[len(some_of) :]:
+            rest = [f"where {each.kind}" for each in more]
+            short = len(spoken(rest)) <= ROOM
+            names += rest if short else [f"in {len(more)} kind{'s' * (len(more) > 1)} more"]
         found += [f"{how} fails, too, {spoken(names)}."] * bool(names)
     due = [each.kind for each in failures.kinds[:TOLD] if whole and each.kind not in told]
     return [*found, *(f"Where {kind}: {line}" for kind in due for line in _said(common, kind, letter))]

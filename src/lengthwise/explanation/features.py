@@ -105,7 +105,7 @@ class Nearby:
         def usual(some: int, of: int) -> str:
             share = percent(some, of)
             never = "never where it is right"
-            return f"({never if share == 'none' else f'{share} of right tokens at these places have that, too'})"
+            return f"({never if share == 'none' else f'{share} of right tokens are there, too'})"
 
         if last.wrong >= NARROW * self.wrong:
             return last.wrong, f"{self.named} {usual(last.right, self.right_n)}"

@@ -500,6 +500,15 @@ class Subject:
         """The longest length up to ``most`` that the task has and the model takes; 0 without one."""
         return self._longest(most, lambda length: bool(self.misfit(length)))
 
+    def shown_to(self, most: int) -> int:
+        """The longest of these for which the ids suffice that training showed."""
+        shown = int(self.ids_of(self.inside[-1], 256, training=True).max()) + 1
+
+        def too_long(length: int) -> bool:
+            return bool(self.misfit(length)) or max(len(np.unique(row)) for row in self.ids_of(length, 1)) > shown
+
+        return self._longest(most, too_long)
+
     def _longest(self, most: int, too_long: Callable[[int], bool]) -> int:
         known = self.task.lengths(1, most)
         at = bisect_left(known, True, key=too_long)
@@ -514,13 +523,8 @@ class Subject:
         times the trained one; and never more than the model has room for.
         """
         usual, far, end = 3 * self.train, *(max(3 * self.train, min(n * self.train, MOST_ASKED)) for n in (8, 12))
-        shown = int(self.ids_of(self.inside[-1], 256, training=True).max()) + 1
-
-        def too_long(length: int) -> bool:
-            return bool(self.misfit(length)) or max(len(np.unique(row)) for row in self.ids_of(length, 1)) > shown
-
-        shown_to = self._longest(end + 1, too_long)
-        most = max(shown_to if shown_to <= end else self._longest(far, too_long), self.farthest(usual))
+        shown = self.shown_to(end + 1)
+        most = max(shown if shown <= end else self.shown_to(far), self.farthest(usual))
         return usual if [most] == self.task.lengths(1, usual)[-1:] else most
 
     @property

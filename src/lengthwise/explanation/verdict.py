@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -203,7 +204,20 @@ class Verdict:
         random, said = self.of("random"), re.sub(r" (?=\d)", " length ", self.short, count=1)
         broken = random.broken()
         before = "not fully learned: " * (broken is not None and broken <= self.train)
-        return before + said + ", the longest asked" * (random.held == self.rows[-1].length)
+        return before + said + random._later + ", the longest asked" * (random.held == self.rows[-1].length)
+
+    @property
+    def _later(self) -> str:
+        """From which length on no string is right, or how many are at the longest, where these are surely fewer."""
+        broken = self.broken() or math.inf
+        shares = [(row.length, row.random) for row in self.rows if row.length >= broken and row.random.n]
+        if not shares or self.again or shares[-1][1].interval[1] >= shares[0][1].interval[0]:
+            return ""
+        longest, last = shares[-1]
+        gone = [n for n, _ in itertools.takewhile(lambda each: not each[1].right, reversed(shares))]
+        if not gone:
+            return f", {last.percent} right at {longest}"
+        return f", none right {'at' if len(gone) == 1 else 'from'} {gone[-1]}"
 
     @property
     def again(self) -> list[int]:
