@@ -154,7 +154,9 @@ def test_json_has_the_sentences() -> None:
 def test_the_answer_comes_first_and_says_breaks_only_of_what_was_learned() -> None:
     assert found({5: 10, 10: 10, 20: 10}).answer == "right to length 20, the longest asked"
     late = found({5: 10, 10: 10, 20: 3, 30: 0}).answer
-    assert late == "right to length 10, breaks at 20 (30 % right)"
+    assert late == "right to length 10, breaks at 20 (30 % right), none right at 30"
+    assert found({5: 10, 10: 10, 20: 3, 30: 0, 40: 0}).answer.endswith("20 (30 % right), none right from 30")
+    assert found({5: 10, 10: 10, 20: 9, 30: 0, 40: 1}).answer.endswith("20 (90 % right), 10 % right at 40")
     assert found({5: 10, 10: 10, 20: 3, 30: 10}).answer.endswith("breaks at 20 (30 % right), right again at 30")
     twice = found({5: 10, 10: 10, 20: 3, 30: 10, 34: 10, 40: 10, 50: 0, 60: 10, 70: 0})
     assert twice.answer.endswith("right again at 30–40")
@@ -164,7 +166,7 @@ def test_the_answer_comes_first_and_says_breaks_only_of_what_was_learned() -> No
         assert found(right, hard=4).answer == found(right).answer + edited
     assert "edited" not in found({10: 10, 20: 3, 30: 3}, hard=4).answer
     within = found({2: 10, 4: 10, 6: 10, 8: 10, 9: 10, 10: 9, 20: 0}).answer
-    assert within == "not fully learned: right to length 9, breaks at 10 (90 % right)"
+    assert within == "not fully learned: right to length 9, breaks at 10 (90 % right), none right at 20"
     for never in (found({5: 2, 10: 0, 20: 0}), found({2: 10, 5: 2, 10: 0})):
         assert never.answer.startswith("not learned: ")
         assert "breaks" not in never.answer

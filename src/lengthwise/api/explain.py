@@ -141,7 +141,7 @@ def explain(
         name = of.name if of is not None else getattr(model, "__name__", type(model).__name__)
         if (run := subject.experiment) is not None:
             known = read_json(of / "config.json", what="configuration") if of is not None else {}
-            which = f", seed {known['seed']}" * ("seed" in known)
+            which = "" if (n := known.get("seed")) is None else f", seed {n}"
             name = f"{system_of(run.scheme, run.encoding).name}{which} ({name})"
         return explain_subject(
             subject,
