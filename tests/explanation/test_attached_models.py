@@ -11,7 +11,10 @@ import torch
 
 import lengthwise as lw
 from lengthwise.audit.model import LocalModel
+from lengthwise.explanation.advice import Call, advice
+from lengthwise.explanation.failures import Failures
 from lengthwise.explanation.model import subject_of
+from lengthwise.explanation.verdict import LengthShares, Share
 
 transformers = pytest.importorskip("transformers")
 hf = lw.hf
@@ -43,6 +46,17 @@ def test_a_saved_model_is_read_under_its_rule(attached, tmp_path: Path) -> None:
         torch.testing.assert_close(found[..., read], own[..., subject.output_ids[read]], atol=1e-5, rtol=1e-4)
         plain = llama()(torch.from_numpy(batch.input_ids)).logits[:, :-1]
         assert not torch.allclose(found[..., read], plain[..., subject.output_ids[read]], atol=1e-3)
+
+
+@pytest.mark.parametrize(("most", "end"), [(40, None), (200, 197), (5000, 512)])
+def test_where_all_is_right_the_end_of_the_trained_ids_is_asked_next(most: int, end: int | None) -> None:
+    rule = hf.CoupledPlaces("addition", {"name": "coupled", "draw": "contiguous", "max_position": most})
+    rows = tuple(LengthShares(n, Share(128, 128), Share(20, 20)) for n in (4, 37))
+    subject = subject_of(hf.attach(llama(), rule), None, train=4)
+    told, command = advice(subject, Call("m", {"train": 4}), Failures(rows, (), None, None, 4))
+    assert command == (f"lengthwise explain m --train 4 --lengths 4,37,{end}" if end else "")
+    assert ("no room" in told) == (end is None)
+    assert end in (None, 512, rule.reach())
 
 
 def test_memory_and_folder_give_the_same_explanation(attached, tmp_path: Path) -> None:
