@@ -36,8 +36,7 @@ from lengthwise.tasks import TASKS
 
 FOLDERS = sorted({path.parent.parent for path in Path("studies").glob("*/results/*/*/result.json")})
 GUESSED = (
-    " A weak guess at how: what a token needs is up to 82 tokens back at 40 (18 in training), under coupled ids at "
-    "most 1."
+    " A weak guess at how: at 40 a token needs one up to 82 tokens back (18 in training), under coupled ids at most 1."
 )
 """Of coupled ids and their control on addition, trained to 8."""
 
@@ -1266,12 +1265,12 @@ def test_what_did_not_fit_by_less_than_sampling_error_is_told(right: int, near: 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_what_ids_do_is_what_the_structure_of_the_task_has(folder: Path) -> None:
     """What is needed is farther back at a test than in training under plain ids, and not under these."""
-    begins = r"what a token needs is up to (\d+) tokens back at (\d+) \((\d+) in training\), "
+    begins = r"at (\d+) a token needs one up to (\d+) tokens back \((\d+) in training\), "
     for found in contests(folder):
         said = re.search(rf"{begins}under ([\w-]+) ids at most (\d+)", wide(found).answer.get(WHY, ""))
-        assert ("what a token needs" in wide(found).answer.get(WHY, "")) is (said is not None)
+        assert ("a token needs one" in wide(found).answer.get(WHY, "")) is (said is not None)
         if said:
-            far, at, had, near = (int(said[at]) for at in (1, 2, 3, 5))
+            at, far, had, near = (int(said[at]) for at in (1, 2, 3, 5))
             assert far > had
             mine = [one for one in found.systems if one.positions.scheme == said[4]]
             assert near in {needed_back(one, at) for one in mine}

@@ -157,7 +157,7 @@ def what_ids_do(begin: str, first: SystemSummary, at: int, other: SystemSummary 
     if ours in PLAIN or ours == scheme or not farther:
         return ""
     by_own = f", under {ours} ids at most {near}" * (near is not None)
-    return f"{begin}what a token needs is up to {far} {of} back at {at} ({had} in training){by_own}."
+    return f"{begin}at {at} a token needs one up to {far} {of} back ({had} in training){by_own}."
 
 
 def beyond_reach(system: SystemSummary) -> str:
