@@ -33,7 +33,10 @@ BANDS = (
     "ones what theory calls possible, then that with the smallest interval"
 )
 """The rule of the words, on the percents that are shown."""
-MOST_RIGHT = f"{PROMISING}: possible, and at least {LIKELY_FROM} % of {FEWEST} or more {SIMILAR} were right"
+MOST_RIGHT = (
+    f"{PROMISING}: possible, and at least {LIKELY_FROM} % of {FEWEST} or more {SIMILAR} were right; whether a training "
+    "fits is no part of it"
+)
 NONE_RIGHT = f"UNLIKELY without a percentage: no program, and none of {FEWEST} or more {SIMILAR} was right"
 """The rules where there are no percents."""
 ORDER = (NOT_KNOWN, WRONG, UNLIKELY, "possible in theory", UNCERTAIN, PROMISING, LIKELY, RIGHT)

@@ -131,6 +131,8 @@ class Forecasts(Tabular):
     is left to tell."""
     confirm: str = ""
     """The command that trains the best system itself, where ``settle`` trains what is named instead."""
+    fits: str = ""
+    """The command that trains the best system, where ``settle`` compares several and nothing says whether it fits."""
     nearer: Forecasts | None = None
     """Where ``test`` is beyond all that was measured: the forecasts for the farthest length that is not."""
     same: tuple[str, str] = ("", "")
@@ -261,6 +263,10 @@ def text(found: Forecasts, why: bool = False, more: str = MORE) -> str:
             lines = fill(f"{NOT_KNOWN} at {asked.test}: {reason}", "")
             there = head(found, best, alone).replace(f"{NOT_KNOWN} whether", "not known either whether")
             lines += fill(f"at {found.test}: {there}")
+    right, of = best.others or best.record
+    told = of >= FEWEST and 2 * right > of  # 1 of 3 and 1 of 5 are no different.
+    if best.answer == NOT_KNOWN and best.verdict == "yes" and told and not alone and not best.weak:
+        lines += fill(f"best positions known: {best.words}; {in_words((right, of), best.alike)}")
     lines += fill(found.meant) * bool(found.meant)
     lines += beside("asked", in_sentences(asked_of(found, best)))
     rows = [] if alone else table(found)
@@ -270,7 +276,7 @@ def text(found: Forecasts, why: bool = False, more: str = MORE) -> str:
         lines += beside(name, in_sentences(reason))
     given = condition_in(best.theory)
     lines += beside("if", in_sentences(given))
-    names = ("next", "or", "or")[: 2 + bool(found.same[0])]
+    names = ("next", "or", "or")[: 2 + bool(found.same[0] or found.fits)]
     for name, (sentence, command) in zip(names, steps(found, best, alone), strict=False):
         after = sentence.startswith(AFTER)
         lines += beside("then" if after else name, in_sentences(sentence.removeprefix(AFTER))) + command_lines(command)
@@ -307,6 +313,9 @@ def steps(found: Forecasts, best: SystemForecast, alone: bool) -> Iterator[tuple
     others = [(f"train with {in_short(each.line)}", each.command) for each in instead if each is not better]
     others = [each for each in others if each[1]]
     own = [(found.by_hand or purpose(found, best), settle)] * (better is None and bool(found.by_hand or settle))
+    if found.fits:
+        yield f"train with {best.words} to see whether it fits (one seed)", found.fits
+        own = [(AFTER + sentence, command) for sentence, command in own]
     # What theory has no program for, and nothing was measured of, is not what to train first.
     yield from [*others, *own] if best.verdict == "no" and best.counted is None else [*own, *others]
     if helps and not change:
@@ -351,22 +360,16 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
         count = f"; {in_words(known, best.alike)}" * bool(known[1] and best.verdict != "unknown")
         if best.weak:
             return f"{whether}: {SHARED_PLACES}" + f" ({tied[0]})" * (not alone)
-        if alone or best.verdict != "yes":
-            return whether + count * alone
-        if not known[1]:
-            return f"{whether}. Theory allows {tied[0]}"
-        told = known[1] >= FEWEST and 2 * known[0] > known[1]  # 1 of 3 and 1 of 5 are no different.
-        return f"{whether}. {f'Best positions known: {tied[0]}{count}' if told else 'No positions are known to do it'}"
+        return whether + count * alone
     trained = trained.replace("is right", "is wrong") if best.answer == WRONG else trained
     if best.answer in (UNLIKELY, UNCERTAIN, WRONG) and len(found) > 1:
         known = "asked about" if found.named else "with a forecast" if best.counted else "known"
         told = [f for f in found if f.answer != NOT_KNOWN]
         equal = {(f.answer, percent(f.probability or 0.0), f.accuracy) for f in told}
-        may = [each.system for each in untried_of(best)]
         begin = f"{best.answer} {best.in_brackets}: {found.target}{trained}"
-        if may:  # What may work comes first.
+        if may := [each.system for each in untried_of(best)]:  # What may work comes first; the table has the others.
             right = f", trained to {found.train}, is right at {found.test}"
-            begin = f"{POSSIBLE}: {found.target} with {spoken(may, 'or')}{right}; {best.answer} {best.in_brackets}"
+            return f"{POSSIBLE}: {found.target} with {spoken(may, 'or')}{right}"
         if len(equal) == 1 and len(told) > len(alike):  # None is the best; the widest interval counts.
             widest = max(told, key=lambda f: f.interval[1] if f.interval else 0.0)
             unsure = f"; least sure: {widest.words}" * (len({f.interval for f in told}) > 1)
@@ -377,7 +380,13 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
         return f"{begin}{even}{of}{best_ones}"
     also = [f for f in good if f.answer == PROMISING == best.answer and f.scheme == best.scheme and f is not best]
     second = f" or {also[0].words}" if also and len(tied) == 1 else ""  # one task more makes none the better
-    return f"{best.answer} {best.in_brackets}: {found.target}{of}{second}{trained}"
+    fits = " if it fits" * unfitted(best)
+    return f"{best.answer}{fits} {best.in_brackets}: {found.target}{of}{second}{trained}"
+
+
+def unfitted(best: SystemForecast) -> bool:
+    """Whether a task is PROMISING by others alone, so that nothing says whether training fits it."""
+    return best.answer == PROMISING and best.alike == "task" and not best.own
 
 
 def untried_of(best: SystemForecast) -> list[Instead]:
@@ -750,7 +759,7 @@ def condition_in(theory: str) -> str:
 def in_short(measured: str) -> str:
     """What was measured without its study and names, and, where that is this very language, without others."""
     measured = re.sub(rf"{TOO_FAR} \d+", "", measured.partition(IN_FULL)[0])
-    if own := re.search(rf"{OWN_LANGUAGE}.* seeds(?=; \d)", measured):
+    if own := re.search(rf"{OWN_LANGUAGE}.* seeds[^;]*(?=; \d)", measured):
         return measured[: own.end()]
     more = r"\d+ of \d+ seeds of .*|[\w-]+(, commit \w+)?(?=;|$)|(wrong:|right:|these are) [^;]*"
     return re.sub(rf"; ({more}|the forecast without .*)", "", measured)

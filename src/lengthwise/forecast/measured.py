@@ -130,9 +130,18 @@ def line_of(cell: MeasuredCell, place: tuple[int, int]) -> str:
     """What one cell measured, in a few words."""
     found = cell.accuracy(*place)
     where = f"{place[0]}–{place[1]}" if place[0] < place[1] else str(place[0])
-    count = f"{sum(cell.fitted)} of {len(cell.seeds)} seeds fit"
+    count = f"{sum(cell.fitted)} of {len(cell.seeds)} seeds fit{trained_with(cell)}"
     result = f"{found:.2f} at {where} ({count})" if found is not None else f"{NOT_FITTED} ({count})"
     return f"trained to {cell.train}: {result}; {cell.study}" + f", commit {cell.commit}" * bool(cell.commit)
+
+
+def trained_with(cell: MeasuredCell) -> str:
+    """The layers, width and steps of a cell, as far as its study has them, in words."""
+    given = {**cell.settings.get("model", {}), **cell.settings.get("training", {}), **cell.settings}
+    layers, width, steps = (given.get(name) for name in ("layers", "width", "steps"))
+    known = [f"{layers} layer{'s' * (layers != 1)}" if layers else "", f"width {width}" if width else ""]
+    known = [*filter(None, [*known, f"{steps:,} steps" if steps else ""])]
+    return f", with {', '.join(known)}" if known else ""
 
 
 def measured_task(
@@ -212,7 +221,8 @@ def never_fitted(task: Task, system: PositionSystem, train: int) -> Measured:
     if not found:
         return Measured("", None)
     cell = min(own or found, key=lambda cell: abs(math.log(cell.train / train)))
-    line = f"trained to {cell.train}: {NOT_FITTED} ({sum(cell.fitted)} of {len(cell.seeds)} seeds fit)"
+    fit = f"{sum(cell.fitted)} of {len(cell.seeds)} seeds fit{trained_with(cell)}"
+    line = f"trained to {cell.train}: {NOT_FITTED} ({fit})"
     if not own:
         return Measured(f"with other settings of the task, {line}", None)
     return Measured(line, 0.0 if trained_near(cell, train) else None, seen=NOT_FITTED)
@@ -355,7 +365,7 @@ def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float, cut: flo
     alike: dict[str, list[bool]] = {}
     others: dict[str, list[bool]] = {}
     periods: set[int] = set()
-    own: tuple[list[bool], float | None, int] | None = None
+    own: tuple[list[bool], float | None, MeasuredCell] | None = None
     for cell in cells():
         plainly = trained_plainly(cell, KNOWN["modulo"]) and cell.format == format
         other = features.language_of(cell.task) if plainly else None
@@ -369,7 +379,7 @@ def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float, cut: flo
         periods |= {trained} if same else set()
         if other == dfa:
             near = (cell.accuracy(*place) or 0.0) if trained_near(cell, train) else None
-            own = seeds, near, cell.train
+            own = seeds, near, cell
     if not alike:
         return Measured("", None), False, 0.0
     names, seeds = {name: all(each) for name, each in alike.items()}, [s for each in alike.values() for s in each]
@@ -390,8 +400,8 @@ def measured_modulo(dfa: Dfa, format: Format, train: int, ratio: float, cut: flo
     speaks = 2 * held > len(alike)
     if own is not None:
         far = f"{TOO_FAR} {train}" * (own[1] is None)
-        seen = f"was right {near_ratio(ratio)} in {sum(own[0])} of {len(own[0])} seeds{far}"
-        line = f"{OWN_LANGUAGE}trained to {own[2]}, {seen}; {line}"
+        seen = f"was right {near_ratio(ratio)} in {sum(own[0])} of {len(own[0])} seeds{trained_with(own[2])}{far}"
+        line = f"{OWN_LANGUAGE}trained to {own[2].train}, {seen}; {line}"
         speaks &= 2 * sum(own[0]) > len(own[0])
     rate = held / len(alike) if own is None else sum(own[0]) / len(own[0])
     return Measured(line, None if own is None else own[1], (held, len(alike)) if m > 1 else (0, 0)), speaks, rate

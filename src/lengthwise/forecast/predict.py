@@ -50,7 +50,7 @@ from lengthwise.forecast.answer import (
     SystemForecast,
     chance_of,
 )
-from lengthwise.forecast.forecasts import Forecasts
+from lengthwise.forecast.forecasts import Forecasts, unfitted
 from lengthwise.forecast.measured import (
     SCRATCHPAD_SYSTEM,
     Measured,
@@ -277,6 +277,7 @@ def predict(
     open_ones = chosen[0].answer in (UNLIKELY, UNCERTAIN, PROMISING, NOT_KNOWN) and not chosen[0].against
     other = next_is if requested or chosen[0].answer != UNLIKELY else "another task" in next_is
     confirm = train_it(chosen[0]) * bool(other and chosen[0].verdict == "yes" and open_ones and not aimless(chosen[0]))
+    fits = train_it(chosen[0]) * bool(unfitted(chosen[0]) and settle.startswith("lengthwise compare"))
     nearer = None
     if tested is None and probe is None and any(BEYOND in f.refusal for f in chosen):
         limit = math.floor(train * forecaster("task" if regular is None else "language").domain["ratio"][1])
@@ -288,7 +289,7 @@ def predict(
     same = renamed(trainable) if regular is None and trainable is not None else None
     return Forecasts(
         name, train, test, cut, chosen, bool(requested), format, count, settle, target, meant, couple, span, helps,
-        by_hand, regular is not None and all(regular[0].live), confirm, nearer,
+        by_hand, regular is not None and all(regular[0].live), confirm, fits, nearer,
         same=(called_in_full(same), f"lengthwise predict {typed_name(same)} --train {train} --test {test}")
         if same is not None else ("", ""),
         untried=untried,
