@@ -169,3 +169,49 @@ def test_of_places_that_fail_it_says_from_which_lengths_they_are(terminal: Termi
     (tmp_path / "squares.py").write_text(changed.replace('[*prompt[1:-1:2], "<eos>"]', every))
     said = " ".join(terminal("couple", f"{tmp_path / 'squares.py'}:EverySecond").out.split())
     assert "no ids found that work: those found from lengths 4, 5 and 6 fail: at length 10 answer token" in said
+
+
+CAESAR = """
+from functools import cached_property
+import lengthwise as lw
+
+@lw.config
+class Caesar(lw.Task):
+    summary = "digits shifted by a first one"
+    near: bool = False
+
+    @cached_property
+    def vocab(self):
+        return lw.Vocab.of("01234")
+
+    def write(self, seq, layout, rng):
+        key, x = rng.integers(5, size=seq.size), rng.integers(5, size=(layout.length, seq.size))
+        zero = self.vocab["0"]
+        seq.bos()
+        first = seq.given(key + zero, place=1)
+        given = [seq.given(digit + zero, place=i + 2) for i, digit in enumerate(x)]
+        before = seq.sep(place=1)
+        for i, digit in enumerate(x):
+            told = [given[i - 1], before] if i and self.near else [first]
+            before = seq.predicted((digit + key) % 5 + zero, place=i + 2, parents=[given[i], *told])
+        seq.eos()
+
+    def answer(self, prompt):
+        if prompt[-1] != "<sep>" or len(prompt) < 4:
+            raise ValueError("no digits")
+        key, *digits = map(int, prompt[1:-1])
+        return [*(str((digit + key) % 5) for digit in digits), "<eos>"]
+"""
+
+
+@pytest.mark.parametrize("near", [True, False])
+def test_parents_that_a_task_states_in_the_answer_are_no_worse_than_the_fewest(
+    terminal: Terminal, tmp_path: Path, near: bool
+) -> None:
+    """The search finds the first digit, which all need; the digit and the answer before tell as much, and are near."""
+    (tmp_path / "mine.py").write_text(CAESAR, encoding="utf-8")
+    target = f"{tmp_path / 'mine.py'}:Caesar"
+    said = " ".join(terminal("couple", target, "--set", f"task.near={near}".lower(), "--lengths", "5,10").out.split())
+    assert ("its places keep all that a token needs within 1 " in said) is near
+    assert (f"what to do next: lengthwise predict {target}" in said) is near
+    assert ("every answer token needs token 1, which no places bring near all of them" in said) is not near

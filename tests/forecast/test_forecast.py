@@ -423,8 +423,8 @@ def test_ids_modulo_a_period_are_named_with_what_was_measured():
     found = re.fullmatch(
         r"this language, trained to 50, was right near 5 times the training length in 5 of 5 seeds, with 2 layers, "
         r"width 32, 1,500 steps; (\d+) of (\d+) similar languages \(no count is needed once the position modulo 2 or 4 "
-        r"is known\) were right near 5 times the training length; (\d+) of (\d+) seeds of the similar ones; these are ([^;]*); these are not similar, "
-        r"since a count is needed even then, and not right: (.*)",
+        r"is known\) were right near 5 times the training length; (\d+) of (\d+) seeds of the similar ones; "
+        r"these are ([^;]*); these are not similar, since a count is needed even then, and not right: (.*)",
         modulo.measured,
     )
     assert found
@@ -904,7 +904,8 @@ def test_of_an_own_task_only_the_base_rate_is_known_and_what_to_do_is_said(tmp_p
     # Of two that are promising, too, both are named: one task more makes none the better.
     other = next(f for f in found if f.answer == PROMISING and f is not best)
     assert first.startswith(
-        f"PROMISING if it fits (no percentage: {right} of {tasks} {same}): {target} with {best.system} or {other.system}, trained"
+        f"PROMISING if it fits (no percentage: {right} of {tasks} {same}): {target} with {best.system} "
+        f"or {other.system}, trained"
     )
     assert "lengthwise compare" in found.text()
     # Others say nothing of whether training fits this one, so one training comes first.

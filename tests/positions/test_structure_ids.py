@@ -53,6 +53,11 @@ def test_only_a_token_that_an_answer_needs_is_said_to_lack_a_place(
     assert "is predicted from '<sep>'" in note
     Path("digits.py").write_text(code.replace("digit, place=i + 2", "digit"))
     assert " needs '" in lacks_place(TASKS.build("digits.py:EverySecond"))
+    # No place is near all answers, nor are all digits near one.
+    for name, parents in {"first": "[given[0], given[i]]", "whole": "given"}.items():
+        lacking = code.replace("[given[i]]", parents).replace("place=i + 2) for", "place=(i + 2) * (i > 0)) for")
+        Path(f"{name}.py").write_text(lacking)
+        assert lacks_place(TASKS.build(f"{name}.py:EverySecond")) == ""
 
 
 def test_a_token_that_is_predicted_from_one_without_a_place_is_far(

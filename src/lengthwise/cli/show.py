@@ -310,6 +310,7 @@ def couple(
     They give one id to tokens of one place; a dependency is then at most one id long.
     """
     use_threads(threads)
+    from lengthwise.positions.structure import BY_EARLIER
     from lengthwise.prediction.example import configured
     from lengthwise.prediction.search import BY_HAND
     from lengthwise.prediction.target import ExamplesFile, parse_target
@@ -333,14 +334,21 @@ def couple(
         emit_json(found.to_json())
         return
     draw_coupling(out(), found)
-    if found.holds and found.task is not None:
-        if not found.agrees or (found.stated is None and any(same == "no" for _, same in found.agrees)):
+    if found.task is not None and (found.holds or found.stated is not None):
+        if found.holds and (
+            not found.agrees or (found.stated is None and any(same == "no" for _, same in found.agrees))
+        ):
             rule = "next" if follows(found) else "earlier"
             line = "to use them: place=… where each token is written, seq.eos, too, and in the class place_rule ="
             out().print(f"{line} {rule!r}")
         out().print(f"what to do next: lengthwise predict {shlex.quote(task)}", soft_wrap=True)
-    elif found.task is not None and found.stated is None and len(set(found.sparsity.values())) == 1:
-        out().print(f"what to do next: {BY_HAND}")
+    elif found.task is not None and len(set(found.sparsity.values())) == 1:
+        shared = None if found.needed is None else BY_EARLIER.format(found.needed)
+        out().print(f"what to do next: {BY_HAND if shared is None else shared + FEWEST_PARENTS}")
+
+
+FEWEST_PARENTS = " in the task and ask `lengthwise predict`: this search takes the fewest that suffice, not the nearest"
+"""What follows the advice to state other parents: a search finds them again."""
 
 
 def follows(found: Coupling) -> bool:
@@ -380,6 +388,8 @@ def draw_coupling(console: Console, found: Coupling) -> None:
         far = next((line for line in found.check.problems if " needs the token at " in line), "")
         those = f"those found from lengths {spoken([*map(str, found.rule.lengths)])} fail: " * bool(far)
         answer = f"no ids found that work: {those}{far or found.check.problems[0]}"
+        if far and found.stated is not None:
+            answer = f"no ids but the task's are needed: its places keep all that a token needs within {found.stated}"
     console.print(Text.assemble((found.name, "bold"), f": {answer}\n"))
     if found.rule is not None and found.check is not None and found.holds:
         for line in found.rule.describe().splitlines():

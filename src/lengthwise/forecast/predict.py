@@ -71,7 +71,7 @@ from lengthwise.languages.sampling import lengths_with_words
 from lengthwise.measured.cells import Format, others
 from lengthwise.positions.encodings import ENCODINGS
 from lengthwise.positions.schemes import SCHEMES
-from lengthwise.positions.structure import NO_PLACE, farthest_step, needed_by_all, places_tell_content
+from lengthwise.positions.structure import BY_EARLIER, NO_PLACE, farthest_step, needed_by_all, places_tell_content
 from lengthwise.positions.system import ALIASES, CITED_LINK, SYSTEMS, PositionSystem, check_ids_are_used, name_of, words
 from lengthwise.prediction import programs
 from lengthwise.prediction.couple import doubt_in_task
@@ -194,8 +194,7 @@ def predict(
         asked = set(map(name_of, requested))
         helps = "" if any(f.verdict == "yes" for f in forecasts) else mend or what_helps(theory, asked)
         if helps.endswith(COUPLING) and trainable and (needs := needed_by_all(trainable, nearest(trainable, 20))):
-            none = f"by its parents every answer token needs token {needs}, which no places bring near all of them"
-            helps, span = "", f"{none}; where earlier tokens of the answer tell the same, make these parents"
+            helps, span = "", f"by its parents {BY_EARLIER.format(min(needs))}"
         elif helps.endswith(COUPLING) and (chosen_by := chosen_by_ever_more(theory)):
             helps, span = "", chosen_by
         elif helps.endswith(COUPLING) and word:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -153,16 +154,29 @@ def farthest_step(task: Task, length: int) -> tuple[FarStep, int]:
 
 
 @once()
-def needed_by_all(task: Task, length: int) -> int | None:
-    """The first position of a prompt that all predicted tokens with parents need; None without one, or for few tokens.
-
-    No places bring it near all of them, since their places must tell them from one another.
-    """
+def needed_by_all(task: Task, length: int) -> set[int]:
+    """`in_all` of the parents that a task states, at one length."""
     batch = task.batch(length, 64, stream(0, "structure", "all", length))
     tokens = [t for t in np.flatnonzero(batch.scored) if (batch.parents[:, t] >= 0).any()]
-    shared = [set(batch.parents[row, t].tolist()) for t in tokens for row in range(batch.size)]
-    common = set.intersection(*shared) if len(tokens) >= FEW_TOKENS else set()
-    return min((p for p in common if 0 <= p < batch.prompt_length), default=None)
+    # By token those that it needs in every string.
+    parents = [set.intersection(*(set(row.tolist()) for row in batch.parents[:, t])) - {-1} for t in tokens]
+    return in_all(parents, batch.prompt_length)
+
+
+def in_all(parents: Sequence[Collection[int]], prompt: int) -> set[int]:
+    """The positions of a prompt that all predicted tokens with these parents need; none for few tokens.
+
+    No places bring one near all of them, since their places must tell them from one another.
+    """
+    common = set.intersection(*map(set, parents)) if len(parents) >= FEW_TOKENS else set()
+    return {p for p in common if p < prompt}
+
+
+BY_EARLIER = (
+    "every answer token needs token {}, which no places bring near all of them; where earlier tokens of the answer "
+    "tell the same, make these parents"
+)
+"""What to do where `in_all` has a token."""
 
 
 FEW_TOKENS = 5
@@ -200,13 +214,18 @@ def places_tell_content(task: Task) -> bool:
 def lacks_place(task: Task) -> str:
     """Which token of a task that states places has none, though one with parents needs it or is predicted from it.
 
-    Empty where there is no such token.
+    Empty where there is no such token, and where places would not help: it is `needed_by_all`, or a token needs ever
+    more others.
     """
     if not task.states_places:
         return ""
-    near = min(task.lengths(1, 66), key=lambda n: abs(n - 6), default=6)
+    near = min(task.lengths(1, 66), key=lambda n: abs(n - 12), default=12)
     batch = task.batch(near, 1, stream(0, "structure", "lacks"))
+    longer = task.batch(task.lengths(near, 66)[-1], 1, stream(0, "structure", "lacks"))
+    if reach(longer, longer.parents, longer.places).count > reach(batch, batch.parents, batch.places).count:
+        return ""
     text, placed = batch.text(0), batch.places[0].any(axis=-1)
+    placed[[*needed_by_all(task, near)]] = True
     for t in np.flatnonzero(batch.scored):
         needed = [int(p) for p in batch.parents[0, t] if p >= 0]
         lacking = next((p for p in [*needed, t - 1] if needed and not placed[p]), None)

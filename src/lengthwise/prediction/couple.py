@@ -18,7 +18,7 @@ from lengthwise.core.rng import Rng, stream
 from lengthwise.core.table import Table, Tabular
 from lengthwise.crasp.synthesis import read_examples
 from lengthwise.positions.schemes import SCHEMES
-from lengthwise.positions.structure import structure_at
+from lengthwise.positions.structure import in_all, structure_at
 from lengthwise.prediction.determined import ROWS, untold, untold_in_task
 from lengthwise.sparsity.coupling import (
     CouplingCheck,
@@ -80,6 +80,8 @@ class Coupling(Tabular):
     """What is wrong with the places that the task states; empty where nothing is, or it states none."""
     doubt: str = ""
     """What the rule's ids do not tell apart (`doubt_of`)."""
+    needed: int | None = None
+    """A token of the prompt that all answer tokens need, so that no places bring it near; None without one."""
 
     @property
     def holds(self) -> bool:
@@ -174,7 +176,9 @@ def _couple(
         return replace(found, reason=str(error), unfinished=str(error))
     sparsity = {n: d.sparsity for n, d in known.items()}
     queries = 0 if examples else sum(d.queries for d in known.values())
-    found = replace(found, lengths=tuple(known), sparsity=sparsity, queries=queries, reason=reason)
+    last = known[max(known)]
+    needed = min(in_all([*filter(None, last.parents)], last.prompt_length), default=None)
+    found = replace(found, lengths=tuple(known), sparsity=sparsity, queries=queries, reason=reason, needed=needed)
     if rule is None:
         bounded = len(set(sparsity.values())) == 1
         near, _ = _stated(task, checked, seed) if bounded else (None, "")
