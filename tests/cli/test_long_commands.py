@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from terminal import TINY_OPTIONS, Terminal
 
+from lengthwise.cli.compare import at_limit
 from lengthwise.experiments.compare import ModelSetting
 from lengthwise.report.pages import what_next
 from lengthwise.tasks import TASKS
@@ -130,3 +131,12 @@ def test_after_one_seed_more_are_next_and_shorter_strings_where_many_steps_make_
     assert what_next(values, [])[1] == says
     if says == {}:
         assert what_next(values | {"seeds_wanted": 1}, [])[1] == {"seeds": 3}
+
+
+@pytest.mark.parametrize(
+    ("rate", "reach", "fitted"), [(0.95, 12, True), (0.96, 12, True), (1.0, 6, True), (0.95, 12, False)]
+)
+def test_a_reach_that_one_string_decides_is_said(rate: float, reach: int, fitted: bool) -> None:
+    seed = {"fitted": fitted, "reach": reach, "exact_match": {"6": rate, "12": rate}}
+    values = {"reach_at": 0.95, "trained_to": 6, "systems": [{"system": "rope", "seeds": [seed]}]}
+    assert ("rope at 12: just 95 %" in at_limit(values)) == (rate == 0.95 and fitted)

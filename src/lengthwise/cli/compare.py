@@ -13,6 +13,8 @@ from lengthwise.core.table import Table, rounded
 from lengthwise.training.threads import use_threads
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lengthwise.api.compare import Comparison
 
 
@@ -70,13 +72,31 @@ def draw(comparison: Comparison, as_json: bool) -> None:
         return
     table, chance = ranking_text(values), chance_text(systems) if systems else ""
     table += f"\n{chance[:1].upper()}{chance[1:]}." * bool(chance)
-    line = forecasts_line(systems)
-    rows = {"finding": comparison_finding(values), **({"forecast": line} if line else {})}
+    rows = {"finding": comparison_finding(values), "limit": at_limit(values), "forecast": forecasts_line(systems)}
+    rows = {name: line for name, line in rows.items() if line}
     draw_answer(console, rows | comparison_answer(values, systems), table)
     options = values["next_options"]
     command = "" if options is None else f":\n  {again({name.replace('_', '-'): to for name, to in options.items()})}"
     console.print(Text.assemble(("next: ", "bold"), values["next"].replace("\n", "\n  "), command), soft_wrap=True)
     console.print(f"page, with settings, notes and tests: {comparison.page}", style="dim", soft_wrap=True)
+
+
+def at_limit(values: Mapping[str, Any]) -> str:
+    """Which systems are right beyond training up to a length at which a seed has no string more than it must have."""
+    from lengthwise.report.words import percent_down
+    from lengthwise.tasks.values import spoken
+
+    cut, ends = values["reach_at"], list[str]()
+    for row in values["systems"]:
+        far = {seed["reach"] for seed in row["seeds"] if seed["fitted"] and seed["reach"] > values["trained_to"]
+               and seed["exact_match"][str(seed["reach"])] < cut + ONE_STRING}  # fmt: skip
+        ends += [f"{row['system']} at {spoken([*map(str, sorted(far))])}"] * bool(far)
+    least = f"{spoken(ends)}: just {percent_down(cut)} of the strings right, which is the least that counts"
+    return f"{least}. With other strings it may be less." if ends else ""
+
+
+ONE_STRING = 0.01
+"""The share of one test string, of 100 at a length."""
 
 
 @from_api("compare.verify")
