@@ -6,7 +6,7 @@ import re
 import shlex
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -256,7 +256,10 @@ def text(found: Forecasts, why: bool = False, more: str = MORE) -> str:
     lines = fill(head(found, best, alone), "")
     if asked is not found:
         reason = next(f.refusal for f in asked if BEYOND in f.refusal).removeprefix("no forecast: ")
-        if best.answer in (UNLIKELY, UNCERTAIN, WRONG):
+        if untried_of(best) and best.answer != NOT_KNOWN and not alone:  # Theory allows it at every length.
+            lines = fill(head(replace(found, test=asked.test), best, alone), "")
+            lines += fill(f"{reason}, so what is known of other positions is of {found.test}")
+        elif best.answer in (UNLIKELY, UNCERTAIN, WRONG):
             lines = fill(f"{head(found, best, alone)}, and at {asked.test} no likelier", "")
             lines += fill(f"{reason}, so the answer is that at {found.test}")
         else:
@@ -372,9 +375,7 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
             return f"{POSSIBLE}: {found.target} with {spoken(may, 'or')}{right}"
         if len(equal) == 1 and len(told) > len(alike):  # None is the best; the widest interval counts.
             widest = max(told, key=lambda f: f.interval[1] if f.interval else 0.0)
-            unsure = f"; least sure: {widest.words}" * (len({f.interval for f in told}) > 1)
-            begin = begin.replace(best.in_brackets, widest.in_brackets)
-            return f"{begin} under any positions {known}{unsure}"
+            return f"{begin.replace(best.in_brackets, widest.in_brackets)} under any positions {known}"
         even = ", even" * (best.answer != UNCERTAIN)
         best_ones = f", the best {known}" * (len(told) > len(alike))
         return f"{begin}{even}{of}{best_ones}"

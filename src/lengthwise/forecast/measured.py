@@ -15,6 +15,7 @@ from lengthwise.crasp.decide import no_counting
 from lengthwise.forecast import features
 from lengthwise.forecast.answer import (
     ELSEWHERE,
+    IN_FULL,
     KNOWN,
     NOT_FITTED,
     OWN_LANGUAGE,
@@ -178,6 +179,8 @@ def measured_task(
     right = setting_right(by_setting, train, ratio, cut)
     if right and (len(by_setting) > 1 if not own else accuracy is None or accuracy < cut):
         line += f"; with {right[0]}, {right[1]}"
+    if own and len(own) > 1:
+        line += IN_FULL + "; ".join(line_of(cell, place) for cell, place in own)
     return Measured(line, accuracy, seen=seen)
 
 
