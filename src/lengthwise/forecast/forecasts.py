@@ -512,8 +512,7 @@ def alike_in_words(found: Forecasts, best: SystemForecast, alone: bool) -> str:
         kind = "sparse and local under such ids" if by_places else f"{IN_THEORY[best.verdict]} in theory, too"
         return f"no {SIMILAR} task was trained: {kind}"
     were = "was" if of == 1 else "were"
-    same = ", of which theory says the same,"
-    said = f"{right} of {counted(of, f'{SIMILAR} task')}{same} {were} right {found.near}{exceptions(best.named)}"
+    said = f"{right} of {counted(of, f'{SIMILAR} task')} {were} right {found.near}{exceptions(best.named)}"
     return scratchpads_first(best, () if alone else found) + said
 
 
