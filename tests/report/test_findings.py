@@ -706,12 +706,12 @@ def test_the_control_is_trained_before_more_seeds() -> None:
 
     before = steps_of(made(coupled=200, sequential=100, pose=50).wide())
     assert [step.partition(",")[0] for step in before[:1]] == ["train the control random-start+learned"]
-    assert "--seeds 1 of the control is a hint" in before[0]
+    assert "one seed of the control is a hint" in before[0]
     whole = made(coupled=200, sequential=100, random_start=10)
     few = lw.Result([*whole.files[:6], *whole.files[-1:]])
     assert "(3 and 1 seeds: a hint)" in few.wide().answer[WHY], "what one seed of it tells"
     pilot = steps_of(lw.Result(made(coupled=200, sequential=0).files[::3]).wide())
-    assert "--seeds 1 of the control shows whether it fits" in pilot[0], "beside one seed it is no hint"
+    assert "one seed of the control shows whether it fits" in pilot[0], "beside one seed it is no hint"
     after = made(coupled=200, sequential=100, pose=50, random_start=10).wide()
     two = "coupled+learned and random-start+learned"
     assert [step.partition(":")[0] for step in steps_of(after)] == [f"train {two} to 7 seeds"]
@@ -906,7 +906,8 @@ def test_a_failing_seed_does_not_win_and_is_said() -> None:
     found = of(*risky, *low, *sure)
     assert [one.label for one in ranked(found.systems)] == ["sure", "risky", "low"]
     said = " ".join(found.wide().answer["finding"].split())
-    assert "is ≥ 95 % right in tests up to 40, the longest, in all 3 seeds; risky up to 40 (median of 3 seeds, 8–40); low is not right" in said
+    goes = "is ≥ 95 % right in tests up to 40, the longest, in all 3 seeds; risky up to 40 (median of 3 seeds, 8–40)"
+    assert f"{goes}; low is not right" in said
     assert found.plot().alt.startswith(said)  # type: ignore[union-attr]
 
 
@@ -1376,7 +1377,10 @@ def test_with_the_layers_that_a_control_needed_its_partner_is_trained(layers: in
     assert steps_of(table)[0].startswith(f"train {asks} random-start+learned")
     if layers == 2:
         same = makes["random-start"] | {"scheme": makes["coupled"]["scheme"]}
-        for fitted, says in ((True, "Not shown that the ids of coupled+learned"), (False, "Not known: with the settings of its")):
+        for fitted, says in (
+            (True, "Not shown that the ids of coupled+learned"),
+            (False, "Not known: with the settings of its"),
+        ):
             more = [one | {"experiment": same} for one in seeds("coupled+learned", *[{40: 0}] * 3, fitted=fitted)]
             done = of(*runs, *more).wide()
             assert says in done.answer[WHY]

@@ -174,8 +174,7 @@ class _Contest:
 
     @cached_property
     def field(self) -> list[SystemSummary]:
-        """Rivals that go less far; of more than a few those that do not go beyond training. Where none goes less, all.
-        """
+        """Rivals that go less far, of more than a few those not beyond training; where none goes less far, all."""
         groups = in_groups(self.ranked)
         less = [one for one in self.rivals if one not in groups.best]
         some = [one for one in less if one in groups.near] or [one for one in less if one in groups.low]

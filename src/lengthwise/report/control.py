@@ -47,7 +47,7 @@ SHORT = r"[;:] |, (?![\d…])"
 FOUND = "The ids make", "Probably the ids"
 """How it begins where a control shows it, or hints at it."""
 TELLS = "if all fit, they can tell whether the ids of {} help"
-FIRST, IS_HINT, FITS = "; --seeds 1 of the control ", "is a hint", "shows whether it fits"
+FIRST, IS_HINT, FITS = "; one seed of the control ", "is a hint", "shows whether it fits"
 """The cheapest step to that: one seed of it, beside several of what it is the control of, or beside one."""
 
 
