@@ -524,7 +524,8 @@ def test_what_overlaps_is_not_told_apart_and_asks_for_seeds() -> None:
         assert "to test longer" not in " ".join([*within.wide().advice, *within.table().advice])
     assert (
         how_sure(_of(_seeds("a", [200])).systems)
-        == "next: to test longer than 40, train all anew: by default there are as many ids as the longest test needs"
+        == "next: to test longer than 40, train all anew with `test_lengths` up to 80 and an `out` of their own: "
+        "there are as many ids as the longest test needs"
     )
     three = _of([*_seeds("a", [200] * 5), *_seeds("b", [200] * 5), *_seeds("c", [9, 8, 7, 6, 5], scheme="sequential")])
     said = how_sure(three.systems)

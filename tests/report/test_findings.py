@@ -1168,23 +1168,25 @@ def holds(found: lw.Result) -> None:
         assert not said or said.startswith(begins)
         return
     first = next(one for one in systems if f"<{one.label}>" == made[1])
-    whom, sure = [one for one in systems if f"<{one.label}>" in made[3]], bool(made[2])
+    clauses, sure = f"{made[3]} at {made[4] or ''}", bool(made[2])
+    whom = [one for one in systems if f"<{one.label}>" in clauses]
     good = dict[tuple[str, int], bool]()
     for test in tests:
         if test.one is first:
             key = test.other.label, test.length
             true = test.holm <= 0.05 and fmean(test.rates) > fmean(test.other_rates) if sure else test.apart
             good[key] = good.get(key, True) and true
-    tested, lengths = sorted({n for _, n in good}), set[int]()
-    for part in re.split(", | and ", made[4] or ""):
-        low, _, high = part.partition("–")
-        lengths |= {n for n in tested if part and int(low) <= n <= int(high or low)}
-    everywhere = [one for one in systems if lengths and all(good.get((one.label, n), False) for n in lengths)]
-    somewhere = [one for one in systems if any(right for (name, _), right in good.items() if name == one.label)]
-    count = re.match(r"(?:the )?(\d+) ", made[3])
-    for one in whom:
-        assert one in (everywhere if lengths else somewhere)
-    assert whom or len(everywhere if lengths else somewhere) >= int(count[1])  # type: ignore[index]
+    tested, somewhere = sorted({n for _, n in good}), {name for (name, _), right in good.items() if right}
+    for clause in re.split(r"(?<=\d)(?:,| and) (?=<)", clauses):
+        who, _, where = clause.rpartition(" at ")
+        lengths = set[int]()
+        for part in filter(None, re.split(", | and ", where)):
+            low, _, high = part.partition("–")
+            lengths |= {n for n in tested if int(low) <= n <= int(high or low)}
+        true = {one.label for one in systems if all(good.get((one.label, n), False) for n in lengths)} & somewhere
+        named, count = {one.label for one in whom if f"<{one.label}>" in who}, re.match(r"(?:the )?(\d+) ", who)
+        assert named <= true
+        assert named or len(true) >= int(count[1])  # type: ignore[index]
     if said.startswith("Not significant"):
         assert not any(test.sure for test in tests if test.one is first and test.other in whom)
 
@@ -1248,7 +1250,7 @@ def test_systems_that_differ_in_their_encoding_alone_have_what_these_do_as_why()
         for encoding, right in (("local-bias", 200), ("rope", 0))
         for one in seeds(f"coupled+{encoding}", *[{8: 200, 16: right, 40: right}] * 3)
     ]
-    says = "Known: local-bias (attention to near ids alone) against rope (queries and keys rotated by their ids)."
+    says = "(local-bias: attention to near ids alone; rope: queries and keys rotated by their ids)."
     assert says in of(*made).wide().answer[WHY]
 
 

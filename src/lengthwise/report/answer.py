@@ -18,6 +18,7 @@ from lengthwise.report.control import (
     FOUND,
     GUESS,
     PLAIN,
+    UNTOLD,
     beyond_reach,
     control_says,
     is_control,
@@ -51,6 +52,7 @@ from lengthwise.report.summary import (
     trained_low,
 )
 from lengthwise.report.why import distances_text, needed_back, never_trained, same_task
+from lengthwise.tasks.values import spoken
 
 SURE, WHY = "how sure", "why"
 """What rows of an answer are called, behind the finding."""
@@ -221,9 +223,13 @@ class _Contest:
             lowest = f" (rank test, lowest Holm p {_up(p)})" * (p > 1 - LEVEL)
             return f"{name} is not significantly above {whom(field)} at any length{lowest}.", 0
         tested = {test.length for one in apart for test in facing[id(one)]}
-        lengths = [lengths_above(facing[id(one)], surely=bool(sure)) for one in apart]
-        shared = tested.intersection(*lengths)
-        at = whom(apart) + (f" at {in_runs(shared, tested)}" if shared else ", each at some longer length")
+        lengths, same = [lengths_above(facing[id(one)], surely=bool(sure)) for one in apart], dict[str, list[str]]()
+        for one, where in zip(apart, lengths, strict=True):
+            same.setdefault(in_runs(where, tested), []).append(one.label)
+        shared = in_runs(tested.intersection(*lengths), tested)
+        at = whom(apart) + (f" at {shared}" if shared else ", each at some longer length")
+        if len(apart) <= names:
+            at = spoken([f"{some_of(labels)} at {where}" for where, labels in same.items()])
         if sure:
             p = max(test.holm for one in sure for test in facing[id(one)] if test.sure)
             rest = [one.label for one in field if one not in sure]
@@ -377,8 +383,8 @@ class _Contest:
         dear = "\n".join([head.partition(FIRST)[0], *commands])
         ways = (also_unfitted(step, self.order), step, also_unfitted(dear, self.order), dear)
         step = next((way for way in ways if self.has_room(way)), dear)
-        every_name = self._sure(len(self.field))[0]
-        whole = {SURE: every_name + self.of_why(every_name), WHY: every[0], NEXT: ways[0].partition("\n")[0]}
+        compared = self._sure(len(self.field))[0]
+        whole = {SURE: compared + self.of_why(compared), WHY: every[0], NEXT: ways[0].partition("\n")[0]}
         said = sure, why, step.partition("\n")[0]
         cut = (
             f"{name}, in full: {text}"
@@ -409,7 +415,7 @@ def _up(p: float) -> str:
 
 def _short(cause: str) -> str:
     """Without what the screen may have no room for."""
-    return re.split("|".join((GUESS, DO, FAR)), cause)[0]
+    return re.split("|".join((GUESS, DO, FAR, UNTOLD)), cause)[0]
 
 
 def _enough(tests: int) -> int:

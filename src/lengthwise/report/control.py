@@ -32,9 +32,9 @@ from lengthwise.report.summary import (
 from lengthwise.report.why import needed_back
 
 PLAIN = ("sequential", RANDOM_START)
-GUESS, DO, FAR = " A weak guess at how: ", " Known: ", " Under plain ids "
+GUESS, DO, FAR, UNTOLD = " A weak guess at how: ", " Known: ", " Under plain ids ", " How is not tested "
 """Before what the screen may have no room for: how near ids bring what is needed, where a control shows that they are
-the cause, and where none is there; and why none can fit."""
+the cause, and where none is there; why none can fit; and what encodings do."""
 NEARLY = 0.9
 """From which part of the largest gap on a gap between medians tells as much."""
 AHEAD, MOSTLY = 0.05, 0.5
@@ -138,7 +138,7 @@ def what_encodings_do(first: SystemSummary, other: SystemSummary) -> str:
         if all(ENCODINGS.is_built_in(spec["name"]) for spec in specs):
             ours, theirs = map(ENCODINGS.build, specs)
             does, did = (re.split(SHORT, one.summary)[0] for one in (ours, theirs))
-            return f"{DO}{ours.label} ({does}) against {theirs.label} ({did})." * (does != did)
+            return f"{UNTOLD}({ours.label}: {does}; {theirs.label}: {did})." * (does != did)
     return ""
 
 

@@ -109,8 +109,18 @@ def next_step(
             tells = f"{len(short)} of {len(first.fitted)} seeds of {first.label} {are} not right up to {end}"
             words = ("--set", f"training.steps={twice}")
             return step_text("see whether twice the steps do", tells, [(first, words)], steps=2)
-        return f"to test longer than {end}, train all anew: by default there are as many ids as the longest test needs"
+        return _longer_tests(first, end)
     return longer
+
+
+def _longer_tests(first: SystemSummary, end: int) -> str:
+    """How to test at up to twice the longest length, if the task has such strings."""
+    task = first.known_task
+    top = None if task is None else task.max_length()
+    if task is not None and top is not None and top <= end:
+        return f"{task.name} has no strings longer than {end}{task.lifted(2 * end)}"
+    to = f"`test_lengths` up to {2 * end if top is None else min(2 * end, top)} and an `out` of their own"
+    return f"to test longer than {end}, train all anew with {to}: there are as many ids as the longest test needs"
 
 
 def also_unfitted(step: str, order: Sequence[SystemSummary]) -> str:
