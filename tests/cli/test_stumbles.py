@@ -44,6 +44,7 @@ RUN = ["run", "addition", "--only", "coupled", *TINY_OPTIONS]
         ),
         (["compare", "copy", "--scheme", "coupled"], "No such option: --scheme; here it is --systems."),
         (["predict", "aditon"], "Did you mean 'addition'?"),
+        (["decide", "-?1+"], "A target that begins with '-' is written 'regex:-?1+'."),
         (["show", "addition", "--scheme", "position-coupling"], "Did you mean 'coupled'?"),
         (["run", "addition", "--set", "encoding.name=rotary"], "unknown encoding 'rotary'. Did you mean 'rope'?"),
         (["run", "addition", "--set", "encoding.name=absolute"], "Did you mean 'learned'?"),

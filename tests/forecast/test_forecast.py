@@ -1094,6 +1094,7 @@ def test_attention_to_near_ids_alone_is_not_advised_where_no_number_of_last_symb
         asked = predict(target, 20, 100, encoding="local-bias-sink")
         (only,) = asked
         assert ("no number of last symbols suffices" in only.theory) is not possible
+        assert asked.text().startswith(answer.POSSIBLE) is possible, "as with all others beside it"
         first = asked.text().partition("next ")[2].partition("  lengthwise ")[0]
         assert first.startswith("    Train with local-bias-sink" if possible else "    Train with a scratchpad"), first
         rows = [

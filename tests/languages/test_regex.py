@@ -49,7 +49,7 @@ from .oracles import python_pattern, words_of
         ("b|*", 3, "'*' has nothing before it"),
         ("(+b)", 2, "'+' has nothing before it"),
         ("?", 1, "'?' has nothing before it"),
-        ("[b(]", 3, "'(' has a meaning of its own"),
+        ("[b∅]", 3, "'∅' has a meaning of its own"),
         ("{,b}", 2, "',' has no symbol before it"),
         ("{a,,b}", 4, "',' has no symbol before it"),
         ("b{,}", 3, "',' has no symbol before it"),
@@ -65,7 +65,8 @@ def test_errors_name_the_position(text, position, says):
 
 def test_sets_spaces_escapes_and_constants():
     assert parse("{0,1,2}") == Literal(("0", "1", "2")) == parse("[0 1 2]")
-    assert parse(r"\*") == Literal(("*",))
+    assert parse(r"\*") == Literal(("*",)) == parse("[*]")
+    assert parse("[+-]") == Literal(("+", "-"))
     assert parse("()") == parse("ε") == Epsilon()
     assert parse("∅") == Empty()
     assert parse("a b | c") == parse("ab|c")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 import traceback
 from collections.abc import Sequence
@@ -172,6 +173,9 @@ def _said(error: TyperException, words: Sequence[str], flags: set[str]) -> str:
         value = next((after for word, after in pairwise(re.split("[ =]", " ".join(words))) if word == found[1]), "")
         scheme, both, encoding = value.partition("+")
         here = f"--scheme {scheme} --encoding {encoding}" if both else here
+    target = next((word for word in words if re.match(r"-[^\w-]", word)), "")
+    if not found and target:
+        return f"{text} A target that begins with '-' is written {shlex.quote(f'regex:{target}')}."
     return f"{found[0]}; here it is {here}." if found and here else text
 
 

@@ -358,6 +358,8 @@ def head(found: Forecasts, best: SystemForecast, alone: bool) -> str:
     of = f" with {spoken(tied, 'or') if len(tied) < 4 else f'{tied[0]} and {len(tied) - 1} others'}"
     trained = f", trained to {found.train}, is right at {found.test}"
     if best.answer == NOT_KNOWN:
+        if alone and best.system in {each.system for each in found.untried}:
+            return f"{POSSIBLE}: {found.target}{of}{trained}"
         whether = f"{NOT_KNOWN} whether {found.target}{of * alone}{trained}"
         known = best.others or best.record
         count = f"; {in_words(known, best.alike)}" * bool(known[1] and best.verdict != "unknown")

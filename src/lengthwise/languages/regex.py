@@ -40,6 +40,8 @@ ESCAPES = {
 }  # fmt: skip
 """What a backslash and these characters mean elsewhere."""
 SPECIAL = frozenset("|*+?()[]{}\\ε∅")
+MERE = frozenset("|*+?(){}")
+"""What is a symbol like any other within square brackets."""
 ESCAPED = SPECIAL | FOREIGN.keys() | {"-", ","}
 """The characters that may follow a backslash."""
 LONGEST = 20_000
@@ -379,7 +381,7 @@ class _Parser:
                 self.take()
                 if self.peek() == closing:
                     self.fail(f"expected a symbol after {separator!r}")
-            elif character in SPECIAL and character != "\\":
+            elif character in SPECIAL - {"\\"} - (MERE if opening == "[" else set()):
                 self.fail(f"{character!r} has a meaning of its own; write \\{character} for the symbol itself")
             if separator and self.peek() == separator:
                 self.fail(f"{separator!r} has no symbol before it; write \\{separator} for the symbol itself")
