@@ -1350,7 +1350,7 @@ def test_a_scratchpad_is_no_reason_not_to_test_the_language_itself(expression: s
     assert found.confirm in " ".join(str(found).replace("\\\n", "").split())
     assert f"--encoding {found.systems[0].encoding}" in found.confirm
     assert "scratchpad" not in found.confirm
-    assert ("not: is a string" in " ".join(str(found).split())) is not whole
+    assert ("not whether a string is a word" in " ".join(str(found).split())) is not whole
     assert not predict("parity", 40, 200).confirm  # Theory knows no program: its next is the scratchpad alone.
 
 
