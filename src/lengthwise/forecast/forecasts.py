@@ -485,7 +485,7 @@ def _membership(found: Forecasts, best: SystemForecast) -> str:
     whole = programs.verdict(found.language, "member", fragment).verdict if found.language and fragment else "no"
     if best.verdict == "yes" != whole:
         return f"; for membership theory says {whole} with {best.words}: lengthwise decide"
-    return "; not whether a string is a word (lengthwise decide)"
+    return ", not whether a string is a word (lengthwise decide)"
 
 
 def also_weighs(best: SystemForecast) -> str:
