@@ -29,8 +29,9 @@ def test_one_screen_without_overclaiming(terminal: Terminal, target: str) -> Non
         assert count >= 2, "one row is no longer than the line that would fold it"
     assert whole[: len(screen)] == screen, "the answer first, whose folded rows are there, then the why"
     assert "more rows" not in answer.out
-    # What words mean stands below the answer that has them, in three lines; what numbers mean is behind --why.
-    assert len(legend.splitlines()) <= 3
+    # The measure stands below the answer, on one line; the legend is behind --why.
+    assert len(legend.splitlines()) == 1
+    assert legend.lstrip() not in answer.out
     explained = re.findall(r"(\S+): ", legend)
     assert explained[0] == "right"
     assert all(word in answered for word in explained)

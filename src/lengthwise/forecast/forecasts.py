@@ -283,7 +283,7 @@ def text(found: Forecasts, why: bool = False, more: str = MORE) -> str:
     for name, (sentence, command) in zip(names, steps(found, best, alone), strict=False):
         after = sentence.startswith(AFTER)
         lines += beside("then" if after else name, in_sentences(sentence.removeprefix(AFTER))) + command_lines(command)
-    lines += ["", *fill(legend(found, shown) + "." + f" More:\u00a0{more}" * (not why))]
+    lines += ["", *fill(legend(found, shown) if why else f"{short_legend(found, shown)} More:\u00a0{more}")]
     if why:
         for heading, sentences in everything(found, best, rows).items():
             lines += ["", heading, *(line for each in sentences for line in fill(each))] * bool(sentences)
@@ -600,10 +600,20 @@ def legend(found: Forecasts, rows: Sequence[str]) -> str:
     """What the words and numbers of the answer mean."""
     of = "strings (the whole answer)" if found.format == "answer" else _which_words(found)
     means = [f"right: on at least {100 * found.cut:.0f} % of random {of}"]
-    chances = any(" %" in row for row in rows[1:]) or (found.systems[0].counted and not rows)
-    means += ["%: the chance of that, forecast" + ", with its 90 % interval" * (not rows)] * bool(chances)
+    means += ["%: the chance of that, forecast" + ", with its 90 % interval" * (not rows)] * _has_chances(found, rows)
     means += [f"{ELSEWHERE}: with other settings or lengths"] * any(ELSEWHERE in row for row in rows)
-    return ". ".join(means)
+    return ". ".join(means) + "."
+
+
+def short_legend(found: Forecasts, rows: Sequence[str]) -> str:
+    """What *right* and *%* mean, in a part of a line."""
+    words = "strings" if found.format == "answer" else _which_words(found).partition(" (")[0]
+    chance = " %: its chance." * _has_chances(found, rows)
+    return f"right: ≥ {100 * found.cut:.0f} % of random {words}.{chance}"
+
+
+def _has_chances(found: Forecasts, rows: Sequence[str]) -> bool:
+    return any(" %" in row for row in rows[1:]) or bool(found.systems[0].counted and not rows)
 
 
 def _which_words(found: Forecasts) -> str:
