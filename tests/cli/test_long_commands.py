@@ -26,16 +26,18 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_compare_ranks_a_task_of_a_file_and_writes_its_page(terminal: Terminal, tiny: None, tmp_path: Path) -> None:
     task = f"{ROOT / 'examples' / 'my_task.py'}:EverySecond"
-    words = ["compare", task, "--systems", "coupled,rope", "--budget", "10m", "--seeds", "1", "--max-length", "3"]
+    words = ["compare", task, "--systems", "coupled,coupled+local-bias-sink", "--budget", "10m", "--seeds", "1"]
+    words += ["--max-length", "3"]
     answer = terminal(*words, "--out", tmp_path)
     assert answer.code == 0
     first, _, rest = answer.out.partition("\n")
     ways = ("Trained on lengths up to 3, ", "No system fits its training lengths yet: ")
     assert first.removeprefix("finding   ").startswith(ways)
     assert "settings: 1 layer" not in rest
+    assert "They differ in log-length scaling of attention (" in " ".join(rest.split())
     cost = r"about [\d.]+ min at most: each system is trained once, [\d,]+ steps"
     assert re.search(cost, answer.err), "the cost first"
-    assert len(answer.out.splitlines()) <= 24
+    assert len(answer.out.splitlines()) <= 26
     assert {"comparison.json", "comparison.html"} <= {path.name for path in tmp_path.iterdir()}
     page = (tmp_path / "comparison.html").read_text(encoding="utf-8")
     assert "<h1>Position systems on EverySecond</h1>" in page

@@ -68,12 +68,13 @@ def test_the_lines_of_a_terminal_agree_with_each_other(count: int, tests: tuple[
     text = ranking_text(values)
     head, *lines = text.splitlines()
     assert max(map(len, text.splitlines())) <= 80
-    kept = head.split()[3:-1]
+    kept = head.split()[3:-2]
     for row in values["systems"]:
         assert row["system"] in text
         if row["fitted"]:
             line = next(line for line in lines if line.startswith(row["system"]))
-            numbers, far = line.split()[3 : 3 + len(kept)], line.split()[3 + len(kept) :]
+            numbers, beyond, *far = line.split()[3 : 3 + len(kept)], *line.split()[3 + len(kept) :]
+            assert int(beyond) == int(100 * row["mean_beyond"] + 1e-9)
             right = {int(n): int(number) >= 95 for n, number in zip(kept, numbers, strict=True)}
             assert {int(n) for n in far} == {seed["reach"] for seed in row["seeds"] if seed["fitted"]}
             middle = statistics.median_low(seed["reach"] for seed in row["seeds"] if seed["fitted"])
@@ -163,6 +164,31 @@ def test_of_equal_reach_the_mean_beyond_decides_and_seeds_say_whether_it_is_nois
     assert sum(other) > sum(one)
     assert ranked(systems[::-1]) == [first, second]
     assert comparison_answer(comparison_values(2), systems)[SURE].startswith(sure)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "says"),
+    [
+        ((0.9, 0.8, 0.85, 0.7, 0.95), (0.1, 0.2, 0.3, 0.4, 0.5), "(0.84, 0.30), which is no noise (rank test, p 0.008)"),
+        ((0.9, 0.1, 0.5), (0.4, 0.6, 0.3), "(0.50, 0.43), which may be noise (rank test, p 1)"),
+        ((0.5, 0.5), (0.5, 0.5), ""),
+        ((0.9,), (0.2,), ""),
+    ],
+)
+def test_a_tie_is_broken_by_the_mean_beyond_and_noise_is_judged_on_it(
+    first: tuple[float, ...], second: tuple[float, ...], says: str
+) -> None:
+    values = comparison_values()
+    one, other = values["systems"][:2]
+    for row, means in ((one, first), (other, second)):
+        seeds = [dict(one["seeds"][0], fitted=True, reach=12, mean_beyond=mean) for mean in means]
+        row |= {"fitted": len(seeds), "reach": 12, "mean_beyond": statistics.fmean(means), "seeds": seeds}
+    said = comparison_answer(values, []).get(SURE, "")
+    assert said.endswith(f"by the mean beyond training alone {says}." if says else "") or not says
+    assert ("mean beyond" in said) is bool(says)
+    assert f"  {int(100 * one['mean_beyond'])} " in ranking_text(values), "the terminal has it, too"
+    other["reach"] = 6
+    assert "mean beyond" not in comparison_answer(values, []).get(SURE, "")
 
 
 def test_the_line_says_in_what_the_models_differ() -> None:

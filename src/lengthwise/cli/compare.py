@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,7 +11,7 @@ import typer
 from lengthwise.cli.console import again, draw_answer, emit_json, err, out, say_other_names
 from lengthwise.cli.options import Api, AsJson, CpusPerJob, GpusPerJob, Jobs, Ray, Threads, from_api, number_of_jobs
 from lengthwise.cli.run import forecasts_line
-from lengthwise.core.table import Table, rounded
+from lengthwise.core.table import WIDTH, Table, rounded
 from lengthwise.training.threads import use_threads
 
 if TYPE_CHECKING:
@@ -62,7 +64,7 @@ def draw(comparison: Comparison, as_json: bool) -> None:
     """The answer and how sure it is, a curve and numbers for each system, what to do next; or everything as JSON."""
     from rich.text import Text
 
-    from lengthwise.report.pages import comparison_answer, comparison_finding
+    from lengthwise.report.pages import DIFFER, comparison_answer, comparison_finding, what_differs
     from lengthwise.report.summary import chance_text
     from lengthwise.report.terminal import ranking_text
 
@@ -72,6 +74,8 @@ def draw(comparison: Comparison, as_json: bool) -> None:
         return
     table, chance = ranking_text(values), chance_text(systems) if systems else ""
     table += f"\n{chance[:1].upper()}{chance[1:]}." * bool(chance)
+    differ = re.sub(r" for [^;)]*", "", "".join(what_differs(values).partition(DIFFER)[1:]))  # whose: on the page
+    table += "\n" + "\n".join(wrap(f"{differ}.", WIDTH)) if differ else ""
     rows = {"finding": comparison_finding(values), "limit": at_limit(values), "forecast": forecasts_line(systems)}
     rows = {name: line for name, line in rows.items() if line}
     draw_answer(console, rows | comparison_answer(values, systems), table)

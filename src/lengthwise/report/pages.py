@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
-from statistics import median, median_low
+from statistics import fmean, median, median_low
 from typing import Any
 
 from lengthwise.core.rank import RULE
+from lengthwise.core.statistics import LEVEL, rank_test
 from lengthwise.core.table import NEXT, Spread, Table, rounded
 from lengthwise.evaluation.config import EvaluationConfig
-from lengthwise.report.answer import ALIKE, answer
+from lengthwise.report.answer import ALIKE, SURE, answer
 from lengthwise.report.control import PLAIN
 from lengthwise.report.figures import NARROW, WIDE, Picture, draw_accuracy, draw_audit, draw_blind
 from lengthwise.report.html import render_page
@@ -282,7 +283,7 @@ def details_of(values: Mapping[str, Any]) -> list[str]:
     rows = values["systems"]
     missing = [f"{row['system']} ({row['missing']})" for row in rows if row["missing"] and not row["diverged"]]
     left = f"seeds that the budget did not reach: {', '.join(missing)}; the same command goes on from here"
-    notes = [*[left] * bool(missing), f"settings: {values['selection']}", *filter(None, [_differences(values)])]
+    notes = [*[left] * bool(missing), f"settings: {values['selection']}", *filter(None, [what_differs(values)])]
     if values.get("equal"):
         counts = [row["parameters"] for row in rows]
         notes.append(
@@ -310,11 +311,15 @@ def details_of(values: Mapping[str, Any]) -> list[str]:
     return notes
 
 
-def _differences(values: Mapping[str, Any]) -> str | None:
-    """What is the same for all systems, and in what their models differ."""
+DIFFER = "They differ in"
+"""How it begins in what models that are compared differ."""
+
+
+def what_differs(values: Mapping[str, Any]) -> str:
+    """What is the same for all systems, and in what their models differ; empty where nothing is trained."""
     copies = {row["system"]: row["copy"] for row in values["systems"] if row["copy"] is not None}
     if not copies:
-        return None
+        return ""
     same, scaling = f"all systems: {values['steps']:,} steps of the same strings", "model.log_length"
     parts = {
         "layers": {name: copy["model"]["layers"] for name, copy in copies.items()},
@@ -335,7 +340,7 @@ def _differences(values: Mapping[str, Any]) -> str | None:
             whose = "; ".join(f"{value} for {', '.join(names)}" for value, names in groups.items())
             unlike.append(f"{part} ({whose})")
     line = ", ".join([same, *equal])
-    return f"{line}. They differ in {' and '.join(unlike)}" if unlike else line
+    return f"{line}. {DIFFER} {' and '.join(unlike)}" if unlike else line
 
 
 def comparison_finding(values: Mapping[str, Any]) -> str:
@@ -394,8 +399,25 @@ def comparison_finding(values: Mapping[str, Any]) -> str:
 
 
 def comparison_answer(values: Mapping[str, Any], systems: Sequence[SystemSummary]) -> dict[str, str]:
-    """How sure the finding is, and why."""
-    return answer_rows(systems, len(values["systems"]))
+    """How sure the finding is, and the order of the first two where these go equally far; and why."""
+    rows = answer_rows(systems, len(values["systems"]))
+    return {**rows, **({SURE: f"{rows.get(SURE, '')} {tie}".strip()} if (tie := _tie(values)) else {})}
+
+
+def _tie(values: Mapping[str, Any]) -> str:
+    """Whether the mean beyond training, which orders the first two where these go equally far, may be noise."""
+    first, second = ([row for row in values["systems"] if row["fitted"]] + [None, None])[:2]
+    if first is None or second is None or first["reach"] != second["reach"]:
+        return ""
+    means = [[seed["mean_beyond"] for seed in row["seeds"]] for row in (first, second)]
+    if min(map(len, means)) < 2 or fmean(means[0]) == fmean(means[1]):
+        return ""
+    p, (ours, theirs) = rank_test(*means), (rounded(fmean(of), 2) for of in means)
+    is_noise = "may be noise" if p > 1 - LEVEL else "is no noise"
+    return (
+        f"{first['system']} is before {second['system']} by the mean beyond training alone ({ours}, {theirs}), which "
+        f"{is_noise} (rank test, p {math.ceil(1000 * p) / 1000:g})."
+    )
 
 
 def _right_to_the_end(values: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -116,13 +116,14 @@ def ranking_text(values: Mapping[str, Any]) -> str:
         far = dict.fromkeys(str(seed["reach"] or "–") for seed in sorted(fitted, key=lambda seed: seed["reach"]))
         numbers = [str(int(100 * median(of) + 1e-9)) for of in rates]
         fit = f"{len(fitted)}/{len(row['seeds'])}"
-        rows[row["system"]] = [curve([median(of) for of in rates]), fit, *numbers, " ".join(far)]
+        beyond = str(int(100 * row["mean_beyond"] + 1e-9))
+        rows[row["system"]] = [curve([median(of) for of in rates]), fit, *numbers, beyond, " ".join(far)]
     legend = (
         f"fit: seeds right on {percent(EvaluationConfig.fit_threshold)} of strings up to length "
         f"{values['trained_to']}. Of these: curve and numbers (% right), the median; far "
-        f"({percent(values['reach_at'])} up to there), each."
+        f"({percent(values['reach_at'])} up to there), each. Beyond: the mean of longer tests and all seeds."
     )
-    lines = _laid_out(["curve", "fit", *map(str, tests), "far"], rows, rest, 2, 1)
+    lines = _laid_out(["curve", "fit", *map(str, tests), "beyond", "far"], rows, rest, 2, 2)
     left = [f"not trained yet: {', '.join(untrained)}"] if untrained else []
     return "\n".join(
         [*lines, *(line for text in (*left, legend * bool(rows), *other_names(rows)) for line in wrap(text, WIDTH))]
