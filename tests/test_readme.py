@@ -21,11 +21,18 @@ def test_a_sentence_a_picture_an_install_line_and_python_come_first() -> None:
     assert [README.index(text) for text in order] == sorted(README.index(text) for text in order)
 
 
+def test_python_is_five_lines_with_output() -> None:
+    (block,) = re.findall(r"## Five lines of Python\n\n```pycon\n(.*?)```", README, re.S)
+    assert sum(line.startswith(">>> ") for line in block.splitlines()) == 5
+    assert sum(not line.startswith(">>> ") for line in block.splitlines()) > 4
+
+
 def test_it_says_for_whom_it_is_and_how_far_to_trust_it() -> None:
     (whom,) = re.findall(r"^\*\*For whom\.\*\* (.+)", README, re.M)
     assert whom
     trust = README.partition("## How far to trust it\n")[2].partition("\n## ")[0].strip()
-    assert 0 < len(trust.splitlines()) <= 3
+    assert len(trust.splitlines()) == 1
+    assert len(trust) < 210, "one line with a link"
     (study,) = re.findall(r"\]\((studies/[^)]+)\)", trust)
     assert (ROOT / study).exists()
 

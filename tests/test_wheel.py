@@ -26,7 +26,9 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 README = [
     shlex.split(command)
-    for command in re.findall(r"`lengthwise ((?:predict|show) [^`]*)`", (ROOT / "README.md").read_text("utf-8"))
+    for command in re.findall(
+        r"(?:`|^\$ )lengthwise ((?:predict|show) [^`\n]*)", (ROOT / "README.md").read_text("utf-8"), re.M
+    )
     if "examples/" not in command
 ]
 """The README's commands that answer within seconds and need no clone."""
@@ -135,7 +137,7 @@ def test_nothing_of_an_extra_is_there_and_the_sources_are_not_either(bins: Path)
         (["list"], "variable-assignment"),
         (["show", "addition", "--length", "3"], "depends on"),
         (["predict", "addition", "--why"], "lengthwise compare addition"),
-        (["predict", "(ab)*"], "that (ab)*, trained to 40, is right at 200"),
+        (["predict", "(ab)*"], "(ab)* with no positions (nope)"),
         (["decide", "(ab)*"], "C-RASP"),
         (["explore", "copy", "(ab)*", "--static", "site"], "written: site/index.html"),
         *((words, words[1]) for words in README),
@@ -149,6 +151,8 @@ def test_a_run_and_its_page(bins: Path, tmp_path: Path) -> None:
     done = run(bins / "lengthwise", "run", "addition", "--only", "coupled", "--seeds", 1, *TINY, cwd=tmp_path)
     assert "coupled" in done.stdout
     assert "`lengthwise report runs/addition` makes a page" in done.stderr
+    (folder,) = (path.parent for path in tmp_path.glob("runs/addition/**/result.json"))
+    assert "not learned" in run(bins / "lengthwise", "explain", folder, cwd=tmp_path).stdout
     figures = ["--figures", "figures"]
     run(bins / "lengthwise", "report", "runs/addition", "-o", "page.html", *figures, cwd=tmp_path)
     assert "<svg" in (tmp_path / "page.html").read_text(encoding="utf-8")
