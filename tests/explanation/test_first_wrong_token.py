@@ -140,7 +140,7 @@ def five_alike(prompt: list[str], answer: list[str]) -> list[str]:
 
 
 def test_a_kind_is_asked_with_strings_that_have_what_its_name_says_and_are_else_random() -> None:
-    told = lw.explain(adder(five_alike), TASK, train=6, lengths=[6, 18], samples=64, seconds=4)
+    told = lw.explain(adder(five_alike), TASK, train=6, lengths=[6, 18], samples=64)
     asked = {way.how: way.rows for way in told.failures.asked if AS_WRITTEN in way.how and "ends with" in way.how}
     assert not [each.kind for each in told.failures.kinds if each.kind in asked]
     # In one of a thousand such strings there are three more of the same digit.
@@ -158,7 +158,7 @@ def carries_after_zeros(prompt: list[str], answer: list[str]) -> list[str]:
 
 
 def test_a_mistake_that_follows_a_column_is_told_by_that_column() -> None:
-    told = lw.explain(adder(carries_after_zeros), TASK, train=6, lengths=[6], samples=128, seconds=4)
+    told = lw.explain(adder(carries_after_zeros), TASK, train=6, lengths=[6], samples=128)
     within = told.failures.within
     assert within is not None
     nearby = within.found[0]
@@ -187,7 +187,7 @@ def test_the_part_of_a_prompt_that_decides_is_tested_by_drawing_it_anew(monkeypa
         return made, rows
 
     monkeypatch.setattr(redrawn, "changed", spied)
-    told = lw.explain(adder(slips_behind_zeros), TASK, train=6, lengths=[6], samples=384, seconds=4)
+    told = lw.explain(adder(slips_behind_zeros), TASK, train=6, lengths=[6], samples=384)
     anew = next(each for each in told.failures.redrawn if not each.kind)
     assert anew.parts == redrawn.COLUMNS
     assert anew_each == {2}, "of the control, too, are as many tokens drawn anew as a column has"
@@ -195,12 +195,12 @@ def test_the_part_of_a_prompt_that_decides_is_tested_by_drawing_it_anew(monkeypa
     counts = f"{anew.before.counts} failing strings become right; with others elsewhere, {anew.other.counts}."
     assert anew.cause == f"Which of them fail depends on {redrawn.COLUMNS[1]}: with other tokens there, {counts}"
     assert "half of the columns are 0 + 0" in [fault.strings for fault in told.faults]
-    by_chance_alone = lw.explain(adder(by_chance), TASK, train=6, lengths=[6], samples=384, seconds=4)
+    by_chance_alone = lw.explain(adder(by_chance), TASK, train=6, lengths=[6], samples=384)
     assert "depends" not in by_chance_alone.why
 
 
 def test_an_answer_that_stops_early_is_tested_by_the_last_columns_in_strings_of_its_kind() -> None:
-    told = lw.explain(adder(zeros_without_carry), TASK, train=6, lengths=[4, 6], samples=64, seconds=4)
+    told = lw.explain(adder(zeros_without_carry), TASK, train=6, lengths=[4, 6], samples=64)
     (anew,) = told.failures.redrawn
     assert (anew.parts, anew.kind) == (redrawn.LAST, "both numbers have leading zeros")
     # Without two zeros in the last column they are not of the kind; nothing else but a carry from the one before helps.
@@ -229,7 +229,7 @@ def drops_a_carry(prompt: list[str], answer: list[str]) -> list[str]:
 
 @pytest.mark.parametrize("lengths", [[6, 9], [3, 6, 12]])
 def test_the_first_finding_is_the_same_for_other_lengths_and_in_the_words_of_the_task(lengths: list[int]) -> None:
-    told = lw.explain(adder(drops_a_carry), TASK, train=6, lengths=lengths, samples=64, seconds=4)
+    told = lw.explain(adder(drops_a_carry), TASK, train=6, lengths=lengths, samples=64)
     within = told.failures.within
     assert within is not None
     nearby = within.found[0]
@@ -257,7 +257,7 @@ def zeros_beyond(prompt: list[str], answer: list[str]) -> list[str]:
 
 
 def test_a_kind_is_asked_at_all_lengths_and_the_next_shorter_one_is_named() -> None:
-    told = lw.explain(adder(zeros_beyond), TASK, train=6, lengths=[4, 12, 18], seconds=4)
+    told = lw.explain(adder(zeros_beyond), TASK, train=6, lengths=[4, 12, 18])
     (weak,) = told.failures.kinds
     assert weak.kind == "both numbers end in zeros", "as written they begin with it"
     assert told.verdict.of("random").held == weak.rows[-1].length == 18
@@ -271,7 +271,7 @@ def test_a_kind_is_asked_at_all_lengths_and_the_next_shorter_one_is_named() -> N
 
 
 def test_what_was_asked_is_shown_and_so_is_the_longest_trained_length() -> None:
-    told = lw.explain(adder(lambda _, answer: answer), TASK, train=6, lengths=[9, 11], samples=16, seconds=4)
+    told = lw.explain(adder(lambda _, answer: answer), TASK, train=6, lengths=[9, 11], samples=16)
     assert [row.length for row in told.accuracy.rows] == [6, 9, 11]
     shown = repr(told).splitlines()
     assert all(any(line.startswith(f"{length} ") for line in shown) for length in (6, 9, 11))
@@ -285,7 +285,7 @@ def untrained(prompt: list[str], answer: list[str]) -> list[str]:
 
 
 def test_what_was_not_learned_is_described_from_trained_lengths_alone() -> None:
-    told = lw.explain(adder(untrained), TASK, train=6, lengths=[3, 6, 12], samples=64, seconds=4)
+    told = lw.explain(adder(untrained), TASK, train=6, lengths=[3, 6, 12], samples=64)
     assert told.failures.within is not None
     within = told.failures.within
     assert within.does == "writes a wrong digit at the first digit of the answer"
@@ -519,7 +519,7 @@ def loses_it_where_all_carry(prompt: list[str], answer: list[str]) -> list[str]:
     [(loses_the_last_carry, "the sum has one more digit"), (loses_it_where_all_carry, "every column carries")],
 )
 def test_the_kind_that_holds_of_all_that_fails_is_named_and_none_within_it(wrong, kind: str) -> None:
-    told = lw.explain(adder(wrong), TASK, train=6, lengths=[4, 6], samples=64, seconds=4)
+    told = lw.explain(adder(wrong), TASK, train=6, lengths=[4, 6], samples=64)
     assert [each.kind for each in told.failures.kinds][:1] == [kind]
     within = {"every column carries", "the sum has one more digit"} - {kind}
     assert not within & {each.kind for each in told.failures.kinds}
@@ -547,7 +547,7 @@ def nines(prompt: list[str], answer: list[str]) -> list[str]:
 
 
 def test_mistakes_of_trained_lengths_are_told_where_nothing_breaks_and_pools_add_up() -> None:
-    told = lw.explain(adder(nines), TASK, train=6, lengths=[4, 6], samples=256, seconds=4)
+    told = lw.explain(adder(nines), TASK, train=6, lengths=[4, 6], samples=256)
     within, trained = told.failures.within, [row for row in told.failures.rows if row.length <= 6]
     assert within is not None
     assert within.random == sum(row.random.n - row.random.right for row in trained) > 0
@@ -574,7 +574,7 @@ def no_carry_into_nine(prompt: list[str], answer: list[str]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def lacking() -> Explanation:
-    return lw.explain(adder(no_carry_into_nine), TASK, train=6, lengths=[2, 4, 6], samples=128, seconds=4)
+    return lw.explain(adder(no_carry_into_nine), TASK, train=6, lengths=[2, 4, 6], samples=128)
 
 
 def test_a_kind_of_which_none_is_right_beside_others_that_are_needs_rows_before_steps(lacking: Explanation) -> None:
@@ -628,7 +628,7 @@ def first_is_zero(prompt: list[str], answer: list[str]) -> list[str]:
 
 
 def test_of_two_numbers_the_one_that_matters_is_named_and_at_which_length_it_fails() -> None:
-    told = lw.explain(adder(first_is_zero), TASK, train=6, lengths=[3, 6, 24], samples=64, seconds=4)
+    told = lw.explain(adder(first_is_zero), TASK, train=6, lengths=[3, 6, 24], samples=64)
     assert [each.kind for each in told.failures.kinds] == ["the first number is 0"]
     (worst,) = told.failures.kinds
     asked = [row.length for row in told.failures.rows if row.length > 6]
@@ -640,7 +640,7 @@ def test_of_two_numbers_the_one_that_matters_is_named_and_at_which_length_it_fai
 
 @pytest.mark.parametrize("lengths", [[4, 6], [6, 7]])
 def test_lengths_of_one_s_own_are_asked_and_no_others(lengths: list[int]) -> None:
-    told = lw.explain(adder(lambda _, answer: answer), TASK, train=6, lengths=lengths, samples=16, seconds=4)
+    told = lw.explain(adder(lambda _, answer: answer), TASK, train=6, lengths=lengths, samples=16)
     assert [row.length for row in told.failures.rows] == lengths
     assert told.answer == f"right to length {lengths[-1]}, the longest asked"
     assert not told.faults
@@ -660,7 +660,7 @@ def two_columns(prompt: list[str], answer: list[str]) -> list[str]:
 
 
 def test_a_finding_is_no_wider_than_what_was_seen_and_what_breaks_for_another_reason_is_said() -> None:
-    told = lw.explain(adder(two_columns), TASK, train=6, lengths=[2, 6, 8], samples=128, seconds=4)
+    told = lw.explain(adder(two_columns), TASK, train=6, lengths=[2, 6, 8], samples=128)
     within, border = told.failures.within, told.failures.border
     assert within is not None
     near = within.found[0]
@@ -685,7 +685,7 @@ def test_a_failing_string_is_shown_whole_where_four_lines_have_room() -> None:
     def wrong(_: list[str], answer: list[str]) -> list[str]:
         return answer if len(answer) < 14 else [*answer[:10], "=", *answer[11:]]
 
-    told = lw.explain(adder(wrong), TASK, train=6, lengths=[6, 16], samples=16, seconds=4)
+    told = lw.explain(adder(wrong), TASK, train=6, lengths=[6, 16], samples=16)
     failure = max(told.failures.smallest, key=lambda each: each.length)
     shown = failure.shown.replace("\u00a0", " ")
     assert shown.startswith(f"{' '.join(failure.tokens[:4])} ")
@@ -714,7 +714,7 @@ PLANTED: dict[str, tuple[Callable[[list[str]], bool], Callable[[list[str]], list
 def test_first_line_list_and_example_are_of_the_kind_that_was_planted(fault: str) -> None:
     of, wrong, kind, mistake = PLANTED[fault]
     model = adder(lambda prompt, answer: wrong(answer) if of(prompt) else answer)
-    told = lw.explain(model, TASK, train=6, lengths=[6, 12], samples=64, seconds=4)
+    told = lw.explain(model, TASK, train=6, lengths=[6, 12], samples=64)
     worst = told.failures.kinds[0]
     assert (worst.kind, worst.share.right) == (kind, 0)
     assert worst.mistake is not None
@@ -763,7 +763,7 @@ def test_a_lucky_draw_of_the_border_is_asked_again() -> None:
         return ["=", *answer[1:]] if rare else answer
 
     for seed in range(2):
-        told = lw.explain(adder(wrong), TASK, train=6, lengths=[6, 10], samples=32, seconds=4, seed=seed)
+        told = lw.explain(adder(wrong), TASK, train=6, lengths=[6, 10], samples=32, seed=seed)
         shares = {row.length: row.random for row in told.failures.rows}
         for length in (told.verdict.held, told.verdict.broken()):
             assert length is None or shares[length].n >= 64
@@ -781,7 +781,7 @@ def test_the_way_of_editing_that_fails_is_named_and_none_where_all_do(planted: b
         often = zlib.crc32(" ".join(prompt).encode()) % 3 == 0 and len(prompt) > 2 * 6 + 3
         return ["=", *answer[1:]] if (long_runs(prompt) if planted else often) else answer
 
-    told = lw.explain(adder(wrong), TASK, train=6, lengths=[6, 12], seconds=4)
+    told = lw.explain(adder(wrong), TASK, train=6, lengths=[6, 12])
     failures, broken = told.failures, told.verdict.first("hard")
     assert broken is not None
     for row in failures.rows:  # Every edited string was made in one way.
@@ -848,7 +848,7 @@ def sixes_most(prompt: list[str], answer: list[str]) -> list[str]:
 
 
 def test_the_example_is_of_the_length_and_kind_that_is_named() -> None:
-    told = lw.explain(adder(sixes_most), TASK, train=8, lengths=[4, 6, 8, 12], samples=64, seconds=4)
+    told = lw.explain(adder(sixes_most), TASK, train=8, lengths=[4, 6, 8, 12], samples=64)
     (worst,) = told.failures.kinds
     assert worst.kind == "both numbers have leading zeros"
     assert told.faults[0].wrong.startswith(f"{FRESH} of {FRESH} at 6")
@@ -885,7 +885,7 @@ def test_a_kind_that_fails_at_one_length_alone_is_found(at: int) -> None:
     def wrong(prompt: list[str], answer: list[str]) -> list[str]:
         return stops_early(prompt, answer) if len(prompt) == 2 * at + 3 else answer
 
-    told = lw.explain(adder(wrong), TASK, train=4, samples=32, seconds=4)
+    told = lw.explain(adder(wrong), TASK, train=4, samples=32)
     (kind,) = told.failures.kinds
     assert kind.kind == "both numbers have leading zeros"
     assert told.answer.endswith(f"fails where {kind.kind}, first at length {at}")
@@ -1194,5 +1194,5 @@ def lucky_at_nine(prompt: list[str], answer: list[str]) -> list[str]:
 
 
 def test_a_length_at_which_random_strings_are_right_again_is_found() -> None:
-    told = lw.explain(adder(lucky_at_nine), TASK, train=6, samples=32, seconds=4)
+    told = lw.explain(adder(lucky_at_nine), TASK, train=6, samples=32)
     assert told.answer == "right to length 6, breaks at 7 (0 % right), right again at 9"

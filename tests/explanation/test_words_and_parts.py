@@ -487,7 +487,7 @@ def test_an_interrupted_explanation_goes_on_with_the_same_bits(tmp_path: Path, m
         seen = []
         lw.explain(model, task, out=tmp_path / "parts", note=seen.append, **{**settings, **changes})
         assert not any("read from" in line for line in seen)
-        assert sum("held the answer of another model" in line for line in seen) == 1
+        assert sum("was moved to" in line for line in seen) == 1
     assert (tmp_path / "parts-1" / "explanation.html").read_bytes() == before
     # Nor are parts of another number of threads taken for its own.
     lines: list[str] = []

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from lengthwise.core.deadline import FIRST_WORD, NEXT_WORD
+from lengthwise.core.deadline import DOING, FIRST_WORD, NEXT_WORD
 from lengthwise.core.errors import LengthwiseError, UnknownNameError, harmless
 
 if TYPE_CHECKING:
@@ -96,7 +96,8 @@ def signs_of_life(what: str) -> Iterator[None]:
         while not heard.ended.wait(max(0.01, heard.at + patience - time.monotonic())):
             if time.monotonic() - heard.at >= patience:
                 patience = later
-                print(f"{what}: at work for {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+                doing = f": {DOING.now}" * bool(DOING.now)
+                print(f"{what}: at work for {time.monotonic() - began:.0f} s{doing}", file=sys.stderr, flush=True)
 
     thread = threading.Thread(target=watch, daemon=True)
     sys.stderr = cast(TextIO, heard)

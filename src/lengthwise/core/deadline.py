@@ -30,6 +30,14 @@ class _Budget:
     next_word: float
 
 
+@dataclass
+class _Doing:
+    """What is at work, in a few words, for whoever says that something is; empty where that is not known."""
+
+    now: str = ""
+
+
+DOING = _Doing()
 _BUDGET: ContextVar[_Budget | None] = ContextVar("time budget", default=None)
 
 

@@ -42,6 +42,8 @@ HALF_OF, ONE_IN_TEN = (0.5, "one row in two"), (0.1, "one row in ten")
 """How many rows are of a kind, where such are advised."""
 DRAWN = 128
 """Random rows of each trained length of which those of a kind are counted."""
+SECONDS = 240
+"""That an explanation has, where others are not chosen."""
 SEEDS = 3
 """Of a run, where a seed may be why strings of a kind fail."""
 ON = "train a copy of this model further (new optimizer and schedule, as many steps as before)"
@@ -162,7 +164,10 @@ def advice(subject: Subject, call: Call, failures: Failures, before: Failures | 
         room = subject.farthest(max(2 * longest, subject.shown_to(MOST_ASKED)))
         if room >= 1.25 * longest:
             asked = sorted({subject.inside[-1], longest, room})
-            slow = " (it takes minutes)" * (room > 2 * longest)
+            if longest < max(call.settings.get("lengths", [0])):  # It was asked, and time ended before.
+                more = math.ceil(MORE * call.settings.get("seconds", SECONDS))
+                return "Give it more time: it ended before the longest strings.", call.again(seconds=more)
+            slow = " (it may take minutes)" * (room > 2 * longest)
             return f"Ask longer strings, as of length {room}{slow}.", call.again(lengths=asked)
         more, command = _more_ids(subject, call)
         return f"It has no room beyond length {room}.\nTo go on, train one with more position ids: {more}.", command
@@ -233,7 +238,9 @@ def _train_longer(subject: Subject, call: Call, verdict: Verdict, failures: Fail
         return f"{text} If that was done, try {wider}.", retrain(subject, call, f"training.steps={2 * steps}")
     longer = "Train longer, with twice the steps."
     if getattr(subject.network.rule, "token_ids", None) is not None:  # Tokens and ids are those of training.
-        return f"{longer} If that was done, take another seed, or twice the width.", ""
+        near = _near_enough(subject, failures)
+        near = f"attend to near ids alone (hf.attach(model, rule, near={near})), or " if near is not None else ""
+        return f"{longer} If that was done, {near}take another seed, or twice the width.", ""
     own = typed_name(subject.task)
     if verdict.held is None and trained.value <= 0.5:
         longer = "If your training script counts the example as right, correct vocabulary or offset; else train longer."
@@ -342,17 +349,10 @@ def _with_rows(subject: Subject, call: Call, failures: Failures, before: Failure
 
 def _near_alone(subject: Subject, call: Call, failures: Failures) -> tuple[str, str] | None:
     """To attend to near ids alone; None for a model that does, and where that hides little or what is needed."""
-    network, rule = subject.network, subject.network.rule
-    if not isinstance(network, HuggingFaceNetwork) or network.near is not None or not isinstance(rule.scheme, Coupled):
+    rule = subject.network.rule
+    if (near := _near_enough(subject, failures)) is None:
         return None
-    task, scheme, lengths = (
-        subject.task,
-        replace(rule.scheme, draw="contiguous"),
-        (subject.inside[-1], failures.rows[-1].length),
-    )
-    near, *farther = {structure_at(task, scheme, n).both.span for n in lengths}
-    if farther or untold_in_task(task, lengths[0], near, coupled=True) or _seen(task, lengths[1], near) > MOST_SEEN:
-        return None
+    task, scheme = subject.task, replace(rule.scheme, draw="contiguous")
     text = (
         f"Train from scratch with attention to near ids alone: what an answer needs is at most {near} "
         f"id{'s' * (near != 1)} away at every length, and all else can mislead."
@@ -365,6 +365,22 @@ def _near_alone(subject: Subject, call: Call, failures: Failures) -> tuple[str, 
         *([f"model.save_pretrained({call.copy!r})"] if call.typed else []),
     ])  # fmt: skip
     return f"{text}\n{NEAR}{_elsewhere(subject)}\n{call.after()}", command
+
+
+def _near_enough(subject: Subject, failures: Failures) -> int | None:
+    """How many ids away what an answer needs is at every length; None where it is farther, or hides little."""
+    network, rule = subject.network, subject.network.rule
+    if not isinstance(network, HuggingFaceNetwork) or network.near is not None or not isinstance(rule.scheme, Coupled):
+        return None
+    task, scheme, lengths = (
+        subject.task,
+        replace(rule.scheme, draw="contiguous"),
+        (subject.inside[-1], failures.rows[-1].length),
+    )
+    near, *farther = {structure_at(task, scheme, n).both.span for n in lengths}
+    if farther or untold_in_task(task, lengths[0], near, coupled=True) or _seen(task, lengths[1], near) > MOST_SEEN:
+        return None
+    return near
 
 
 def _seen(task: Task, length: int, near: int) -> float:

@@ -283,6 +283,8 @@ def _learn_up_to(
     try:
         run_KV(letters, model, Equivalence(letters, model), "dfa", cache_and_non_det_check=False, print_level=0)
     except OutOfTimeError:
+        if not found:
+            raise
         return found, False
     return found, True
 

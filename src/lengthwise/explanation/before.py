@@ -15,7 +15,7 @@ from lengthwise.core.config import config, from_fields
 from lengthwise.core.errors import LengthwiseError, require
 from lengthwise.core.files import read_json
 from lengthwise.core.rng import stream
-from lengthwise.explanation.common_cause import SURE, right_with
+from lengthwise.explanation.common_cause import AGAIN, SURE, right_with
 from lengthwise.explanation.failures import Failures
 from lengthwise.explanation.faults import RANDOM
 from lengthwise.explanation.features import surprise
@@ -109,10 +109,13 @@ class Before:
         for number, kind in enumerate(_each_once([*self.failures.kinds[:TOLD], *now.kinds[:TOLD]])):
             first = number == 0 and bool(self.failures.kinds)
             asked = self._asked(kind, now)
-            anew, likelier = ([], "") if asked and not first else self._anew(kind, both, seed)
+            done = (asked and not first) or not subject.clock.has(kind.length, 2 * FRESH)
+            anew, likelier = ([], "") if done else self._anew(kind, both, seed)
             tell(kind.kind, asked or anew, kind.length, first, bool(asked), likelier * first)
         causes = {each.worst.name: each for each in (now.common, self.failures.common) if each is not None}
         for cause in causes.values():
+            if not subject.clock.has(cause.trained, 2 * AGAIN):
+                continue
             kinds = [kind.kind for kind in self.failures.kinds if kind.kind in subject.task.kinds]
             strings = with_values(cause.what, [cause.worst.name], cause.worst.planted)
             shares = [right_with(cause, of, kinds, seed) for of in both]

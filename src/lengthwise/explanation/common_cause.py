@@ -336,6 +336,8 @@ def common_cause(
     kinds_named = [each.kind for each in kinds]
     found = list[CommonCause]()
     for length in _lengths(verdict, [each.length for each in kinds]):
+        if subject.clock.dear(length):
+            continue
         if found and found[-1].strong:
             break
         found += filter(None, [_at(_Asked(subject, length, kinds_named, seed))])
@@ -494,7 +496,10 @@ class _Asked:
         return self._ask(count, "none", [*names], self.values.without(names))
 
     def _ask(self, count: int, stage: str, names: Sequence[str], change: Change) -> Share:
-        """Fewer, where not all can be changed."""
+        """Fewer, where not all can be changed; none where there is no time."""
+        if not self.subject.clock.has(self.length, count):
+            self._last = None
+            return Share(0, 0)
         rng = stream(self.seed, "explain", "planted", self.length, stage, *names[:NAMED])
         base = self.subject.task.batch(self.length, DRAWN * count, rng, self.drawn.layout)
         return self.changed(base, self._without_kinds(change, count), rng)
@@ -560,6 +565,8 @@ def _of_kind(
 ) -> Tested | None:
     """What becomes of strings of a kind, and of no worse one, without these values; None where none is drawn."""
     asked, rng = _Asked(subject, length, [], seed), stream(seed, "explain", "planted", "kind", kind)
+    if not subject.clock.has(length, 2 * count):
+        return None
     with suppress(LengthwiseError):
         some = drawn_of(subject.task, length, count, kind, rng)
         some = select(some, [row for row in range(some.size) if not of_kinds(subject.task, worse, some, row)])

@@ -6,7 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy import ndarray
 
+from lengthwise.core.batch import Batch
 from lengthwise.core.rng import stream
 from lengthwise.explanation.kinds import TOLD, WeakKind, distinct, hard_strings, of_kinds
 from lengthwise.explanation.model import Subject
@@ -29,11 +31,23 @@ def spread(subject: Subject, known: Collection[int]) -> list[int]:
     return sorted({*known, *(every[index] for index in at)})
 
 
-def suspected(subject: Subject, lengths: Sequence[int], seed: int) -> dict[int, list[str]]:
-    """Kinds that may fail, by length: of each the first trained length, the first longer one, and the worst."""
+def suspected(
+    subject: Subject, lengths: Sequence[int], seed: int, hard: Mapping[int, Sequence[tuple[str, Batch, ndarray]]]
+) -> dict[int, list[str]]:
+    """Kinds that may fail, by length: of each the first trained length, the first longer one, and the worst.
+
+    Of a dear length no more strings of them are asked than are among the ``hard`` ones.
+    """
     found: dict[int, list[str]] = {}
+
+    def share(kind: str, length: int) -> Share:
+        if not subject.clock.dear(length):
+            return _ask(subject, kind, length, FEW, seed, ())
+        some = [good for how, _, good in hard[length] if how == kind]
+        return Share(sum(int(good.sum()) for good in some), sum(map(len, some)))
+
     for kind in subject.task.kinds:
-        shares = {length: _ask(subject, kind, length, FEW, seed, ()) for length in lengths}
+        shares = {length: share(kind, length) for length in lengths}
         wrong = {length: share.n - share.right for length, share in shares.items() if share.n - share.right >= WRONG}
         trained, beyond = ([n for n in wrong if (n <= subject.train) == inside] for inside in (True, False))
         for length in {*trained[:1], *beyond[:1], *sorted(wrong, key=lambda n: -wrong[n])[:1]}:
@@ -47,10 +61,13 @@ def random_at(
     """Right random strings at all lengths, a few where they were not asked."""
 
     def ask(length: int) -> Share:
+        if not subject.clock.has(length, EACH):
+            return Share(0, 0)
         batch = subject.task.batch(length, EACH, stream(seed, "explain", "coverage", length))
         return Share(int(subject.right(batch).all(axis=1).sum()), batch.size)
 
-    return {length: rows[length].random if length in rows else ask(length) for length in lengths}
+    shares = {length: rows[length].random if length in rows else ask(length) for length in lengths}
+    return {length: share for length, share in shares.items() if share.n}
 
 
 def turns(shares: Mapping[int, Share], train: int) -> list[int]:
@@ -84,6 +101,8 @@ def covered(
 
 def _ask(subject: Subject, kind: str, length: int, count: int, seed: int, worse: Sequence[str]) -> Share:
     """So many strings of a kind, each once, none of them of a worse one."""
+    if not subject.clock.has(length, count):
+        return Share(0, 0)
     rng = stream(seed, "explain", "coverage", kind, length, count)
     right, n = 0, 0
     for _, batch in distinct(hard_strings(subject, length, count, rng, None, kind)):

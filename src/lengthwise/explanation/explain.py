@@ -12,7 +12,8 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lengthwise.core.config import digest, fields_of, from_fields
-from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.deadline import DOING
+from lengthwise.core.errors import LengthwiseError, OutOfTimeError, require
 from lengthwise.core.files import make_folder, remove_unfinished, write_json, write_text
 from lengthwise.core.result_file import read_sealed, write_sealed
 from lengthwise.core.rng import stream
@@ -21,6 +22,7 @@ from lengthwise.core.user_code import code_of
 from lengthwise.explanation.advice import Call, advice, without_program
 from lengthwise.explanation.automaton import Automaton, learn_automaton
 from lengthwise.explanation.before import FILE, Before, Since
+from lengthwise.explanation.clock import Clock
 from lengthwise.explanation.common_cause import UNKNOWN
 from lengthwise.explanation.failures import Failures, find_failures
 from lengthwise.explanation.faults import (
@@ -51,7 +53,7 @@ from lengthwise.tasks.values import spoken
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 55
+VERSION = 56
 COLUMNS = {
     "share right": "strings, right: drawn at random, and of these right; in brackets 95 % intervals, none where all "
     "strings were asked",
@@ -72,6 +74,8 @@ SINCE = 28, 17, 17, 8
 RULES = (f"right: at least {100 * CUT:.0f} % are", "breaks: surely fewer; between: unsure")
 """What is said of a length, and when."""
 AT_RANDOM = "; random strings: "
+FEWER, ENDED = "few strings", "time ended"
+"""How notes on what was left out for want of time begin, which every answer shows."""
 AGAIN = "lengthwise"
 """How what explains a copy begins."""
 T = TypeVar("T")
@@ -299,7 +303,8 @@ class Explanation(Tabular):
         Returns: the lines.
         """
         end = "no longer ones" if self.verdict.first("random") is None else "\0"
-        left = [note for note in self.notes if why or (self.asked and note.startswith("length ")) or end in note]
+        shown = (FEWER, ENDED, *["length "] * bool(self.asked))
+        left = [note for note in self.notes if why or note.startswith(shown) or end in note]
         lines = [*fill(self._of + self.answer, "", 2), ""]
         if self.before:
             lines += _side_by_side(self.since, SINCE)
@@ -455,14 +460,16 @@ def _side_by_side(table: Table, most: Sequence[int]) -> list[str]:
 class _Stages:
     """Runs parts, or reads them from a folder in which the same were finished before."""
 
-    def __init__(self, folder: Path | None, key: dict[str, Any] | None, note: Callable[[str], None]) -> None:
+    def __init__(
+        self, folder: Path | None, key: dict[str, Any] | None, note: Callable[[str], None], clock: Clock
+    ) -> None:
         self.folder = folder if key is not None else None
-        self.key, self.note = digest(key) if key is not None else "", note
+        self.key, self.note, self.clock = digest(key) if key is not None else "", note, clock
         if self.folder is not None:
             remove_unfinished(self.folder)
             if asked_before(self.folder) not in ("", self.key):
                 kept = moved_away(self.folder)
-                note(f"{self.folder} held the answer of another model, or to other settings, which is in {kept} now")
+                note(f"the earlier answer in {self.folder}, to other settings, was moved to {kept}")
 
     def run(self, name: str, cls: type[T], compute: Callable[[], T | None]) -> T | None:
         """The part ``name``; None is kept, too."""
@@ -477,6 +484,7 @@ class _Stages:
                     self.note(f"{name}: read from {file}")
                     return part
         self.note(f"{name} …")
+        self.clock.stage = name
         found = compute()
         if file is not None:
             value = None if found is None else fields_of(found)
@@ -500,6 +508,8 @@ def explain_subject(
     """Explain a model; see `lengthwise.explain`."""
     import torch
 
+    clock = Clock(seconds)
+    subject = replace(subject, clock=clock)
     chosen = subject.lengths(lengths)
     if before is not None:
         before.check(title_of(subject.task))
@@ -507,7 +517,6 @@ def explain_subject(
     require(
         bool(chosen), f"nothing can be asked: {'; '.join(subject.left_out(lengths))}; choose other `lengths`{smaller}"
     )
-    beyond = [length for length in chosen if length > subject.train]
     model, notes = subject.network.digest(), subject.left_out(lengths)
     if subject.network.rule is not None:
         notes.append(f"its position ids are those of the rule {type(subject.network.rule).__name__}")
@@ -521,13 +530,20 @@ def explain_subject(
         # The last bits of the logits depend on them.
         "threads": torch.get_num_threads(),
     }  # fmt: skip
-    stages = _Stages(out, None if model is None else settings, note)
+    stages = _Stages(out, None if model is None else settings, note, clock)
+    _time_a_string(subject, chosen)
     # Beside the default lengths, the first ones beyond training show where it breaks.
     near = (n for n in subject.task.lengths(subject.train + 1, subject.train + 40) if not subject.misfit(n))
     every = sorted({*chosen, *(itertools.islice(near, 4) if lengths is None else ())})
     strings = RandomStrings(subject, samples, seed)
     scores = stages.run("accuracy", Accuracy, lambda: accuracy(subject, chosen, samples, seed, strings))
     assert scores is not None
+    answered = {row.length for row in scores.rows}
+    notes += [f"{ENDED} before length {n} (`seconds`: {seconds:g})" for n in chosen if n not in answered]
+    chosen, every = ([n for n in some if n not in {*chosen} - answered] for some in (chosen, every))
+    # Of dear lengths only strings are asked.
+    cheap = [length for length in chosen if not clock.dear(length)]
+    beyond = [length for length in cheap if length > subject.train]
     automaton = program = heads = None
     try:
         oracle = WordOracle(subject)
@@ -539,16 +555,19 @@ def explain_subject(
         learned = automaton.dfa if automaton.complete or automaton.fidelity >= 0.9 else None
         program = stages.run(
             "program", ModelProgram,
-            lambda: learn_program(subject, oracle, learned, chosen, seed=seed, seconds=seconds / 4),
+            lambda: learn_program(subject, oracle, learned, cheap, seed=seed, seconds=seconds / 4),
         )  # fmt: skip
         if program is None:
             notes.append("no small program agrees with the model")
     except LengthwiseError as error:
         notes.append(f"no automaton and no program: {error}")
+    except OutOfTimeError:
+        notes.append("no automaton and no program: no time was left")
     if subject.network.heads:
         few = max(4, min(16, samples // 8))
         picked = beyond[:: max(1, len(beyond) // 3)][-3:]
-        heads = stages.run("heads", Heads, lambda: explain_heads(subject, picked, few, seed))
+        with suppress(OutOfTimeError):
+            heads = stages.run("heads", Heads, lambda: explain_heads(subject, picked, few, seed))
     elif subject.network.attends:
         notes.append("the heads of a function can't be read")
     dfa = None if automaton is None else automaton.dfa
@@ -556,6 +575,7 @@ def explain_subject(
         "failures", Failures, lambda: find_failures(strings, every, dfa, further=lengths is None)
     )  # fmt: skip
     assert failures is not None
+    notes += _cut(failures, seconds)
     if lengths is not None and failures.common is not None:
         notes.append("causes were tested at some of the chosen `lengths`: with others, other causes can be found")
     forecast = None
@@ -564,17 +584,40 @@ def explain_subject(
     elif not subject.network.attends:
         notes.append("no heads, and no forecast, which is not calibrated: the model has other mixers than attention")
     elif automaton is not None and beyond:
-        forecast = forecast_model(subject, beyond, scores, automaton, heads, samples // 4, seed)
+        with suppress(OutOfTimeError):
+            forecast = forecast_model(subject, beyond, scores, automaton, heads, samples // 4, seed)
     else:
         notes.append("no forecast: only models with an automaton, and lengths beyond training, were scored")
     found = Explanation(
         name, title_of(subject.task), scores, automaton, program, heads, failures, forecast, tuple(notes),
         asked=() if lengths is None else tuple(chosen), written=subject.task.written,
         measured=_measured(subject, samples), theory=without_program(subject, failures),
-        before=tuple(before.since(failures, subject, seed)) if before is not None else (),
+        before=tuple(_since(before, failures, subject, seed)),
     )  # fmt: skip
+    DOING.now = ""
     text, command = advice(subject, call, failures, before and before.failures)
     return replace(found, next=text, command=command)
+
+
+def _since(before: Before | None, failures: Failures, subject: Subject, seed: int) -> list[Since]:
+    """What became better or worse; nothing without an earlier explanation."""
+    with subject.clock.unlimited():
+        return before.since(failures, subject, seed) if before is not None else []
+
+
+def _time_a_string(subject: Subject, lengths: Sequence[int]) -> None:
+    """Ask two strings of each length, so that what one takes is known; twice at first, as a first one takes longer."""
+    with suppress(OutOfTimeError):
+        for length in (lengths[0], *lengths):
+            subject.right(subject.task.batch(length, 2, stream(0, "explain", "time", length)))
+
+
+def _cut(failures: Failures, seconds: float) -> list[str]:
+    """What was left out for want of time, in sentences."""
+    few = f"{FEWER} at length {', '.join(map(str, failures.few))}, and no causes or heads: each takes long"
+    ended = f"{ENDED}: strings, kinds or causes may be missing"
+    found = [*[few] * bool(failures.few), *[ended] * failures.ended]
+    return [f"{each} (`seconds`: {seconds:g})" for each in found]
 
 
 def _measured(subject: Subject, samples: int) -> str:

@@ -6,15 +6,19 @@ import dataclasses
 import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TypeVar
 
 import numpy as np
 from numpy import ndarray
 
 from lengthwise.core.batch import Batch
 from lengthwise.core.config import config
+from lengthwise.core.errors import OutOfTimeError
 from lengthwise.core.rng import stream
 from lengthwise.core.table import Table
 from lengthwise.core.vocab import SPECIALS
+from lengthwise.explanation.clock import FEW
 from lengthwise.explanation.common_cause import CommonCause, common_cause
 from lengthwise.explanation.coverage import covered, random_at, spread, suspected, turns
 from lengthwise.explanation.features import (
@@ -43,6 +47,9 @@ WITHIN, SHOWN = 2, 5
 """Failing strings of trained lengths, and of longer ones, that are shown at most."""
 MOST_TIMES = 4
 """A length that stays too close to say is asked so often, each time with fresh strings."""
+HARD_AT_LEAST = 8
+"""Edited strings of each way, where few are asked."""
+T = TypeVar("T")
 
 
 @config
@@ -165,6 +172,10 @@ class Failures:
     """Values that make strings fail wherever they stand."""
     by_length: tuple[tuple[int, Share], ...] = ()
     """Right random strings at the lengths of `rows` and at further ones; of tasks with answers."""
+    few: tuple[int, ...] = ()
+    """Lengths of `rows` so dear that few strings were asked; see `Clock`."""
+    ended: bool = False
+    """Whether something was left out for want of time."""
 
     def __repr__(self) -> str:
         return f"Failures({' '.join([*itertools.chain(*self.findings), self.example.shown if self.example else ''])})"
@@ -251,8 +262,11 @@ def find_failures(
     and all of these strings count; then the search goes on if it must. Trained lengths that are too close to say are
     asked up to `MOST_TIMES`, and so are longer ones whose random strings seem right. Random strings are those of
     `accuracy`. Where ``further`` lengths may be asked, a few strings of kinds say which are worth it.
+
+    A dear length (`Clock`) is asked once, with few strings. When time ends, what is known then is given back.
     """
     subject, samples, seed = asked.subject, asked.samples, asked.seed
+    clock = subject.clock
     groups: dict[int, tuple[list[tuple[str, Batch, ndarray]], ...]] = {}
     known: dict[int, set[bytes]] = {}
     rows: dict[int, LengthShares] = {}
@@ -265,12 +279,12 @@ def find_failures(
             seed, "explain", "failures", length, *["again"] * again, *[times[length] - 1] * (times[length] > 2)
         )
         every, drawn = asked.again(length) if again else asked(length)
-        hard = [
-            *distinct(
-                hard_strings(subject, length, max(8, samples // 5), rng, learned), known.setdefault(length, set())
-            )
-        ]
-        good = subject.all_right([batch for _, batch in hard])
+        count = HARD_AT_LEAST if clock.dear(length) else max(HARD_AT_LEAST, samples // 5)
+        made_hard = hard_strings(subject, length, count, rng, learned)
+        hard = [*distinct(made_hard, known.setdefault(length, set()))]
+        hard = hard if clock.has(length, sum(batch.size for _, batch in hard)) else []
+        good = in_time(lambda: subject.all_right([batch for _, batch in hard]), [])
+        hard = hard[: len(good)]
         groups[length] = (
             [(AT_RANDOM, *known) for known in drawn],
             [*(groups[length][1] if again else ()),
@@ -287,40 +301,56 @@ def find_failures(
     def verdict() -> Verdict:
         return Verdict([rows[length] for length in sorted(rows)], subject.train)
 
+    def in_time(part: Callable[[], T], otherwise: T) -> T:
+        with suppress(OutOfTimeError):
+            return part()
+        return otherwise
+
     def settle() -> None:
         while True:
-            if doubted := [n for n in verdict().unclear if times[n] < MOST_TIMES]:
+            if doubted := [n for n in verdict().unclear if times[n] < MOST_TIMES and may_ask(n)]:
                 ask(doubted[0], again=True)
                 continue
             both = verdict(), verdict().of("random")
             edges = [*both[0].edges, *both[1].edges, *both[1].doubt_ends, *filter(None, [both[1].cliff])]
-            if between := next(filter(None, (subject.between(*edge) for edge in edges)), []):
-                ask(between[len(between) // 2])
+            middles = (some[len(some) // 2] for some in (subject.between(*edge) for edge in edges) if some)
+            if (middle := next((n for n in middles if clock.has(n, FEW)), None)) is not None:
+                ask(middle)
                 continue
             # The first that breaks as often as those before it: where fewer strings do, it can be by chance.
             often = {n: 2 for each in both for n in (each.held, each.broken())}
             often |= {both[1].broken(): max([2, *(times[n] for n in both[1].doubted)])}
-            border = sorted(n for n, most in often.items() if n and times[n] < most and not rows[n].random.every)
+            border = sorted(
+                n for n, most in often.items() if n and times[n] < most and not rows[n].random.every and may_ask(n)
+            )
             if not border:
                 return
             ask(border[0], again=True)
 
+    def may_ask(length: int) -> bool:
+        return not clock.dear(length) and clock.has(length, samples)
+
     for length in lengths:
-        ask(length)
-    settle()
+        in_time(lambda length=length: ask(length), None)
+    in_time(settle, None)
     sweep, suspects = sorted(rows), dict[int, list[str]]()
     drawn: dict[int, Share] = {}
     if verdict().learned and not isinstance(subject.task, Language):
         sweep = spread(subject, sweep) if further else sweep
-        suspects, drawn = suspected(subject, sweep, seed), random_at(subject, rows, sweep, seed)
+        sweep = [n for n in sweep if n in rows or not clock.dear(n)]
+        hard = {length: parts[1] for length, parts in groups.items()}
+        suspects, drawn = in_time(
+            lambda: (suspected(subject, sweep, seed, hard), random_at(subject, rows, sweep, seed)), (suspects, drawn)
+        )
         doubted = {
             length
             for length, share in drawn.items()
             if not share.holds and length < (verdict().first("random") or length + 1)
         }
         for length in sorted({*suspects, *turns(drawn, subject.train), *doubted} - rows.keys()):
-            ask(length)
-        settle()
+            if clock.has(length, FEW):
+                in_time(lambda length=length: ask(length), None)
+        in_time(settle, None)
         drawn |= {length: row.random for length, row in rows.items()}
     shares = verdict().rows
     smallest, strings = list[Failure](), dict[tuple[str, ...], bool]()
@@ -331,25 +361,35 @@ def find_failures(
     broken = verdict().broken(subject.train)
     first = {kind: verdict().first(kind, subject.train) for kind in ("random", "hard")}
     at = first["random"] or first["hard"]
-    moved = None if at is None else _moved(subject, at, shares[-1].length, samples, seed)
+    moved = None if at is None else in_time(lambda: _moved(subject, at, shares[-1].length, samples, seed), None)
 
     def replayed(one: Batch, kind: str) -> Failure | None:
-        return _replayed(subject, one, kind if kind == AT_RANDOM else f"where {kind}")
+        return in_time(lambda: _replayed(subject, one, kind if kind == AT_RANDOM else f"where {kind}"), None)
 
     parts = [(length, *part) for length, both in sorted(groups.items()) for part in itertools.chain(*both)]
-    seen = [first_wrong(subject, batch, good) for _, _, batch, good in parts]
+    looked_at = Counter[int]()
+
+    def mistakes_of(length: int, batch: Batch, good: ndarray) -> list[Wrong]:
+        if clock.dear(length) and looked_at[length] >= FEW:
+            return []
+        looked_at[length] += int((~good).sum())
+        return in_time(lambda: first_wrong(subject, batch, good), [])
+
+    seen = [mistakes_of(length, batch, good) for length, _, batch, good in parts]
     mistakes = list(itertools.chain(*seen))
     counted = [
         (*each[1:], found) for each, found in zip(parts, seen, strict=True) if not is_apart(subject.task, each[1])
     ]
     free = list(itertools.chain(*(found for *_, found in counted)))
-    kinds, kinds_asked, of_kind = weak_kinds(asked, groups, free, shares, learned, replayed, suspects)
+    kinds, kinds_asked, of_kind = in_time(
+        lambda: weak_kinds(asked, groups, free, shares, learned, replayed, suspects), ((), (), {})
+    )
 
     def compared(kind: str) -> Compared | None:
         return _compared(subject, [(kind, *each) for each in of_kind[kind]], seed, lambda _: True)
 
     kinds = tuple(dataclasses.replace(each, compared=compared(each.kind)) for each in kinds)
-    kinds = tuple(covered(subject, kinds, sweep, seed, further=further))
+    kinds = in_time(lambda: tuple(covered(subject, kinds, sweep, seed, further=further)), kinds)
     for length, both in sorted(groups.items()):
         most = WITHIN if length <= subject.train else WITHIN + SHOWN
         for kind, batch, good in itertools.chain(*both):
@@ -390,18 +430,22 @@ def find_failures(
             found = replayed(select(each.batch, [each.row]), AT_RANDOM)
             smallest = [*filter(None, [found]), *smallest]
     wrong_of = {kind: [one for *_, found in asked_of for one in found] for kind, asked_of in of_kind.items()}
-    anew = [redrawn(subject, wrong, which, seed) for which, wrong in (*wrong_of.items(), ("", usual))]
+    anew = [
+        in_time(lambda wrong=wrong, which=which: redrawn(subject, wrong, which, seed), None)
+        for which, wrong in (*wrong_of.items(), ("", usual))
+    ]
     common = None
     if mistakes and verdict().learned and (kinds or broken is not None):
         named = [each for each in kinds if each.kind in subject.task.kinds]
         few = sorted(
             {*sweep[:: max(1, len(sweep) // SOME)], *(n for n in sweep if n <= 2 * subject.train), *sweep[-1:]}
         )
-        common = common_cause(subject, verdict(), named, few, samples, seed, replayed)
+        common = in_time(lambda: common_cause(subject, verdict(), named, few, samples, seed, replayed), None)
     return Failures(
         tuple(shares), tuple(smallest), ids[0] or None, telling_feature(strings, seed), subject.train, ids[1],
         least >= 2 * LEAST, within, at_border, kinds, _ways(made), kinds_asked,
         tuple(each for each in anew if each is not None and each.cause), common, tuple(sorted(drawn.items())),
+        tuple(n for n in sorted(rows) if clock.dear(n)), clock.ended,
     )  # fmt: skip
 
 

@@ -330,8 +330,12 @@ def weak_kinds(
         max((n for n in groups if n <= train), default=None),
         min((n for n in groups if n > train), default=None),
     )
-    claims = (inside, beyond, verdict.held, verdict.last)
-    lengths = sorted({n for n in claims if n is not None and n in groups}) or sorted(groups)[:1]
+    # In place of a dear length the longest one before it that is none.
+    cheap = [n for n in groups if not subject.clock.dear(n)]
+    claims = (
+        max((m for m in cheap if m <= n), default=None) for n in (inside, beyond, verdict.held, verdict.last) if n
+    )
+    lengths = sorted({n for n in claims if n is not None}) or sorted(groups)[:1]
     known = {
         n: {ids.tobytes() for _, batch, _ in itertools.chain(*groups[n]) for ids in batch.input_ids} for n in groups
     }
@@ -345,6 +349,8 @@ def weak_kinds(
         seen: dict[str, list[ndarray]] = {}
         for kind, _, good in itertools.chain(*(hard for n, (_, hard) in groups.items() if n <= length)):
             seen.setdefault(kind, []).append(good)
+        if not subject.clock.has(length, SCANNED):
+            break
         rng = stream(asked.seed, "explain", "edges", length)
         edges = [*distinct(hard_strings(subject, length, SCANNED, rng, learned, EDGES), known[length])]
         for (kind, _), good in zip(edges, subject.all_right([batch for _, batch in edges]), strict=True):
@@ -492,11 +498,14 @@ class _Kinds:
         return np.array([not of_kinds(self.subject.task, worse, batch, row) for row in range(batch.size)], bool)
 
     def _ask(self, kind: str, length: int) -> list[tuple[Batch, ndarray]]:
-        """Fresh strings of a kind, and which are right."""
+        """Fresh strings of a kind, and which are right; no more than needed of a dear length, none without time."""
+        count = FEWEST if self.subject.clock.dear(length) else FRESH
+        if not self.subject.clock.has(length, count):
+            return []
         rng, some = stream(self.seed, "explain", "fresh", kind, length), list[Batch]()
         made = hard_strings(self.subject, length, FRESH, rng, self.learned, kind)
         for _, batch in distinct(made, self.known.setdefault(length, set())):
-            batch = select(batch, range(min(batch.size, FRESH - sum(one.size for one in some))))
+            batch = select(batch, range(min(batch.size, count - sum(one.size for one in some))))
             if batch.size:
                 some.append(batch)
         return list(zip(some, self.subject.all_right(some), strict=True))

@@ -12,8 +12,8 @@ import math
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -27,13 +27,14 @@ from torch import Tensor, nn
 
 from lengthwise.core.batch import Batch
 from lengthwise.core.config import config, whole
-from lengthwise.core.errors import LengthwiseError, require
+from lengthwise.core.errors import LengthwiseError, OutOfTimeError, require
 from lengthwise.core.files import read_json
 from lengthwise.core.rng import Rng, stream
 from lengthwise.core.vocab import EOS, PAD, SPECIALS
 from lengthwise.evaluation.accuracy import CHUNK_PAIRS, CHUNK_TOKENS, judge
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.trained import load_exported, load_trained
+from lengthwise.explanation.clock import FEW, Clock
 from lengthwise.explanation.given import given, same_size, same_task, title_of, tokens_of
 from lengthwise.languages.automaton import Dfa, Word
 from lengthwise.languages.counter import COUNTER_LANGUAGES
@@ -47,7 +48,7 @@ from lengthwise.positions.saved import SAVED, attached
 from lengthwise.positions.schemes import PositionScheme
 from lengthwise.prediction.search import words_of_task
 from lengthwise.tasks import Task
-from lengthwise.tasks.kinds import joined
+from lengthwise.tasks.kinds import joined, select
 from lengthwise.tasks.language import Language
 
 Offset = int | Literal["random"]
@@ -351,6 +352,8 @@ class Subject:
     """What is added to all ids."""
     experiment: RunConfig | None = None
     """What trained it, where it is a run."""
+    clock: Clock = field(default_factory=Clock)
+    """The time that there is to ask it."""
 
     def position_ids(self, batch: Batch, rng: Rng, *, training: bool = False) -> Num[ndarray, "B T L"]:
         """The ids of a batch, as at test or as in training; raises `LengthwiseError` where the model has too few."""
@@ -415,11 +418,17 @@ class Subject:
 
     @torch.inference_mode()
     def logits(self, batch: Batch) -> Float[ndarray, "B T V"]:
-        """The logits after every token, by the task's tokens; −∞ for tokens that the model can't output."""
+        """The logits after every token, by the task's tokens; −∞ for tokens that the model can't output.
+
+        Raises `OutOfTimeError` where no time is left.
+        """
         ids, positions = self.inputs(batch, stream(0, "explain", "ids", batch.layout.length))
         rows = max(1, min(CHUNK_TOKENS // batch.tokens, CHUNK_PAIRS // (8 * batch.tokens**2)))
-        pieces = zip(ids.split(rows), positions.split(rows), strict=True)
-        found = torch.cat([self.network.logits(*piece).detach().float() for piece in pieces]).cpu().numpy()
+        pieces = list[Tensor]()
+        for piece in zip(ids.split(rows), positions.split(rows), strict=True):
+            with self.clock.asks(batch.layout.length, len(piece[0])):
+                pieces.append(self.network.logits(*piece).detach().float())
+        found = torch.cat(pieces).cpu().numpy()
         require(
             int(self.output_ids.max()) < found.shape[2],
             f"the model has {found.shape[2]} outputs, but `vocab` names id {int(self.output_ids.max())}",
@@ -452,7 +461,8 @@ class Subject:
         scheme, network = self.scheme, self.network
         if scheme is not None and scheme.predicted and isinstance(network, OwnNetwork):
             inputs = Inputs.of(batch, scheme.for_evaluation(), self.task.levels, stream(0, "explain", "ids"))
-            judged = judge(network.model, inputs)
+            with self.clock.asks(batch.layout.length, batch.size):
+                judged = judge(network.model, inputs)
             return judged.token & judged.ids, ~judged.not_finite
         logits, at = self.logits(batch) if logits is None else logits, np.flatnonzero(batch.scored) - 1
         at_logits = logits[:, at]
@@ -695,7 +705,10 @@ class Accuracy:
 
 
 class RandomStrings:
-    """The random strings of every length, and which of them are right; a length is asked once."""
+    """The random strings of every length, and which of them are right; a length is asked once.
+
+    Of a dear length (`Clock`) there are few. Raises `OutOfTimeError` where no time is left, but of trained ones.
+    """
 
     def __init__(self, subject: Subject, samples: int, seed: int) -> None:
         self.subject, self.samples, self.seed = subject, samples, seed
@@ -723,21 +736,30 @@ class RandomStrings:
             self.subject.task.test_strings(length, length, self.samples, rng),
             list[tuple[Batch, ndarray]](),
         )
-        for batch in drawn.batches:
-            good, finite = self.subject.right_and_finite(batch)
-            batches.append((batch, np.asarray(good.all(axis=1))))
-            self.not_finite[length] = self.not_finite.get(length, 0) + int((~finite).sum())
-        return drawn.name == "enumerated", batches
+        clock, every = self.subject.clock, drawn.name == "enumerated"
+        with clock.unlimited() if length <= self.subject.train else nullcontext():
+            for batch in drawn.batches:
+                left = FEW - sum(len(good) for _, good in batches)
+                few = clock.dear(length) and left < batch.size
+                every &= not few
+                if few and left <= 0:
+                    break
+                some = select(batch, range(left)) if few else batch
+                good, finite = self.subject.right_and_finite(some)
+                batches.append((some, np.asarray(good.all(axis=1))))
+                self.not_finite[length] = self.not_finite.get(length, 0) + int((~finite).sum())
+        return every, batches
 
 
 def accuracy(
     subject: Subject, lengths: Sequence[int], samples: int, seed: int, strings: RandomStrings | None = None
 ) -> Accuracy:
-    """The share of strings that are right, by length."""
+    """The share of strings that are right, by length; none of a longer length for which there is no time."""
     rows, strings = [], strings or RandomStrings(subject, samples, seed)
     for length in lengths:
-        good = np.concatenate([right for _, right in strings(length)[1]])
-        rows.append(LengthAccuracy(length, len(good), int(good.sum()), strings.not_finite[length]))
+        with suppress(OutOfTimeError):
+            good = np.concatenate([right for _, right in strings(length)[1]])
+            rows.append(LengthAccuracy(length, len(good), int(good.sum()), strings.not_finite[length]))
     return Accuracy(tuple(rows), subject.train)
 
 
