@@ -12,6 +12,7 @@ import pytest
 
 from lengthwise.api import explore, progress
 from lengthwise.cli import main as command_line
+from lengthwise.core.deadline import DOING
 
 
 @pytest.fixture(autouse=True)
@@ -39,6 +40,15 @@ def test_silence_is_broken_again_and_again(monkeypatch: pytest.MonkeyPatch, caps
     assert sys.stderr is before
     time.sleep(0.2)
     assert not capsys.readouterr().err, "nothing is said after the end"
+
+
+def test_what_is_done_is_said_where_it_is_known(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(DOING, "now", "failures, length 9")
+    caught = list[str]()
+    with progress.signs_of_life("work"):
+        until(lambda: " s: failures, length 9\n" in (caught.append(capsys.readouterr().err) or caught[-1]))
 
 
 def test_who_says_something_is_not_interrupted(capsys: pytest.CaptureFixture[str]) -> None:

@@ -59,6 +59,16 @@ def test_where_all_is_right_the_end_of_the_trained_ids_is_asked_next(most: int, 
     assert end in (None, 512, rule.reach())
 
 
+@pytest.mark.parametrize("near", [None, 1])
+def test_what_has_not_learned_and_attends_to_everything_may_attend_to_near_ids(near: int | None) -> None:
+    rule = hf.CoupledPlaces("addition", {"name": "coupled", "draw": "contiguous", "max_position": 200})
+    rows = tuple(LengthShares(n, Share(50, 128), Share(20, 20)) for n in (4, 12))
+    subject = subject_of(hf.attach(llama(), rule, near=near), None, train=4)
+    told, _ = advice(subject, Call("m", {"train": 4}), Failures(rows, (), None, None, 4))
+    assert told.startswith("Train longer")
+    assert ("near=1" in told) == (near is None)
+
+
 def test_memory_and_folder_give_the_same_explanation(attached, tmp_path: Path) -> None:
     attached.save_pretrained(tmp_path)
     settings = {"train": 4, "lengths": [2, 4, 7], "samples": 8}

@@ -18,7 +18,7 @@ from lengthwise.explanation.explain import Explanation
 from lengthwise.explanation.model import subject_of
 
 ZEROS = "both numbers have leading zeros"
-SETTINGS = {"train": 5, "lengths": [4, 5, 8], "samples": 32, "seconds": 2}
+SETTINGS = {"train": 5, "lengths": [4, 5, 8], "samples": 32}
 TRAINED = {**SETTINGS, "lengths": [4, 5]}
 
 

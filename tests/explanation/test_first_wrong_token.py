@@ -63,7 +63,7 @@ def also_slips(prompt: list[str], answer: list[str]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def explained() -> dict[str, Explanation]:
-    settings = {"train": 6, "lengths": [4, 6, 8, 12], "samples": 96, "seconds": 4}
+    settings = {"train": 6, "lengths": [4, 6, 8, 12], "samples": 96}
     return {wrong.__name__: lw.explain(adder(wrong), TASK, **settings) for wrong in (stops_early, also_slips)}
 
 
@@ -124,7 +124,7 @@ def by_chance(prompt: list[str], answer: list[str]) -> list[str]:
 
 
 def test_two_tokens_are_named_where_two_matter_and_kinds_of_chance_are_not() -> None:
-    settings = {"train": 6, "lengths": [4, 6], "samples": 96, "seconds": 4}
+    settings = {"train": 6, "lengths": [4, 6], "samples": 96}
     weak = lw.explain(adder(twice("5")), TASK, **settings).failures.kinds
     # The task has no word for it, so it is said in tokens.
     assert "every part of the prompt, as written, begins with 5 5" in [each.kind for each in weak]
@@ -909,7 +909,7 @@ def test_a_kind_that_fails_by_strings_of_a_worse_one_alone_is_not_told() -> None
     assert asked.rows["few"][6].share == Share(20, 40)
 
 
-LATER = {"train": 6, "lengths": [6, 12], "samples": 128, "seconds": 4}
+LATER = {"train": 6, "lengths": [6, 12], "samples": 128}
 
 
 def columns_of(prompt: list[str]) -> list[str]:

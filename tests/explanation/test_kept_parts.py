@@ -34,7 +34,7 @@ def digest(model: Any) -> str | None:
 def read_again(model: Any, out: Path, **settings: Any) -> int:
     """How many parts a second explanation takes over from a folder."""
     lines: list[str] = []
-    lw.explain(model, lengths=[4], samples=8, seconds=4, out=out, note=lines.append, **settings)
+    lw.explain(model, lengths=[4], samples=8, out=out, note=lines.append, **settings)
     return sum("read from" in line for line in lines)
 
 
@@ -109,7 +109,7 @@ def test_logits_that_are_not_finite_are_counted_and_said() -> None:
     def model(ids: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
         return torch.where((positions > 12)[..., None], float("nan"), allowed[ids])
 
-    explained = lw.explain(model, task, train=8, lengths=[4, 8, 16], samples=8, seconds=4)
+    explained = lw.explain(model, task, train=8, lengths=[4, 8, 16], samples=8)
     assert [(row.length, row.not_finite) for row in explained.accuracy.rows] == [(4, 0), (8, 0), (16, 1)]
     assert "Logits are NaN or infinite in 1 of 1 strings (length 16)" in explained.why
     assert any("count as wrong" in line for line in explained.lines)

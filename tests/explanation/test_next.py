@@ -159,7 +159,7 @@ def up_to(last: int, task: lw.Task) -> Callable[[torch.Tensor, torch.Tensor], to
 @pytest.mark.parametrize(("last", "says"), [(99, "lengths=[6, 12, 24]"), (8, "run 'regex:{a,b}*' --encoding")])
 def test_what_holds_is_asked_further_and_what_breaks_gets_what_is_forecast(last: int, says: str) -> None:
     task = lw.task("regex:{a,b}*")
-    told = lw.explain(up_to(last, task), task, train=6, lengths=[3, 6, 12], samples=16, seconds=4)
+    told = lw.explain(up_to(last, task), task, train=6, lengths=[3, 6, 12], samples=16)
     assert says in command_in(told.command)
     if told.why:
         # That it is not known comes first, then each that was looked for with what came out.
@@ -224,7 +224,7 @@ def test_a_model_that_is_right_to_a_shorter_length_is_asked_whether_that_was_the
             said[row, end - 1 : end - 1 + len(answer)] = torch.tensor(answer)
         return torch.nn.functional.one_hot(said, len(task.vocab)).float()
 
-    found = lw.explain(says, task, train=6, lengths=[3, 6, 9], samples=32, seconds=4)
+    found = lw.explain(says, task, train=6, lengths=[3, 6, 9], samples=32)
     assert not found.learned
     assert found.next == f"If training ended at length {found.verdict.held}, say so. Else train longer."
     assert found.verdict.held == 5

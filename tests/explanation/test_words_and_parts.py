@@ -92,7 +92,7 @@ def test_fidelity_says_its_words_and_an_interval() -> None:
 
 def test_lengths_that_are_left_out_are_named() -> None:
     task = TASKS.build({"name": "language", "language": "(aa)*"})
-    even = lw.explain(nothing(task), task, train=10, lengths=[4, 7, 8, 20], samples=8, seconds=10)
+    even = lw.explain(nothing(task), task, train=10, lengths=[4, 7, 8, 20], samples=8)
     assert [row.length for row in even.accuracy.rows] == [4, 8, 10, 20]
     assert "length 8 stands for 7, which the task has not" in even.lines
     finite = TASKS.build("regex:aab")
@@ -100,7 +100,7 @@ def test_lengths_that_are_left_out_are_named() -> None:
         lw.LengthwiseError, match="nothing can be asked: length 9 is left out: the task has none of 9 to 19"
     ):
         lw.explain(nothing(finite), finite, train=3, lengths=[9])
-    short = lw.explain(nothing(finite), finite, train=3, lengths=[3, 9], samples=8, seconds=10)
+    short = lw.explain(nothing(finite), finite, train=3, lengths=[3, 9], samples=8)
     assert "length 9 is left out: the task has none of 9 to 19" in short.lines
 
 
@@ -127,7 +127,7 @@ def test_a_length_breaks_for_sure_where_all_its_strings_were_asked() -> None:
 def test_a_wrong_vocabulary_is_told_from_wrong_training_lengths_and_no_training_is_advised_for_it() -> None:
     task = TASKS.build("regex:{a,b}*b")
     ended, swapped = [
-        lw.explain(model, task, train=12, lengths=[2, 6, 12, 24], samples=8, seconds=4)
+        lw.explain(model, task, train=12, lengths=[2, 6, 12, 24], samples=8)
         for model in (ends_with_b("b", 4, task), ends_with_b("a", 99, task))
     ]
     assert not ended.learned
@@ -373,7 +373,7 @@ def test_the_border_is_the_exact_length_whichever_lengths_are_chosen(language: s
 def test_a_length_has_one_count_and_the_page_one_story() -> None:
     """Right up to 12 symbols, whatever they are; the two lengths of the border count twice as many strings."""
     task = TASKS.build("regex:{a,b}*")
-    told = lw.explain(right_up_to(12, task), task, train=8, lengths=[4, 8, 12, 16, 24], samples=32, seconds=10)
+    told = lw.explain(right_up_to(12, task), task, train=8, lengths=[4, 8, 12, 16, 24], samples=32)
     counts = {row.length: row.random for row in told.failures.rows}
     for row in told.accuracy.rows:
         times = 1 + (row.length in (12, 13))
@@ -410,7 +410,7 @@ def shifted(kind: str) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
 @pytest.mark.parametrize("kind", ["the position ids above 20", "reads the absolute position"])
 def test_ids_are_the_cause_only_if_ids_of_training_are_not(kind: str) -> None:
     task = TASKS.build("regex:(aa)*")
-    told = lw.explain(shifted(kind), task, train=20, lengths=[10, 20, 22, 30], samples=8, seconds=10)
+    told = lw.explain(shifted(kind), task, train=20, lengths=[10, 20, 22, 30], samples=8)
     moved = told.failures.moved
     assert moved is not None
     assert {arm.shift % 2 for arm in moved.inside} == {0, 1}
@@ -425,7 +425,7 @@ def test_no_longer_strings_are_advised_than_the_model_has_room_for() -> None:
     network = FunctionNetwork(shifted("Not position ids alone"))
     for positions, advice in ((None, "as of length 36"), (32, "as of length 30"), (20, "no room beyond length 18")):
         network.positions = positions
-        told = lw.explain(network, "regex:(aa)*", train=6, lengths=[6, 18], samples=8, seconds=10)
+        told = lw.explain(network, "regex:(aa)*", train=6, lengths=[6, 18], samples=8)
         assert told.verdict.broken() is None
         assert advice in told.next
 
@@ -585,7 +585,7 @@ def test_a_task_whose_words_are_longer_than_its_lengths_say_is_explained() -> No
                 logits[row, at, task.vocab[stored if token == "r" else "<eos>"]] = 9
         return logits
 
-    told = lw.explain(right, task, train=6, lengths=[4, 6, 8], samples=16, seconds=6)
+    told = lw.explain(right, task, train=6, lengths=[4, 6, 8], samples=16)
     assert told.answer == "right to length 8, the longest asked"
     assert told.program is not None
     assert [row.length for row in told.program.fidelity] == [4, 6, 8]

@@ -30,6 +30,7 @@ from lengthwise.experiments.defaults import chosen_systems
 from lengthwise.experiments.run import run_seed
 from lengthwise.experiments.run_config import RunConfig
 from lengthwise.experiments.run_directory import claim_run_dir, finished
+from lengthwise.explanation.clock import Clock
 from lengthwise.explanation.explain import _Stages
 from lengthwise.explanation.model import Accuracy, LengthAccuracy
 from lengthwise.forecast.probe import STATE, ProbeCell, ProbeSettings, probe
@@ -174,7 +175,7 @@ def an_explanation(folder: Path) -> dict[Path, Read]:
     part = Accuracy((LengthAccuracy(3, 8, 7), LengthAccuracy(6, 8, 1)), 3)
 
     def read() -> Any:
-        return _Stages(folder, {"model": 1}, lambda _: None).run("accuracy", Accuracy, lambda: part)
+        return _Stages(folder, {"model": 1}, lambda _: None, Clock()).run("accuracy", Accuracy, lambda: part)
 
     read()
     return {folder / "accuracy.json": read}

@@ -58,9 +58,10 @@ def explain(
             position ids for longer strings (coupled ids, random starts), as far as these suffice: all of it where that
             is at most twelve times ``train``, else eight times.
         samples: strings of each length.
-        seconds: of processor time; half of it at most is spent on the search of automaton and program.
-        out: a folder for the parts that are finished; the same call goes on from there, with the same bits unless
-            ``seconds`` ended the search.
+        seconds: of processor time in all; half of it at most is spent on the search of automaton and program. Lengths
+            whose strings take too long for it get fewer, and what time left out is said.
+        out: a folder for the parts that are finished (accuracy, automaton, program, heads, failures); the same call
+            asks the others alone, with the same bits unless ``seconds`` left something out.
         seed: of all strings that are drawn.
         before: an earlier explanation of the task, its folder, or the folder of its model, as before it was trained on;
             what became better is told, and rows that were advised before are not advised again.

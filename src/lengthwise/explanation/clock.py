@@ -15,8 +15,10 @@ MANY = 4096
 """About so many strings of a length are asked in all: where these take longer than all the time, it is a dear one."""
 FEW = 32
 """Random strings of a dear length."""
-LATE = 0.75
-"""Of the time, after which no more strings are asked; the rest is for what is told of them."""
+PART = 1 / 16
+"""Of the time, for one run of the model; between two of them is looked at the clock."""
+EARLY, LATE = 0.5, 0.75
+"""Of the time, after which no more lengths are asked, and no more strings; the rest is for what is told of them."""
 
 
 class Clock:
@@ -72,8 +74,13 @@ class Clock:
         """Whether a length is too dear for all that is asked of others."""
         return MANY * self.each(length) > self.seconds
 
-    def has(self, length: int, strings: int) -> bool:
-        """Whether there is time to ask so many strings."""
-        enough = self.spent + strings * self.each(length) <= LATE * self.seconds
+    def at_once(self, length: int) -> int:
+        """How many strings a run of the model may have: it takes no more than a `PART` of the time, about."""
+        each = self.each(length)
+        return max(1, int(min(PART * self.seconds, MANY * each) / each)) if each else MANY
+
+    def has(self, length: int, strings: int, until: float = LATE) -> bool:
+        """Whether so many strings can be asked until this share of the time is over."""
+        enough = self.spent + strings * self.each(length) <= until * self.seconds
         self.ended = self.ended or not enough
         return enough

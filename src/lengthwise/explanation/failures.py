@@ -18,7 +18,7 @@ from lengthwise.core.errors import OutOfTimeError
 from lengthwise.core.rng import stream
 from lengthwise.core.table import Table
 from lengthwise.core.vocab import SPECIALS
-from lengthwise.explanation.clock import FEW
+from lengthwise.explanation.clock import EARLY, FEW
 from lengthwise.explanation.common_cause import CommonCause, common_cause
 from lengthwise.explanation.coverage import covered, random_at, spread, suspected, turns
 from lengthwise.explanation.features import (
@@ -282,7 +282,7 @@ def find_failures(
         count = HARD_AT_LEAST if clock.dear(length) else max(HARD_AT_LEAST, samples // 5)
         made_hard = hard_strings(subject, length, count, rng, learned)
         hard = [*distinct(made_hard, known.setdefault(length, set()))]
-        hard = hard if clock.has(length, sum(batch.size for _, batch in hard)) else []
+        hard = hard if clock.has(length, sum(batch.size for _, batch in hard), EARLY) else []
         good = in_time(lambda: subject.all_right([batch for _, batch in hard]), [])
         hard = hard[: len(good)]
         groups[length] = (
@@ -314,7 +314,7 @@ def find_failures(
             both = verdict(), verdict().of("random")
             edges = [*both[0].edges, *both[1].edges, *both[1].doubt_ends, *filter(None, [both[1].cliff])]
             middles = (some[len(some) // 2] for some in (subject.between(*edge) for edge in edges) if some)
-            if (middle := next((n for n in middles if clock.has(n, FEW)), None)) is not None:
+            if (middle := next((n for n in middles if clock.has(n, FEW, EARLY)), None)) is not None:
                 ask(middle)
                 continue
             # The first that breaks as often as those before it: where fewer strings do, it can be by chance.
@@ -328,7 +328,7 @@ def find_failures(
             ask(border[0], again=True)
 
     def may_ask(length: int) -> bool:
-        return not clock.dear(length) and clock.has(length, samples)
+        return not clock.dear(length) and clock.has(length, samples, EARLY)
 
     for length in lengths:
         in_time(lambda length=length: ask(length), None)

@@ -424,6 +424,7 @@ class Subject:
         """
         ids, positions = self.inputs(batch, stream(0, "explain", "ids", batch.layout.length))
         rows = max(1, min(CHUNK_TOKENS // batch.tokens, CHUNK_PAIRS // (8 * batch.tokens**2)))
+        rows = min(rows, self.clock.at_once(batch.layout.length))
         pieces = list[Tensor]()
         for piece in zip(ids.split(rows), positions.split(rows), strict=True):
             with self.clock.asks(batch.layout.length, len(piece[0])):
@@ -736,19 +737,27 @@ class RandomStrings:
             self.subject.task.test_strings(length, length, self.samples, rng),
             list[tuple[Batch, ndarray]](),
         )
-        clock, every = self.subject.clock, drawn.name == "enumerated"
-        with clock.unlimited() if length <= self.subject.train else nullcontext():
+        seen = asked = 0
+        with self.subject.clock.unlimited() if length <= self.subject.train else nullcontext():
             for batch in drawn.batches:
-                left = FEW - sum(len(good) for _, good in batches)
-                few = clock.dear(length) and left < batch.size
-                every &= not few
-                if few and left <= 0:
-                    break
-                some = select(batch, range(left)) if few else batch
-                good, finite = self.subject.right_and_finite(some)
-                batches.append((some, np.asarray(good.all(axis=1))))
-                self.not_finite[length] = self.not_finite.get(length, 0) + int((~finite).sum())
-        return every, batches
+                seen += batch.size
+                for part in self._parts(batch, FEW - asked):
+                    asked += part.size
+                    good, finite = self.subject.right_and_finite(part)
+                    batches.append((part, np.asarray(good.all(axis=1))))
+                    self.not_finite[length] = self.not_finite.get(length, 0) + int((~finite).sum())
+        return drawn.name == "enumerated" and asked == seen, batches
+
+    def _parts(self, batch: Batch, few: int) -> Iterator[Batch]:
+        """A batch whole; of a dear length ``few`` strings, and the others where these tell that it is not so dear."""
+        clock, length, few = self.subject.clock, batch.layout.length, max(0, few)
+        if not clock.dear(length) or batch.size <= few:
+            yield batch
+            return
+        if few:
+            yield select(batch, range(few))
+        if not clock.dear(length):
+            yield select(batch, range(few, batch.size))
 
 
 def accuracy(
