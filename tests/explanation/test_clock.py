@@ -92,7 +92,10 @@ def test_what_a_string_takes_is_known_from_the_lengths_around(monkeypatch: pytes
         with timed.asks(length, 2):
             now[0] += seconds
     assert [timed.each(n) for n in (5, 10, 15, 20, 40)] == [0.5, 0.5, 2.25, 4.0, 16.0]
-    assert timed.has(20, 16)
+    with timed.asks(0, 1):  # The empty word is a string, too.
+        now[0] += 1
+    assert timed.each(0) == 1
+    assert timed.has(20, 15)
     assert not timed.ended
-    assert not timed.has(20, 17)
+    assert not timed.has(20, 16)
     assert timed.ended

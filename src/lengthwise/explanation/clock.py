@@ -61,13 +61,14 @@ class Clock:
 
     def each(self, length: int) -> float:
         """The seconds of a string; where none was asked, from the lengths around; 0 where nothing is known."""
+        if length in self._each or not self._each:
+            return self._each.get(length, 0.0)
         known = sorted(self._each)
         at = bisect_left(known, length)
         if at == len(known):
-            return self._each[known[-1]] * (length / known[-1]) ** 2 if known else 0.0
-        high = known[at]
-        low = known[at - 1] if at and high != length else high
-        share = (length - low) / (high - low) if high > low else 1.0
+            return self._each[known[-1]] * (length / max(1, known[-1])) ** 2
+        low, high = known[max(0, at - 1)], known[at]
+        share = (length - low) / (high - low) if at else 1.0
         return (1 - share) * self._each[low] + share * self._each[high]
 
     def dear(self, length: int) -> bool:
