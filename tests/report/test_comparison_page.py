@@ -169,7 +169,11 @@ def test_of_equal_reach_the_mean_beyond_decides_and_seeds_say_whether_it_is_nois
 @pytest.mark.parametrize(
     ("first", "second", "says"),
     [
-        ((0.9, 0.8, 0.85, 0.7, 0.95), (0.1, 0.2, 0.3, 0.4, 0.5), "(0.84, 0.30), which is no noise (rank test, p 0.008)"),
+        (
+            (0.9, 0.8, 0.85, 0.7, 0.95),
+            (0.1, 0.2, 0.3, 0.4, 0.5),
+            "(0.84, 0.30), which is no noise (rank test, p 0.008)",
+        ),
         ((0.9, 0.1, 0.5), (0.4, 0.6, 0.3), "(0.50, 0.43), which may be noise (rank test, p 1)"),
         ((0.5, 0.5), (0.5, 0.5), ""),
         ((0.9,), (0.2,), ""),
