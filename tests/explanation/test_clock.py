@@ -47,7 +47,7 @@ def one(length: int) -> float:
 
 
 @pytest.mark.parametrize(("reach", "zeros"), [(999, True), (999, False), (50, True), (50, False)])
-def test_a_dear_length_gets_few_strings_and_the_time_is_kept(
+def test_a_costly_length_gets_few_strings_and_the_time_is_kept(
     monkeypatch: pytest.MonkeyPatch, reach: int, zeros: bool
 ) -> None:
     counted, seconds = Counted(reach, zeros), 500 * one(LONG)

@@ -174,7 +174,7 @@ def _said(error: TyperException, words: Sequence[str], flags: set[str]) -> str:
         scheme, both, encoding = value.partition("+")
         here = f"--scheme {scheme} --encoding {encoding}" if both else here
     target = next((word for word in words if re.match(r"-[^\w-]", word)), "")
-    if not found and target:
+    if target and text.startswith(f"No such option: {target[:2]}"):
         return f"{text} A target that begins with '-' is written {shlex.quote(f'regex:{target}')}."
     return f"{found[0]}; here it is {here}." if found and here else text
 

@@ -42,8 +42,6 @@ HALF_OF, ONE_IN_TEN = (0.5, "one row in two"), (0.1, "one row in ten")
 """How many rows are of a kind, where such are advised."""
 DRAWN = 128
 """Random rows of each trained length of which those of a kind are counted."""
-SECONDS = 240
-"""That an explanation has, where others are not chosen."""
 SEEDS = 3
 """Of a run, where a seed may be why strings of a kind fail."""
 ON = "train a copy of this model further (new optimizer and schedule, as many steps as before)"
@@ -165,7 +163,7 @@ def advice(subject: Subject, call: Call, failures: Failures, before: Failures | 
         if room >= 1.25 * longest:
             asked = sorted({subject.inside[-1], longest, room})
             if longest < max(call.settings.get("lengths", [0])):  # It was asked, and time ended before.
-                more = math.ceil(MORE * call.settings.get("seconds", SECONDS))
+                more = math.ceil(MORE * subject.clock.seconds)
                 return "Give it more time: it ended before the longest strings.", call.again(seconds=more)
             slow = " (it may take minutes)" * (room > 2 * longest)
             return f"Ask longer strings, as of length {room}{slow}.", call.again(lengths=asked)

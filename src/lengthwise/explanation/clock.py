@@ -12,9 +12,9 @@ from lengthwise.core.deadline import DOING
 from lengthwise.core.errors import OutOfTimeError
 
 MANY = 4096
-"""About so many strings of a length are asked in all: where these take longer than all the time, it is a dear one."""
+"""About so many strings of a length are asked in all: where these take longer than all the time, it is a costly one."""
 FEW = 32
-"""Random strings of a dear length."""
+"""Random strings of a costly length."""
 PART = 1 / 16
 """Of the time, for one run of the model; between two of them is looked at the clock."""
 EARLY, LATE = 0.5, 0.75
@@ -71,8 +71,8 @@ class Clock:
         share = (length - low) / (high - low) if at else 1.0
         return (1 - share) * self._each[low] + share * self._each[high]
 
-    def dear(self, length: int) -> bool:
-        """Whether a length is too dear for all that is asked of others."""
+    def costly(self, length: int) -> bool:
+        """Whether a length is too costly for all that is asked of others."""
         return MANY * self.each(length) > self.seconds
 
     def at_once(self, length: int) -> int:

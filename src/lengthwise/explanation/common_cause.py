@@ -336,7 +336,7 @@ def common_cause(
     kinds_named = [each.kind for each in kinds]
     found = list[CommonCause]()
     for length in _lengths(verdict, [each.length for each in kinds]):
-        if subject.clock.dear(length):
+        if subject.clock.costly(length):
             continue
         if found and found[-1].strong:
             break

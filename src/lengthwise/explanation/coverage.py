@@ -36,12 +36,12 @@ def suspected(
 ) -> dict[int, list[str]]:
     """Kinds that may fail, by length: of each the first trained length, the first longer one, and the worst.
 
-    Of a dear length no more strings of them are asked than are among the ``hard`` ones.
+    Of a costly length no more strings of them are asked than are among the ``hard`` ones.
     """
     found: dict[int, list[str]] = {}
 
     def share(kind: str, length: int) -> Share:
-        if not subject.clock.dear(length):
+        if not subject.clock.costly(length):
             return _ask(subject, kind, length, FEW, seed, ())
         some = [good for how, _, good in hard[length] if how == kind]
         return Share(sum(int(good.sum()) for good in some), sum(map(len, some)))

@@ -541,8 +541,8 @@ def explain_subject(
     answered = {row.length for row in scores.rows}
     notes += [f"{ENDED} before length {n} (`seconds`: {seconds:g})" for n in chosen if n not in answered]
     chosen, every = ([n for n in some if n not in {*chosen} - answered] for some in (chosen, every))
-    # Of dear lengths only strings are asked.
-    cheap = [length for length in chosen if not clock.dear(length)]
+    # Of costly lengths only strings are asked.
+    cheap = [length for length in chosen if not clock.costly(length)]
     beyond = [length for length in cheap if length > subject.train]
     automaton = program = heads = None
     try:

@@ -173,7 +173,7 @@ class Failures:
     by_length: tuple[tuple[int, Share], ...] = ()
     """Right random strings at the lengths of `rows` and at further ones; of tasks with answers."""
     few: tuple[int, ...] = ()
-    """Lengths of `rows` so dear that few strings were asked; see `Clock`."""
+    """Lengths of `rows` so costly that few strings were asked; see `Clock`."""
     ended: bool = False
     """Whether something was left out for want of time."""
 
@@ -263,7 +263,7 @@ def find_failures(
     asked up to `MOST_TIMES`, and so are longer ones whose random strings seem right. Random strings are those of
     `accuracy`. Where ``further`` lengths may be asked, a few strings of kinds say which are worth it.
 
-    A dear length (`Clock`) is asked once, with few strings. When time ends, what is known then is given back.
+    A costly length (`Clock`) is asked once, with few strings. When time ends, what is known then is given back.
     """
     subject, samples, seed = asked.subject, asked.samples, asked.seed
     clock = subject.clock
@@ -279,7 +279,7 @@ def find_failures(
             seed, "explain", "failures", length, *["again"] * again, *[times[length] - 1] * (times[length] > 2)
         )
         every, drawn = asked.again(length) if again else asked(length)
-        count = HARD_AT_LEAST if clock.dear(length) else max(HARD_AT_LEAST, samples // 5)
+        count = HARD_AT_LEAST if clock.costly(length) else max(HARD_AT_LEAST, samples // 5)
         made_hard = hard_strings(subject, length, count, rng, learned)
         hard = [*distinct(made_hard, known.setdefault(length, set()))]
         hard = hard if clock.has(length, sum(batch.size for _, batch in hard), EARLY) else []
@@ -328,7 +328,7 @@ def find_failures(
             ask(border[0], again=True)
 
     def may_ask(length: int) -> bool:
-        return not clock.dear(length) and clock.has(length, samples, EARLY)
+        return not clock.costly(length) and clock.has(length, samples, EARLY)
 
     for length in lengths:
         in_time(lambda length=length: ask(length), None)
@@ -337,7 +337,7 @@ def find_failures(
     drawn: dict[int, Share] = {}
     if verdict().learned and not isinstance(subject.task, Language):
         sweep = spread(subject, sweep) if further else sweep
-        sweep = [n for n in sweep if n in rows or not clock.dear(n)]
+        sweep = [n for n in sweep if n in rows or not clock.costly(n)]
         hard = {length: parts[1] for length, parts in groups.items()}
         suspects, drawn = in_time(
             lambda: (suspected(subject, sweep, seed, hard), random_at(subject, rows, sweep, seed)), (suspects, drawn)
@@ -370,7 +370,7 @@ def find_failures(
     looked_at = Counter[int]()
 
     def mistakes_of(length: int, batch: Batch, good: ndarray) -> list[Wrong]:
-        if clock.dear(length) and looked_at[length] >= FEW:
+        if clock.costly(length) and looked_at[length] >= FEW:
             return []
         looked_at[length] += int((~good).sum())
         return in_time(lambda: first_wrong(subject, batch, good), [])
@@ -445,7 +445,7 @@ def find_failures(
         tuple(shares), tuple(smallest), ids[0] or None, telling_feature(strings, seed), subject.train, ids[1],
         least >= 2 * LEAST, within, at_border, kinds, _ways(made), kinds_asked,
         tuple(each for each in anew if each is not None and each.cause), common, tuple(sorted(drawn.items())),
-        tuple(n for n in sorted(rows) if clock.dear(n)), clock.ended,
+        tuple(n for n in sorted(rows) if clock.costly(n)), clock.ended,
     )  # fmt: skip
 
 

@@ -330,8 +330,8 @@ def weak_kinds(
         max((n for n in groups if n <= train), default=None),
         min((n for n in groups if n > train), default=None),
     )
-    # In place of a dear length the longest one before it that is none.
-    cheap = [n for n in groups if not subject.clock.dear(n)]
+    # In place of a costly length the longest one before it that is none.
+    cheap = [n for n in groups if not subject.clock.costly(n)]
     claims = (
         max((m for m in cheap if m <= n), default=None) for n in (inside, beyond, verdict.held, verdict.last) if n
     )
@@ -498,8 +498,8 @@ class _Kinds:
         return np.array([not of_kinds(self.subject.task, worse, batch, row) for row in range(batch.size)], bool)
 
     def _ask(self, kind: str, length: int) -> list[tuple[Batch, ndarray]]:
-        """Fresh strings of a kind, and which are right; no more than needed of a dear length, none without time."""
-        count = FEWEST if self.subject.clock.dear(length) else FRESH
+        """Fresh strings of a kind, and which are right; no more than needed of a costly length, none without time."""
+        count = FEWEST if self.subject.clock.costly(length) else FRESH
         if not self.subject.clock.has(length, count):
             return []
         rng, some = stream(self.seed, "explain", "fresh", kind, length), list[Batch]()

@@ -708,7 +708,7 @@ class Accuracy:
 class RandomStrings:
     """The random strings of every length, and which of them are right; a length is asked once.
 
-    Of a dear length (`Clock`) there are few. Raises `OutOfTimeError` where no time is left, but of trained ones.
+    Of a costly length (`Clock`) there are few. Raises `OutOfTimeError` where no time is left, but of trained ones.
     """
 
     def __init__(self, subject: Subject, samples: int, seed: int) -> None:
@@ -749,14 +749,14 @@ class RandomStrings:
         return drawn.name == "enumerated" and asked == seen, batches
 
     def _parts(self, batch: Batch, few: int) -> Iterator[Batch]:
-        """A batch whole; of a dear length ``few`` strings, and the others where these tell that it is not so dear."""
+        """A batch whole; of a costly length ``few`` strings, and the others where these tell that it is not."""
         clock, length, few = self.subject.clock, batch.layout.length, max(0, few)
-        if not clock.dear(length) or batch.size <= few:
+        if not clock.costly(length) or batch.size <= few:
             yield batch
             return
         if few:
             yield select(batch, range(few))
-        if not clock.dear(length):
+        if not clock.costly(length):
             yield select(batch, range(few, batch.size))
 
 

@@ -75,12 +75,12 @@ class Redrawn:
 def redrawn(subject: Subject, wrong: Sequence[Wrong], kind: str, seed: int) -> Redrawn | None:
     """What becomes of failing strings with other tokens in a part of the prompt; None where these are too few.
 
-    Strings of a dear length (`Clock`) are left out. Of each string all three parts must be there and lead to strings of
+    Costly lengths (`Clock`) are left out. Of each string all three parts must be there and lead to strings of
     the task that are as long; those that are no longer of a kind that the task names are not counted. Where a wrong
     token follows from none of the prompt but what the one before does, as at an end, the parts are those of the one
     before.
     """
-    wrong = [each for each in wrong if not subject.clock.dear(each.batch.layout.length)]
+    wrong = [each for each in wrong if not subject.clock.costly(each.batch.layout.length)]
     rng, total, columns = stream(seed, "explain", "redrawn"), np.zeros((3, 2), int), True
     found = [(each, *parts) for each in wrong if (parts := _parts(each, rng))]
     last = sum(each[1] for each in found) > len(found) / 2

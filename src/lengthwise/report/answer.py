@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, count
-from math import ceil, comb
+from math import comb
 
 from lengthwise.core.statistics import LEVEL
 from lengthwise.core.table import NEXT
@@ -52,6 +52,7 @@ from lengthwise.report.summary import (
     trained_low,
 )
 from lengthwise.report.why import distances_text, needed_back, never_trained, same_task
+from lengthwise.report.words import p_text
 from lengthwise.tasks.values import spoken
 
 SURE, WHY = "how sure", "why"
@@ -220,7 +221,7 @@ class _Contest:
             if all(one in in_groups(self.ranked).best for one in (first, *field)):
                 return ALIKE, 0
             p = min((test.holm for some in facing.values() for test in some), default=0.0)
-            lowest = f" (rank test, lowest Holm p {_up(p)})" * (p > 1 - LEVEL)
+            lowest = f" (rank test, lowest Holm p {p_text(p)})" * (p > 1 - LEVEL)
             return f"{name} is not significantly above {whom(field)} at any length{lowest}.", 0
         tested = {test.length for one in apart for test in facing[id(one)]}
         lengths, same = [lengths_above(facing[id(one)], surely=bool(sure)) for one in apart], dict[str, list[str]]()
@@ -235,7 +236,7 @@ class _Contest:
             rest = [one.label for one in field if one not in sure]
             more = "the other" if len(rest) == 1 else f"{len(rest)} others"
             yet = f", not significantly above {some_of(rest) if len(rest) <= names else more}" * bool(rest)
-            return f"{name} is significantly above {at} (rank test, Holm p ≤ {_up(p)}){yet}.", 0
+            return f"{name} is significantly above {at} (rank test, Holm p ≤ {p_text(p)}){yet}.", 0
         every = f"every seed of {name} is above all of {at}"
         few = not any(_can(self.tests[0].made, len(first.fitted), len(one.fitted)) for one in apart)
         return f"Not significant{' with so few seeds' * few}, but {every}.", self.cause[2] or self.enough
@@ -406,11 +407,6 @@ class _Contest:
     def has_room(self, text: str, most: int = MOST_LINES) -> bool:
         """Whether a row below the finding, of so many lines at most, has room for a text."""
         return lines_of(in_quotes(text, self.there)) <= most
-
-
-def _up(p: float) -> str:
-    """A p in three digits, up."""
-    return f"{ceil(1000 * p) / 1000:g}"
 
 
 def _short(cause: str) -> str:

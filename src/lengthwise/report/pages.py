@@ -18,7 +18,7 @@ from lengthwise.report.figures import NARROW, WIDE, Picture, draw_accuracy, draw
 from lengthwise.report.html import render_page
 from lengthwise.report.success import answer_rows
 from lengthwise.report.summary import SystemSummary, brackets_text, called, contradiction, percent, some_of
-from lengthwise.report.words import once, percent_down, reaches_text, setting_text, value_text
+from lengthwise.report.words import once, p_text, percent_down, reaches_text, setting_text, value_text
 from lengthwise.tasks import TASKS
 from lengthwise.tasks.values import spoken
 
@@ -416,7 +416,7 @@ def _tie(values: Mapping[str, Any]) -> str:
     is_noise = "may be noise" if p > 1 - LEVEL else "is no noise"
     return (
         f"{first['system']} is before {second['system']} by the mean beyond training alone ({ours}, {theirs}), which "
-        f"{is_noise} (rank test, p {math.ceil(1000 * p) / 1000:g})."
+        f"{is_noise} (rank test, p {p_text(p)})."
     )
 
 

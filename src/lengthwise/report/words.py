@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from math import ceil
 from statistics import median_low
 from typing import Any
 
@@ -61,6 +62,11 @@ def value_text(value: Any, key: str = "") -> str:
         return str(value).lower()
     text = VALUES.get(str(value), str(value))
     return text.replace("_", " ") if re.fullmatch("[a-z0-9]+(_[a-z0-9]+)+", text) else text
+
+
+def p_text(p: float) -> str:
+    """A p in three digits, up."""
+    return f"{ceil(1000 * p) / 1000:g}"
 
 
 def percent_down(share: float) -> str:
